@@ -1,0 +1,18 @@
+# Everything but libtorch comes from Debian's packages (tools/setup installs them).
+# The same list, for users of the installed package, is in ffkitConfig.cmake.in.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(TBB REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(hwy REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(liburing REQUIRED IMPORTED_TARGET liburing)
+find_package(LibArchive REQUIRED)
+pkg_check_modules(matio REQUIRED IMPORTED_TARGET matio)
+if(FFKIT_TOOLS OR FFKIT_TRAINER)
+  find_package(CLI11 REQUIRED)
+endif()

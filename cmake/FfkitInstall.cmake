@@ -1,0 +1,19 @@
+# cmake --install: libraries, headers and a package for find_package(ffkit CONFIG).
+include(CMakePackageConfigHelpers)
+
+set(rooms format loader converter)
+set(targets ffkit_format ffkit_loader ffkit_converter)
+install(TARGETS ${targets} EXPORT ffkitTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(room IN LISTS rooms)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endforeach()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit)
+install(EXPORT ffkitTargets NAMESPACE ffkit:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ffkitConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/ffkitConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ffkitConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ffkitConfig.cmake ${PROJECT_BINARY_DIR}/ffkitConfigVersion.cmake
+  DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

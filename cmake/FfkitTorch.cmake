@@ -1,0 +1,33 @@
+# Finds libtorch and makes the target ffkit_torch (CPU libraries; no CUDA toolkit needed).
+#
+# Looked for in this order: CMAKE_PREFIX_PATH (a libtorch folder, or torch.utils.cmake_prefix_path), then the wheel that tools/setup
+# puts into .deps/libtorch. find_package(Torch) is not used: on a CUDA wheel it demands a CUDA toolkit and enables the language.
+file(GLOB torch_hints ${PROJECT_SOURCE_DIR}/.deps/libtorch/lib/python3*/site-packages/torch)
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  list(APPEND torch_prefixes ${prefix} ${prefix}/../..)
+endforeach()
+find_path(FFKIT_TORCH_ROOT include/torch/csrc/api/include/torch/torch.h
+  HINTS ${torch_prefixes} ${torch_hints} NO_DEFAULT_PATH
+  DOC "Folder of libtorch: include/ and lib/libtorch_cpu.so")
+if(NOT FFKIT_TORCH_ROOT)
+  message(FATAL_ERROR "libtorch was not found. Run tools/setup, or give its folder: -DCMAKE_PREFIX_PATH=/path/to/libtorch, "
+    "or build without the trainer: -DFFKIT_TRAINER=OFF")
+endif()
+file(REAL_PATH ${FFKIT_TORCH_ROOT} torch_root)
+file(STRINGS ${torch_root}/include/torch/headeronly/version.h torch_version_line REGEX "define TORCH_VERSION " )
+message(STATUS "libtorch: ${torch_root} ${torch_version_line}")
+
+add_library(ffkit_torch INTERFACE)
+target_include_directories(ffkit_torch SYSTEM INTERFACE ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
+target_compile_definitions(ffkit_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
+target_link_libraries(ffkit_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
+# The libraries find the wheels' CUDA parts by an RPATH of their own: with new dtags an LD_LIBRARY_PATH to a toolkit would win over it.
+target_link_options(ffkit_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
+
+# One libtorch file takes up to 1.5 GB and 20 s to compile: no more at once than the memory allows.
+cmake_host_system_information(RESULT memory_mib QUERY AVAILABLE_PHYSICAL_MEMORY)
+math(EXPR jobs "${memory_mib} / 2048")
+if(jobs LESS 1)
+  set(jobs 1)
+endif()
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS ffkit_torch_pool=${jobs})

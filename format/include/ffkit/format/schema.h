@@ -1,0 +1,60 @@
+// Schema: the names and types of the fields that every record of a data set has. A plain value; copies are independent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ffkit {
+
+// Element types of scalars and tensors; all little-endian. f16 is IEEE binary16, bf16 is bfloat16.
+enum class DType : uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64 };
+
+// Size of one element in bytes: 1, 2, 4 or 8.
+size_t size_of(DType dtype);
+// "u8", "f32", ... as written in FORMAT.md and in manifests.
+std::string_view to_string(DType dtype);
+// Inverse of to_string; throws Error(unsupported) for an unknown name.
+DType parse_dtype(std::string_view name);
+
+enum class FieldType : uint8_t {
+  bytes,   // opaque bytes
+  string,  // UTF-8 text
+  scalar,  // one number of Field::dtype
+  tensor,  // numbers of Field::dtype with a shape of their own in every record
+  image,   // an encoded image file (JPEG, PNG, ...) as bytes
+};
+std::string_view to_string(FieldType type);
+FieldType parse_field_type(std::string_view name);
+
+struct Field {
+  std::string name;  // not empty, unique in the schema; "/" groups fields, e.g. "cam_front/image"
+  FieldType type = FieldType::bytes;
+  DType dtype = DType::u8;  // of scalar and tensor fields; ignored for the others
+  bool column = false;      // scalar and string fields only: also kept as a column in the index
+
+  bool operator==(const Field&) const = default;
+};
+
+struct Schema {
+  std::vector<Field> fields;
+
+  // Position of the field called `name`, or -1.
+  int index_of(std::string_view name) const;
+  // Position of the field called `name`; throws Error(not_found) that lists the fields there are.
+  size_t require(std::string_view name) const;
+  // Throws Error(invalid_argument) unless every name is present and unique and columns are scalars or strings.
+  void validate() const;
+  // One sentence on the first difference to `other`, empty when they are equal.
+  std::string difference(const Schema& other) const;
+
+  bool operator==(const Schema&) const = default;
+};
+
+// The schema of image classification sets: image (image), label (scalar i64, column), id (string, column).
+// `id` is the path of the picture in its source, e.g. "n01440764/n01440764_10026.JPEG".
+Schema image_classification_schema();
+
+}  // namespace ffkit

@@ -1,0 +1,44 @@
+// ImagePipeline: one sample from encoded bytes to its place in the batch: decode, crop, resize, flip, normalise, lay out.
+//
+// Keeps its buffers between samples. Not thread-safe: one per thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <ffkit/loader/transform.h>
+
+namespace ffkit {
+
+// What the randomness of one sample's augmentation depends on, and nothing else.
+struct SampleKey {
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  int64_t record_index = 0;
+};
+
+struct PipelineTimes {
+  int64_t decode_ns = 0;
+  int64_t transform_ns = 0;
+};
+
+class ImagePipeline {
+ public:
+  // `transform` and `output` must have passed validate().
+  ImagePipeline(const ImageTransform& transform, const ImageOutput& output);
+  ~ImagePipeline();
+  ImagePipeline(ImagePipeline&&) noexcept;
+  ImagePipeline& operator=(ImagePipeline&&) noexcept;
+
+  // Writes the sample to `out`: [3, S, S] or [S, S, 3] of the output's dtype, 3 * S * S * size_of(dtype) bytes, no alignment
+  // assumed beyond the element's. Throws what ImageDecoder throws; `out` is undefined then. Adds to `times`.
+  void run(std::span<const std::byte> encoded, const SampleKey& key, void* out, PipelineTimes& times);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,113 @@
+// Loader: batches of decoded images from a Dataset, in order, as fast as disk and decoder allow.
+//
+//   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (TBB arena) ─▶ slab of its batch ─▶ next()
+//
+// One I/O thread and an arena of `num_threads` work ahead of the consumer by up to `prefetch_batches`. Batches are the same to
+// the byte for any number of threads and either I/O engine. After construction no memory is allocated per batch but for
+// what image libraries need inside.
+//
+// Thread safety: a Loader belongs to one consumer thread; batches may be kept and destroyed anywhere. Destroying a Loader at any time
+// is immediate: reads in flight are waited for, the rest is dropped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/loader/batch.h>
+#include <ffkit/loader/loader_stats.h>
+#include <ffkit/loader/sampler.h>
+#include <ffkit/loader/slab_allocator.h>
+#include <ffkit/loader/transform.h>
+
+namespace ffkit {
+
+enum class IoEngine {
+  automatic,  // io_uring where the kernel allows it, else pread (said once in the log)
+  io_uring,   // Error(unsupported) where it is refused
+  pread,      // a pool of threads
+};
+
+enum class DirectIo {
+  automatic,  // O_DIRECT when the split is larger than half of the machine's memory and the file system takes it
+  on,         // O_DIRECT; Error(unsupported) where the file system does not take it
+  off,        // through the page cache
+};
+
+struct IoOptions {
+  IoEngine engine = IoEngine::automatic;
+  DirectIo direct = DirectIo::automatic;
+  int queue_depth = 64;                         // reads in flight, 1 .. 4096
+  int64_t max_bytes_in_flight = 64LL << 20;     // read buffers in use, from submission to the end of decoding; one record may exceed it alone
+  int num_retries = 3;                          // of a read that fails with EIO
+};
+
+enum class BadSamples {
+  fail,  // next() throws the Error of the first bad sample of the batch
+  skip,  // it is replaced by a sample that depends on (seed, epoch, record) alone; counted, and logged with its identity
+};
+
+struct LoaderOptions {
+  int64_t batch_size = 256;      // per rank
+  SamplerOptions sampler;
+  ImageTransform transform = RandomResizedCrop{};
+  ImageOutput output;
+  int num_threads = 0;           // decoding threads; 0: all cores this process may use
+  int prefetch_batches = 3;      // batches prepared ahead of the consumer, >= 1
+  int held_batches = 2;          // batches the consumer may hold at the same time, >= 1; one more and next() throws
+  bool verify_checksums = true;  // CRC-32C of every record read
+  BadSamples bad_samples = BadSamples::fail;
+  IoOptions io;
+  std::shared_ptr<SlabAllocator> allocator;  // null: default_slab_allocator()
+  std::string image_field = "image";
+  std::string label_field = "label";
+};
+
+// Where a loader is; enough to go on with exactly the next sample, also with other batch sizes, threads or world sizes.
+struct LoaderState {
+  std::string fingerprint;   // of the data set
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  int64_t position = 0;      // samples of the epoch consumed by all ranks together
+  bool operator==(const LoaderState&) const = default;
+};
+
+class Loader {
+ public:
+  // Throws Error(invalid_argument) for options out of range, Error(not_found) for fields the data set lacks,
+  // Error(unsupported) for I/O that is not available.
+  Loader(Dataset dataset, LoaderOptions options);
+  ~Loader();
+  Loader(Loader&&) noexcept;
+  Loader& operator=(Loader&&) noexcept;
+
+  const Dataset& dataset() const;
+  const LoaderOptions& options() const;
+
+  // Batches of a whole epoch on this rank.
+  int64_t num_batches() const;
+
+  // Starts `epoch` from its beginning, dropping what is left of the present one.
+  void start_epoch(int64_t epoch);
+  // The next batch in order, or nothing at the end of the epoch. Blocks until it is ready. Throws the Error of a bad sample
+  // or a failed read; the epoch cannot be continued after that, but another one can be started.
+  std::optional<Batch> next();
+
+  // The state after the batches that next() has returned.
+  LoaderState state() const;
+  // Goes on from `state`: the following next() returns the first sample not yet consumed. Throws Error(invalid_argument) when the
+  // state belongs to another data set or seed.
+  void restore(const LoaderState& state);
+
+  // Upper bound in bytes on slabs and read buffers, fixed at construction.
+  int64_t memory_bound() const;
+  LoaderStats stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ffkit
