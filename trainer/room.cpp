@@ -1,0 +1,1 @@
+// Removed with the room's first source file.
