@@ -1,7 +1,7 @@
 // Dataset: one split of a data set folder, its shards behind one global record number.
 //
-//   DST/train/manifest.json            record_index 0 .. num_records()-1, in the order of the manifest's shards
-//   DST/train/shard-00000.ffr ...
+//   DST/train/manifest.json            record_index 0 .. num_records()-1, in the order of the
+//   manifest's shards DST/train/shard-00000.ffr ...
 //
 // A cheap handle: copies share the open shards. All functions are thread-safe.
 #pragma once
@@ -21,9 +21,10 @@ namespace ffkit {
 
 class Dataset {
  public:
-  // Opens `folder`/`split`, or `folder` itself when `split` is empty. Opens every shard and compares it with the manifest.
-  // Throws Error(not_found) with the splits there are, Error(corrupt) for a missing or different shard, and
-  // Error(invalid_argument) for a conversion that has not finished.
+  // Opens `folder`/`split`, or `folder` itself when `split` is empty. Opens every shard and
+  // compares it with the manifest. Throws Error(not_found) with the splits there are,
+  // Error(corrupt) for a missing or different shard, and Error(invalid_argument) for a conversion
+  // that has not finished.
   static Dataset open(const std::filesystem::path& folder, const std::string& split = "");
 
   const std::filesystem::path& path() const;  // the split's folder

@@ -1,7 +1,8 @@
 // Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng.
 //
-// The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's `convert("RGB")`:
-// grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does, EXIF orientation is not applied.
+// The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's
+// `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
+// EXIF orientation is not applied.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ struct ImageInfo {
   int num_components = 0;  // as stored: 1 grey, 3 colour, 4 CMYK or RGBA, ...
 };
 
-// Reads the header only. Throws Error(unsupported) for an encoding that is not handled, Error(corrupt) for a broken header.
+// Reads the header only. Throws Error(unsupported) for an encoding that is not handled,
+// Error(corrupt) for a broken header.
 ImageInfo read_image_info(std::span<const std::byte> data);
 
 // Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them.
@@ -45,7 +47,8 @@ struct Rect {
   int height = 0;
 };
 
-// Decodes images one after another and keeps its memory between them. Not thread-safe: one per thread.
+// Decodes images one after another and keeps its memory between them. Not thread-safe: one per
+// thread.
 class ImageDecoder {
  public:
   ImageDecoder();
@@ -53,23 +56,27 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  // Decodes the whole image. The view lives until the next call. Throws Error(corrupt) for broken or truncated data,
-  // Error(unsupported) for encodings not handled and for more than `max_pixels()` pixels.
+  // Decodes the whole image. The view lives until the next call. Throws Error(corrupt) for broken
+  // or truncated data, Error(unsupported) for encodings not handled and for more than
+  // `max_pixels()` pixels.
   RgbView decode(std::span<const std::byte> data);
 
   // A part of an image, perhaps at a fraction of its size.
   struct Region {
-    RgbView pixels;      // covers at least the wished rectangle
-    Rect source;         // the wished rectangle in `pixels`' coordinates ...
-    double x = 0, y = 0; // ... whose exact top left corner is here (fractions arise from scaling)
+    RgbView pixels;       // covers at least the wished rectangle
+    Rect source;          // the wished rectangle in `pixels`' coordinates ...
+    double x = 0, y = 0;  // ... whose exact top left corner is here (fractions arise from scaling)
     double width = 0, height = 0;  // and whose exact extent is this
   };
-  // Decodes at least `region` of the image. A JPEG is decoded at 1/1, 1/2, 1/4 or 1/8 of its size (DCT scaling), the smallest at
-  // which the region is still at least min_width x min_height; pass 0 for both to forbid scaling (then the pixels are those of decode()).
-  // `region` must lie within the image. The view lives until the next call. Errors as for decode().
-  Region decode_region(std::span<const std::byte> data, const Rect& region, int min_width, int min_height);
+  // Decodes at least `region` of the image. A JPEG is decoded at 1/1, 1/2, 1/4 or 1/8 of its size
+  // (DCT scaling), the smallest at which the region is still at least min_width x min_height; pass
+  // 0 for both to forbid scaling (then the pixels are those of decode()). `region` must lie within
+  // the image. The view lives until the next call. Errors as for decode().
+  Region decode_region(std::span<const std::byte> data, const Rect& region, int min_width,
+                       int min_height);
 
-  // Larger images are refused before anything is allocated: 178,956,970 pixels, as Pillow's decompression bomb limit.
+  // Larger images are refused before anything is allocated: 178,956,970 pixels, as Pillow's
+  // decompression bomb limit.
   static int64_t max_pixels();
 
  private:

@@ -1,4 +1,5 @@
-// Manifest: what `<data set>/<split>/manifest.json` says (FORMAT.md, "Data set folder"). A plain value.
+// Manifest: what `<data set>/<split>/manifest.json` says (FORMAT.md, "Data set folder"). A plain
+// value.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,17 @@ struct ManifestShard {
 };
 
 struct Manifest {
-  std::string split;                  // "train", "val", ...
+  std::string split;  // "train", "val", ...
   Schema schema;
-  std::vector<std::string> classes;   // class i is what label i stands for, e.g. "n01440764"; may be empty
-  std::vector<std::string> class_names;  // readable names of the same classes; empty or as many as `classes`
+  std::vector<std::string>
+      classes;  // class i is what label i stands for, e.g. "n01440764"; may be empty
+  std::vector<std::string>
+      class_names;  // readable names of the same classes; empty or as many as `classes`
   std::vector<ManifestShard> shards;  // in record order
-  std::map<std::string, std::string> source;   // facts about where the data came from: "kind", "path", "archive", ...
+  std::map<std::string, std::string>
+      source;  // facts about where the data came from: "kind", "path", "archive", ...
   std::map<std::string, std::string> options;  // the converter's options: "seed", "shard_size", ...
-  std::string created_by;             // "ffconvert 0.1.0"
+  std::string created_by;                      // "ffconvert 0.1.0"
 
   int64_t num_records() const;
   int64_t file_bytes() const;
@@ -35,7 +39,8 @@ struct Manifest {
   std::string fingerprint() const;
 };
 
-// Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming the file.
+// Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming
+// the file.
 Manifest read_manifest(const std::filesystem::path& path);
 // Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io).
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);

@@ -2,7 +2,8 @@
 //
 //   | u64 end[F] | field 0 | pad | field 1 | pad | ...     each field starts at a multiple of 8
 //
-// RecordBuilder makes them, RecordView reads them without copying. Neither may be shared between threads while modified.
+// RecordBuilder makes them, RecordView reads them without copying. Neither may be shared between
+// threads while modified.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,14 @@ constexpr DType dtype_of() {
   } else {
     constexpr bool is_signed = std::is_signed_v<T>;
     switch (sizeof(T)) {
-      case 1: return is_signed ? DType::i8 : DType::u8;
-      case 2: return is_signed ? DType::i16 : DType::u16;
-      case 4: return is_signed ? DType::i32 : DType::u32;
-      default: return is_signed ? DType::i64 : DType::u64;
+      case 1:
+        return is_signed ? DType::i8 : DType::u8;
+      case 2:
+        return is_signed ? DType::i16 : DType::u16;
+      case 4:
+        return is_signed ? DType::i32 : DType::u32;
+      default:
+        return is_signed ? DType::i64 : DType::u64;
     }
   }
 }
@@ -47,8 +52,8 @@ class RecordBuilder {
   // `schema` must outlive the builder.
   explicit RecordBuilder(const Schema& schema);
 
-  // Setters take the field's position in the schema and throw Error(invalid_argument) when its type is another.
-  // The data is not copied until encode(): it must stay where it is until then.
+  // Setters take the field's position in the schema and throw Error(invalid_argument) when its type
+  // is another. The data is not copied until encode(): it must stay where it is until then.
   void set_bytes(size_t field, std::span<const std::byte> value);  // bytes and image fields
   void set_string(size_t field, std::string_view value);
   template <typename T>
@@ -76,18 +81,19 @@ class RecordBuilder {
   std::vector<Value> values_;
 };
 
-// Reads the fields of an encoded record. Does not own the bytes: spans and views live as long as those do.
+// Reads the fields of an encoded record. Does not own the bytes: spans and views live as long as
+// those do.
 class RecordView {
  public:
-  // Checks the field table against the length of `record`; throws Error(corrupt) where it does not fit.
-  // `schema` and `record` must outlive the view.
+  // Checks the field table against the length of `record`; throws Error(corrupt) where it does not
+  // fit. `schema` and `record` must outlive the view.
   RecordView(const Schema& schema, std::span<const std::byte> record);
 
   bool is_null(size_t field) const;
   // The bytes of a field of any type as stored; empty for null.
   std::span<const std::byte> raw(size_t field) const;
-  // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when its size is wrong
-  // and Error(not_found) when it is null.
+  // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
+  // its size is wrong and Error(not_found) when it is null.
   std::span<const std::byte> bytes(size_t field) const;  // bytes and image fields
   std::string_view string(size_t field) const;
   template <typename T>

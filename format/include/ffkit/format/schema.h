@@ -1,4 +1,5 @@
-// Schema: the names and types of the fields that every record of a data set has. A plain value; copies are independent.
+// Schema: the names and types of the fields that every record of a data set has. A plain value;
+// copies are independent.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,8 @@ struct Schema {
   int index_of(std::string_view name) const;
   // Position of the field called `name`; throws Error(not_found) that lists the fields there are.
   size_t require(std::string_view name) const;
-  // Throws Error(invalid_argument) unless every name is present and unique and columns are scalars or strings.
+  // Throws Error(invalid_argument) unless every name is present and unique and columns are scalars
+  // or strings.
   void validate() const;
   // One sentence on the first difference to `other`, empty when they are equal.
   std::string difference(const Schema& other) const;
@@ -53,8 +55,8 @@ struct Schema {
   bool operator==(const Schema&) const = default;
 };
 
-// The schema of image classification sets: image (image), label (scalar i64, column), id (string, column).
-// `id` is the path of the picture in its source, e.g. "n01440764/n01440764_10026.JPEG".
+// The schema of image classification sets: image (image), label (scalar i64, column), id (string,
+// column). `id` is the path of the picture in its source, e.g. "n01440764/n01440764_10026.JPEG".
 Schema image_classification_schema();
 
 }  // namespace ffkit

@@ -2,8 +2,9 @@
 //
 //   header | records, page aligned | index streams | catalog | trailer
 //
-// The file grows under the name `path` + ".tmp" and appears as `path` only in finish(), complete and fsynced. A writer that
-// is destroyed without finish() removes its temporary file. Not thread-safe: one thread at a time.
+// The file grows under the name `path` + ".tmp" and appears as `path` only in finish(), complete
+// and fsynced. A writer that is destroyed without finish() removes its temporary file. Not
+// thread-safe: one thread at a time.
 #pragma once
 
 #include <array>
@@ -18,10 +19,11 @@
 namespace ffkit {
 
 struct ShardWriterOptions {
-  // A power of two, 512 .. 1 MiB. A longer record starts on a multiple of it, a shorter one never crosses one.
+  // A power of two, 512 .. 1 MiB. A longer record starts on a multiple of it, a shorter one never
+  // crosses one.
   uint32_t alignment = 4096;
-  // Identifies the shard; written to header and trailer. The same input must give the same uuid, so that conversions
-  // are repeatable to the byte.
+  // Identifies the shard; written to header and trailer. The same input must give the same uuid, so
+  // that conversions are repeatable to the byte.
   std::array<uint8_t, 16> uuid{};
 };
 
@@ -29,21 +31,23 @@ struct ShardWriterOptions {
 struct ShardSummary {
   int64_t num_records = 0;
   int64_t file_bytes = 0;
-  int64_t record_bytes = 0;     // sum of the records' lengths
-  uint32_t catalog_crc32c = 0;  // covers, through the checksums it contains, every byte of the shard that is not padding
+  int64_t record_bytes = 0;  // sum of the records' lengths
+  uint32_t catalog_crc32c =
+      0;  // covers, through the checksums it contains, every byte of the shard that is not padding
 };
 
 class ShardWriter {
  public:
-  // Creates `path`.tmp, replacing one left by a crash. Throws Error(invalid_argument) when `path` exists or the options
-  // are out of range, Error(io) when the file cannot be made.
+  // Creates `path`.tmp, replacing one left by a crash. Throws Error(invalid_argument) when `path`
+  // exists or the options are out of range, Error(io) when the file cannot be made.
   ShardWriter(std::filesystem::path path, Schema schema, ShardWriterOptions options = {});
   ~ShardWriter();
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
-  // Appends one encoded record (RecordBuilder::encode) and returns its number in the shard. May block on the disk.
-  // Throws Error(corrupt) when the bytes are not a record of the schema, Error(io) when writing fails.
+  // Appends one encoded record (RecordBuilder::encode) and returns its number in the shard. May
+  // block on the disk. Throws Error(corrupt) when the bytes are not a record of the schema,
+  // Error(io) when writing fails.
   int64_t append(std::span<const std::byte> record);
   // The same with the record's CRC-32C already computed, e.g. on another thread.
   int64_t append(std::span<const std::byte> record, uint32_t crc32c);
@@ -52,7 +56,8 @@ class ShardWriter {
   // Bytes of header and records so far.
   int64_t bytes_written() const;
 
-  // Writes index and trailer, fsyncs, renames to `path` and fsyncs the folder. Nothing may be called after it.
+  // Writes index and trailer, fsyncs, renames to `path` and fsyncs the folder. Nothing may be
+  // called after it.
   ShardSummary finish();
 
  private:

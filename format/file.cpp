@@ -1,0 +1,121 @@
+#include "file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+[[noreturn]] void fail(const char* what, const std::filesystem::path& path, int error) {
+  const char* remedy = error == ENOSPC || error == EDQUOT ? "; free some space and run again" : "";
+  throw Error(ErrorCode::io, fmt::format("{}{}", what, remedy),
+              {.path = path.string(), .errno_value = error});
+}
+
+}  // namespace
+
+File File::open_for_reading(std::filesystem::path path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    throw Error(errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
+                "cannot open the file", {.path = path.string(), .errno_value = errno});
+  }
+  return {std::move(path), fd};
+}
+
+File File::create(std::filesystem::path path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) fail("cannot create the file", path, errno);
+  return {std::move(path), fd};
+}
+
+File::File(File&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int64_t File::size() const {
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) fail("cannot stat the file", path_, errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorCode::invalid_argument, "is not a regular file", {.path = path_.string()});
+  }
+  return status.st_size;
+}
+
+void File::read_at(int64_t offset, std::span<std::byte> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    const int64_t position = offset + static_cast<int64_t>(done);
+    const ssize_t n = ::pread(fd_, out.data() + done, out.size() - done, position);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      throw Error(ErrorCode::io, "cannot read",
+                  {.path = path_.string(), .offset = position, .errno_value = errno});
+    }
+    if (n == 0) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("the file ends here, but {} more bytes belong to it; it was cut off, "
+                              "copy or convert it again",
+                              out.size() - done),
+                  {.path = path_.string(), .offset = position});
+    }
+    done += static_cast<size_t>(n);
+  }
+}
+
+void File::write(std::span<const std::byte> data) {
+  while (!data.empty()) {
+    const ssize_t n = ::write(fd_, data.data(), data.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      fail("cannot write", path_, errno);
+    }
+    data = data.subspan(static_cast<size_t>(n));
+  }
+}
+
+void File::sync() {
+  if (::fsync(fd_) != 0) fail("cannot fsync", path_, errno);
+}
+
+void File::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) fail("cannot close", path_, errno);
+}
+
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    fail(("cannot rename to " + to.string()).c_str(), from, errno);
+  }
+  sync_folder(to.has_parent_path() ? to.parent_path() : std::filesystem::path("."));
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail("cannot open the folder", folder, errno);
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  // Some network file systems have no fsync for folders; there a rename is as durable as it gets.
+  if (result != 0 && error != EINVAL && error != ENOTSUP) {
+    fail("cannot fsync the folder", folder, error);
+  }
+}
+
+}  // namespace ffkit

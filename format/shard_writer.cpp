@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include <ffkit/format/crc32c.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/shard_writer.h>
+
+#include "file.h"
+#include "shard_layout.h"
+#include "stream_writer.h"
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kWriteBufferBytes = 1 << 20;
+
+// The index streams of one field with a column.
+struct ColumnWriter {
+  size_t field = 0;
+  StreamWriter values;               // numbers, or the ends of texts
+  std::optional<StreamWriter> text;  // string fields only
+
+  void append(const RecordView& record, const Field& described) {
+    if (text) {
+      text->append(record.raw(field));
+      const int64_t end = text->num_bytes();
+      values.append(std::as_bytes(std::span(&end, 1)));
+    } else if (record.is_null(field)) {
+      constexpr uint64_t kZero = 0;
+      values.append(std::as_bytes(std::span(&kZero, 1)).first(size_of(described.dtype)));
+    } else {
+      values.append(record.raw(field));
+    }
+  }
+};
+
+}  // namespace
+
+struct ShardWriter::Impl {
+  std::filesystem::path path;
+  std::filesystem::path temporary;
+  Schema schema;
+  ShardWriterOptions options;
+  File file;
+  bool is_finished = false;
+
+  int64_t end = 0;  // of what was appended, buffered or written
+  std::vector<std::byte> buffer;
+  int64_t num_records = 0;
+  int64_t record_bytes = 0;
+  StreamWriter entries{"entries"};
+  std::vector<ColumnWriter> columns;
+
+  void write(std::span<const std::byte> data) {
+    if (buffer.size() + data.size() > kWriteBufferBytes) flush();
+    if (data.size() >= kWriteBufferBytes) {
+      file.write(data);
+    } else {
+      buffer.insert(buffer.end(), data.begin(), data.end());
+    }
+    end += static_cast<int64_t>(data.size());
+  }
+
+  void pad_to(int64_t offset) {
+    static constexpr std::array<std::byte, 4096> kZeros{};
+    while (end < offset) {
+      write(std::span(kZeros).first(static_cast<size_t>(std::min<int64_t>(4096, offset - end))));
+    }
+  }
+
+  void flush() {
+    file.write(buffer);
+    buffer.clear();
+  }
+};
+
+ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterOptions options) {
+  schema.validate();
+  if (!is_alignment(options.alignment)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("alignment {} is not a power of two from {} to {}", options.alignment,
+                            kMinAlignment, kMaxAlignment),
+                {.path = path.string()});
+  }
+  if (std::filesystem::exists(path)) {
+    throw Error(ErrorCode::invalid_argument, "exists already; nothing is overwritten",
+                {.path = path.string()});
+  }
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  File file = File::create(temporary);
+  impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
+                                      .temporary = std::move(temporary),
+                                      .schema = std::move(schema),
+                                      .options = options,
+                                      .file = std::move(file)});
+  impl_->buffer.reserve(kWriteBufferBytes);
+  for (size_t i = 0; i < impl_->schema.fields.size(); ++i) {
+    const Field& field = impl_->schema.fields[i];
+    if (!field.column) continue;
+    const std::string name = "column/" + field.name;
+    if (field.type == FieldType::string) {
+      impl_->columns.push_back({i, StreamWriter(name + "/ends"), StreamWriter(name + "/text")});
+    } else {
+      impl_->columns.push_back({i, StreamWriter(name), std::nullopt});
+    }
+  }
+  impl_->write(encode_header({.alignment = options.alignment, .uuid = options.uuid}));
+}
+
+ShardWriter::~ShardWriter() {
+  if (impl_ == nullptr || impl_->is_finished) return;
+  std::error_code ignored;
+  std::filesystem::remove(impl_->temporary, ignored);
+}
+
+int64_t ShardWriter::append(std::span<const std::byte> record) {
+  return append(record, crc32c(record));
+}
+
+int64_t ShardWriter::append(std::span<const std::byte> record, uint32_t crc32c) {
+  Impl& self = *impl_;
+  const RecordView view(self.schema, record);
+  for (ColumnWriter& column : self.columns) {
+    const Field& field = self.schema.fields[column.field];
+    const size_t bytes = view.raw(column.field).size();
+    if (field.type == FieldType::scalar && !view.is_null(column.field) &&
+        bytes != size_of(field.dtype)) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("field '{}' has {} bytes, but a {} has {}", field.name, bytes,
+                              to_string(field.dtype), size_of(field.dtype)),
+                  {.path = self.path.string(), .record = self.num_records});
+    }
+  }
+
+  const auto bytes = static_cast<int64_t>(record.size());
+  const int64_t offset = place_record(self.end, bytes, self.options.alignment);
+  self.pad_to(offset);
+  self.write(record);
+  self.entries.append(encode_entry(
+      {.offset = offset, .stored_bytes = bytes, .raw_bytes = bytes, .crc32c = crc32c, .codec = 0}));
+  for (ColumnWriter& column : self.columns) column.append(view, self.schema.fields[column.field]);
+  self.record_bytes += bytes;
+  return self.num_records++;
+}
+
+int64_t ShardWriter::num_records() const {
+  return impl_->num_records;
+}
+int64_t ShardWriter::bytes_written() const {
+  return impl_->end;
+}
+
+ShardSummary ShardWriter::finish() {
+  Impl& self = *impl_;
+  self.pad_to(round_up(self.end, kPageBytes));
+  self.flush();
+
+  Catalog catalog{
+      .num_records = self.num_records, .record_bytes = self.record_bytes, .schema = self.schema};
+  const auto write_stream = [&](const StreamWriter& stream) {
+    const auto number = static_cast<uint32_t>(catalog.streams.size());
+    catalog.streams.push_back(stream.write(self.file, self.end, number));
+    self.end += catalog.streams.back().num_pages() * kPageBytes;
+  };
+  write_stream(self.entries);
+  for (const ColumnWriter& column : self.columns) {
+    write_stream(column.values);
+    if (column.text) write_stream(*column.text);
+  }
+
+  const std::string json = encode_catalog(catalog);
+  const auto catalog_bytes = std::as_bytes(std::span(json));
+  const ShardTrailer trailer{
+      .catalog_offset = self.end,
+      .catalog_bytes = static_cast<int64_t>(json.size()),
+      .catalog_crc32c = crc32c(catalog_bytes),
+      .num_records = self.num_records,
+      .file_bytes = self.end + static_cast<int64_t>(json.size()) + kTrailerBytes,
+      .uuid = self.options.uuid};
+  self.file.write(catalog_bytes);
+  self.file.write(encode_trailer(trailer));
+  self.file.sync();
+  self.file.close();
+  rename_durably(self.temporary, self.path);
+  self.is_finished = true;
+  return {.num_records = self.num_records,
+          .file_bytes = trailer.file_bytes,
+          .record_bytes = self.record_bytes,
+          .catalog_crc32c = trailer.catalog_crc32c};
+}
+
+}  // namespace ffkit
