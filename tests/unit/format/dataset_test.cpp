@@ -1,0 +1,168 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <ffkit/format/crc32c.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
+
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::ffkit::testing::TempDir;
+using ::testing::ElementsAre;
+
+Manifest write_split(const std::filesystem::path& folder, const std::string& split,
+                     int64_t num_records, size_t image_bytes = 5000) {
+  std::filesystem::create_directories(folder);
+  const Schema schema = image_classification_schema();
+  DatasetWriter writer(
+      folder / split,
+      {.split = split, .schema = schema, .classes = {"cat", "dog"}, .options = {{"seed", "1"}}},
+      {.shard_bytes = 1 << 20});
+  RecordBuilder builder(schema);
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < num_records; ++i) {
+    const std::vector<std::byte> image(image_bytes, static_cast<std::byte>(i));
+    const std::string id = split + std::to_string(i);
+    builder.set_bytes(0, image);
+    builder.set_scalar<int64_t>(1, i % 2);
+    builder.set_string(2, id);
+    builder.encode(record);
+    writer.append(record, crc32c(record));
+  }
+  return writer.finish();
+}
+
+TEST(Dataset, RecordsRunThroughTheShards) {
+  const TempDir dir;
+  const Manifest written = write_split(dir.path(), "train", 700);
+  ASSERT_GE(written.shards.size(), 4U);
+  const Dataset dataset = Dataset::open(dir.path(), "train");
+  EXPECT_EQ(dataset.num_records(), 700);
+  EXPECT_EQ(dataset.num_shards(), static_cast<int64_t>(written.shards.size()));
+  EXPECT_THAT(dataset.manifest().classes, ElementsAre("cat", "dog"));
+  EXPECT_EQ(dataset.manifest().fingerprint(), written.fingerprint());
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < 700; ++i) {
+    dataset.read(i, record);
+    EXPECT_EQ(RecordView(dataset.schema(), record).string(2), "train" + std::to_string(i));
+    const auto where = dataset.locate(i);
+    EXPECT_EQ(dataset.shard(where.shard_index).locate(where.local_index).offset,
+              where.record.offset);
+  }
+  EXPECT_EQ(dataset.int_column("label").size(), 700U);
+  EXPECT_EQ(dataset.string_column("id")[699], "train699");
+  EXPECT_ERROR(dataset.locate(700), invalid_argument, "there is no record 700; the split has 700");
+  EXPECT_ERROR(dataset.locate(-1), invalid_argument, "there is no record -1");
+}
+
+TEST(Dataset, ShardsHaveAboutTheWantedSize) {
+  const TempDir dir;
+  const Manifest written = write_split(dir.path(), "train", 700);
+  for (size_t i = 0; i + 1 < written.shards.size(); ++i) {
+    EXPECT_GE(written.shards[i].file_bytes, 1 << 20);
+    EXPECT_LT(written.shards[i].file_bytes, (1 << 20) + 40000);
+  }
+}
+
+TEST(Dataset, OpensASplitByItsOwnFolder) {
+  const TempDir dir;
+  write_split(dir.path(), "val", 3);
+  EXPECT_EQ(Dataset::open(dir / "val").num_records(), 3);
+}
+
+TEST(Dataset, MissingThingsAreNamed) {
+  const TempDir dir;
+  EXPECT_ERROR(Dataset::open(dir / "none", "train"), not_found, "there is no such folder");
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not an ffkit data set");
+  write_split(dir.path(), "val", 3);
+  write_split(dir.path(), "test", 3);
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found,
+               "there is no split 'train'; the data set has test, val");
+  std::filesystem::remove(dir / "val/shard-00000.ffr");
+  EXPECT_ERROR(Dataset::open(dir.path(), "val"), not_found, "shard-00000.ffr");
+}
+
+TEST(Dataset, UnfinishedConversionIsRefused) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 3);
+  std::ofstream(dir / kUnfinishedMarker) << "";
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), invalid_argument, "has not finished");
+  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "has not finished");
+}
+
+TEST(Dataset, AnotherShardUnderTheSameNameIsFound) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 3);
+  write_split(dir / "other", "train", 4);
+  std::filesystem::copy_file(dir / "other/train/shard-00000.ffr", dir / "train/shard-00000.ffr",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), corrupt,
+               "is not the shard that the manifest lists");
+}
+
+TEST(DatasetWriter, NothingIsReadableBeforeFinish) {
+  const TempDir dir;
+  {
+    DatasetWriter writer(dir / "train",
+                         {.split = "train", .schema = image_classification_schema()});
+    EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not an ffkit data set");
+    EXPECT_ERROR(writer.finish(), invalid_argument, "at least one record");
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir / "train/manifest.json"));
+  write_split(dir.path(), "train", 1);
+  EXPECT_ERROR(
+      DatasetWriter(dir / "train", {.split = "train", .schema = image_classification_schema()}),
+      invalid_argument, "nothing is overwritten");
+}
+
+TEST(DatasetWriter, ShardsOfOneSplitHaveDifferentUuids) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 700);
+  const Dataset dataset = Dataset::open(dir.path(), "train");
+  EXPECT_NE(dataset.shard(0).uuid(), dataset.shard(1).uuid());
+  EXPECT_EQ(dataset.shard(0).uuid()[6] >> 4, 8);
+}
+
+TEST(Manifest, EveryTruncationIsRefused) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 3);
+  std::ifstream in(dir / "train/manifest.json");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  for (size_t size = 0; size + 2 < text.size(); size += 13) {
+    std::ofstream(dir / "m.json") << text.substr(0, size);
+    EXPECT_ERROR(read_manifest(dir / "m.json"), corrupt, "m.json: the manifest cannot be read")
+        << size;
+  }
+}
+
+TEST(Manifest, HostileOrNewerOnesAreRefused) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 3);
+  std::ifstream in(dir / "train/manifest.json");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    const size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    changed.replace(at, from.size(), to);
+    std::ofstream(dir / "m.json") << changed;
+    return dir / "m.json";
+  };
+  EXPECT_ERROR(read_manifest(with("shard-00000.ffr", "../../x")), corrupt,
+               "'../../x' is not a shard's file name");
+  EXPECT_ERROR(read_manifest(with("\"version\": 2", "\"version\": 3")), unsupported, "newer");
+  EXPECT_ERROR(read_manifest(with("\"num_records\": 3", "\"num_records\": 4")), corrupt,
+               "sum over the shards");
+  EXPECT_ERROR(read_manifest(with("\"i64\"", "\"i65\"")), unsupported,
+               "m.json: unknown dtype 'i65'");
+  EXPECT_ERROR(read_manifest(with("ffkit-dataset", "x")), corrupt, "is not the manifest");
+}
+
+}  // namespace
+}  // namespace ffkit
