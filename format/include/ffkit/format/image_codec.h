@@ -31,7 +31,8 @@ struct ImageInfo {
 // Error(corrupt) for a broken header.
 ImageInfo read_image_info(std::span<const std::byte> data);
 
-// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them.
+// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last row of what ImageDecoder
+// returns, 64 more bytes may be read (not used): whole vector registers can be loaded at the end of a row.
 struct RgbView {
   const uint8_t* data = nullptr;
   int width = 0;
@@ -74,6 +75,9 @@ class ImageDecoder {
   // the image. The view lives until the next call. Errors as for decode().
   Region decode_region(std::span<const std::byte> data, const Rect& region, int min_width,
                        int min_height);
+
+  // read_image_info() with this decoder's memory; also refuses what is too large.
+  ImageInfo read_info(std::span<const std::byte> data);
 
   // Larger images are refused before anything is allocated: 178,956,970 pixels, as Pillow's
   // decompression bomb limit.

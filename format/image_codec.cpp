@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/image_codec.h>
+
+#include "jpeg_decoder.h"
+#include "png_decoder.h"
+
+namespace ffkit {
+namespace {
+
+bool has_prefix(std::span<const std::byte> data, std::string_view prefix, size_t offset = 0) {
+  return data.size() >= offset + prefix.size() &&
+         std::memcmp(data.data() + offset, prefix.data(), prefix.size()) == 0;
+}
+
+// What people are likely to have instead of a JPEG or PNG.
+std::string_view describe(std::span<const std::byte> data) {
+  if (has_prefix(data, "RIFF") && has_prefix(data, "WEBP", 8)) return "WebP";
+  if (has_prefix(data, "BM")) return "BMP";
+  if (has_prefix(data, "GIF8")) return "GIF";
+  if (has_prefix(data, std::string_view("II*\0", 4))) return "TIFF";
+  if (has_prefix(data, std::string_view("MM\0*", 4))) return "TIFF";
+  return "unknown";
+}
+
+[[noreturn]] void throw_unsupported(std::span<const std::byte> data) {
+  if (data.empty()) {
+    throw Error(ErrorCode::corrupt, "the image is empty (0 bytes); get the file again");
+  }
+  std::string first_bytes;
+  for (size_t i = 0; i < std::min<size_t>(data.size(), 4); ++i) {
+    first_bytes += fmt::format("{}{:02x}", i == 0 ? "" : " ", std::to_integer<int>(data[i]));
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("the image is neither JPEG nor PNG ({}, begins with {}); "
+                          "convert it to one of them",
+                          describe(data), first_bytes));
+}
+
+void check_size(const ImageInfo& info) {
+  if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the image claims {} x {} pixels, more than the {} that are decoded; "
+                            "it is broken or must be made smaller",
+                            info.width, info.height, ImageDecoder::max_pixels()));
+  }
+}
+
+void check_region(const Rect& region, const ImageInfo& info) {
+  if (region.x < 0 || region.y < 0 || region.width < 1 || region.height < 1 ||
+      region.width > info.width - region.x || region.height > info.height - region.y) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("region {}x{}+{}+{} does not lie within the image of {} x {} pixels",
+                    region.width, region.height, region.x, region.y, info.width, info.height));
+  }
+}
+
+// The largest of 1, 2, 4, 8 that leaves at least min_width x min_height of the region.
+int choose_denominator(const Rect& region, int min_width, int min_height) {
+  if (min_width <= 0 && min_height <= 0) return 1;
+  int denominator = 8;
+  while (denominator > 1 && (region.width < int64_t{denominator} * min_width ||
+                             region.height < int64_t{denominator} * min_height)) {
+    denominator /= 2;
+  }
+  return denominator;
+}
+
+}  // namespace
+
+std::string_view to_string(ImageEncoding encoding) {
+  switch (encoding) {
+    case ImageEncoding::jpeg:
+      return "jpeg";
+    case ImageEncoding::png:
+      return "png";
+    case ImageEncoding::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
+  if (has_prefix(data, "\xff\xd8\xff")) return ImageEncoding::jpeg;
+  if (has_prefix(data, "\x89PNG\r\n\x1a\n")) return ImageEncoding::png;
+  return ImageEncoding::unknown;
+}
+
+ImageInfo read_image_info(std::span<const std::byte> data) {
+  switch (detect_image_encoding(data)) {
+    case ImageEncoding::jpeg:
+      return JpegDecoder().begin(data);
+    case ImageEncoding::png:
+      return read_png_info(data);
+    case ImageEncoding::unknown:
+      break;
+  }
+  throw_unsupported(data);
+}
+
+struct ImageDecoder::Impl {
+  ImageInfo begin(std::span<const std::byte> data) {
+    encoding = detect_image_encoding(data);
+    ImageInfo info;
+    if (encoding == ImageEncoding::jpeg) {
+      info = jpeg.begin(data);
+    } else if (encoding == ImageEncoding::png) {
+      info = read_png_info(data);
+    } else {
+      throw_unsupported(data);
+    }
+    check_size(info);
+    return info;
+  }
+
+  ImageEncoding encoding = ImageEncoding::unknown;
+  JpegDecoder jpeg;
+  PngDecoder png;
+};
+
+ImageDecoder::ImageDecoder() : impl_(std::make_unique<Impl>()) {}
+ImageDecoder::~ImageDecoder() = default;
+ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
+ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
+
+RgbView ImageDecoder::decode(std::span<const std::byte> data) {
+  const ImageInfo info = impl_->begin(data);
+  if (impl_->encoding == ImageEncoding::png) return impl_->png.decode(data);
+  return impl_->jpeg.read({0, 0, info.width, info.height}, 1).pixels;
+}
+
+ImageDecoder::Region ImageDecoder::decode_region(std::span<const std::byte> data,
+                                                 const Rect& region, int min_width,
+                                                 int min_height) {
+  const ImageInfo info = impl_->begin(data);
+  check_region(region, info);
+  Region result;
+  if (impl_->encoding == ImageEncoding::png) {
+    result.pixels = impl_->png.decode(data, region.y + region.height);
+    result.source = region;
+    result.x = region.x;
+    result.y = region.y;
+    result.width = region.width;
+    result.height = region.height;
+    return result;
+  }
+  const int denominator = choose_denominator(region, min_width, min_height);
+  // The part of the scaled image that the region touches: its pixel i stands for the pixels from i
+  // * denominator on.
+  const int x = region.x / denominator;
+  const int y = region.y / denominator;
+  const Rect scaled{x, y, scaled_jpeg_size(region.x + region.width, denominator) - x,
+                    scaled_jpeg_size(region.y + region.height, denominator) - y};
+  const JpegDecoder::Part part = impl_->jpeg.read(scaled, denominator);
+  const double scale = denominator;
+  result.pixels = part.pixels;
+  result.source = {scaled.x - part.x, scaled.y - part.y, scaled.width, scaled.height};
+  result.x = region.x / scale - part.x;
+  result.y = region.y / scale - part.y;
+  result.width = region.width / scale;
+  result.height = region.height / scale;
+  return result;
+}
+
+ImageInfo ImageDecoder::read_info(std::span<const std::byte> data) {
+  return impl_->begin(data);
+}
+
+int64_t ImageDecoder::max_pixels() {
+  return 178'956'970;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,55 @@
+// JpegDecoder: pixels of JPEG images by libjpeg-turbo; keeps decompressor and buffers between
+// images. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <ffkit/format/image_codec.h>
+
+#include "jpeg_error.h"
+#include "libjpeg.h"
+#include "pixel_buffer.h"
+
+namespace ffkit {
+
+class JpegDecoder {
+ public:
+  JpegDecoder();
+  ~JpegDecoder();
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  // Begins an image by reading its header. `data` must stay until the last read() of it.
+  ImageInfo begin(std::span<const std::byte> data);
+
+  struct Part {
+    RgbView pixels;
+    int x = 0;  // of pixels' top left corner in the (scaled) image
+    int y = 0;
+  };
+  // Decodes at least `region`, in pixels of the image at 1/denominator (1, 2, 4 or 8) of its size,
+  // rounded up. Once for each begin(). The pixels are those of a decode of the whole image at that
+  // scale; the view lives until the next begin().
+  Part read(const Rect& region, int denominator);
+
+ private:
+  static void init_source(j_decompress_ptr) {}
+  static boolean fill_input_buffer(j_decompress_ptr info);
+  static void skip_input_data(j_decompress_ptr info, long num_bytes);
+  void read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows);
+
+  JpegErrors errors_;
+  jpeg_decompress_struct info_ = {};
+  jpeg_source_mgr source_ = {};
+  size_t num_bytes_ = 0;
+  PixelBuffer pixels_;
+  PixelBuffer cmyk_row_;
+};
+
+// The size a JPEG of `size` pixels has when decoded at 1/denominator.
+inline int scaled_jpeg_size(int size, int denominator) {
+  return (size + denominator - 1) / denominator;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,119 @@
+// JPEGs and PNGs of kinds that the product reads but does not write.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+#include <png.h>
+
+#include "test_images.h"
+
+namespace ffkit::testing {
+
+struct JpegKind {
+  int h_samp =
+      2;  // luma sampling factors: 2x2 is 4:2:0, 2x1 4:2:2, 1x1 4:4:4, 4x1 4:1:1, 1x2 4:4:0
+  int v_samp = 2;
+  bool progressive = false;
+  int restart_interval = 0;          // in MCUs
+  J_COLOR_SPACE stored = JCS_YCbCr;  // or JCS_GRAYSCALE, JCS_RGB, JCS_CMYK, JCS_YCCK
+  int quality = 85;
+};
+
+// Four-component kinds take the picture's RGB as CMY and red as K.
+inline std::vector<std::byte> encode_jpeg_as(const Picture& picture, const JpegKind& kind) {
+  jpeg_compress_struct info = {};
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);  // exits on errors, which a test's valid input has none of
+  jpeg_create_compress(&info);
+  unsigned char* output = nullptr;
+  unsigned long num_bytes = 0;
+  jpeg_mem_dest(&info, &output, &num_bytes);
+  const bool four = kind.stored == JCS_CMYK || kind.stored == JCS_YCCK;
+  info.image_width = JDIMENSION(picture.width);
+  info.image_height = JDIMENSION(picture.height);
+  info.input_components = four ? 4 : 3;
+  info.in_color_space = four ? JCS_CMYK : JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_colorspace(&info, kind.stored);
+  jpeg_set_quality(&info, kind.quality, TRUE);
+  if (kind.stored == JCS_YCbCr || kind.stored == JCS_YCCK) {
+    info.comp_info[0].h_samp_factor = kind.h_samp;
+    info.comp_info[0].v_samp_factor = kind.v_samp;
+  }
+  if (kind.stored == JCS_YCCK) {
+    info.comp_info[3].h_samp_factor = kind.h_samp;
+    info.comp_info[3].v_samp_factor = kind.v_samp;
+  }
+  if (kind.progressive) jpeg_simple_progression(&info);
+  info.restart_interval = unsigned(kind.restart_interval);
+  jpeg_start_compress(&info, TRUE);
+  std::vector<uint8_t> row(size_t(picture.width) * 4);
+  while (info.next_scanline < info.image_height) {
+    const uint8_t* rgb = picture.at(0, int(info.next_scanline));
+    for (int x = 0; x < picture.width; ++x) {
+      const size_t n = four ? 4 : 3;
+      std::memcpy(&row[n * size_t(x)], rgb + 3 * x, 3);
+      if (four) row[n * size_t(x) + 3] = rgb[3 * x];
+    }
+    JSAMPROW rows = row.data();
+    jpeg_write_scanlines(&info, &rows, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::vector<std::byte> result(num_bytes);
+  std::memcpy(result.data(), output, num_bytes);
+  std::free(output);
+  return result;
+}
+
+// `rows` are packed as PNG packs them for `color_type` and `bit_depth` (16 bit: high byte first).
+struct PngKind {
+  int color_type = PNG_COLOR_TYPE_RGB;
+  int bit_depth = 8;
+  bool interlaced = false;
+  std::vector<png_color> palette;
+  std::vector<png_byte> palette_alpha;
+  double gamma = 0;
+};
+
+inline std::vector<std::byte> encode_png_as(int width, int height, const std::vector<uint8_t>& rows,
+                                            const PngKind& kind) {
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  std::vector<std::byte> result;
+  png_set_write_fn(
+      png, &result,
+      [](png_structp p, png_bytep data, size_t n) {
+        auto* out = static_cast<std::vector<std::byte>*>(png_get_io_ptr(p));
+        const auto* bytes = reinterpret_cast<const std::byte*>(data);
+        out->insert(out->end(), bytes, bytes + n);
+      },
+      nullptr);
+  png_set_IHDR(png, info, png_uint_32(width), png_uint_32(height), kind.bit_depth, kind.color_type,
+               kind.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (!kind.palette.empty()) {
+    png_set_PLTE(png, info, kind.palette.data(), int(kind.palette.size()));
+  }
+  if (!kind.palette_alpha.empty()) {
+    png_set_tRNS(png, info, kind.palette_alpha.data(), int(kind.palette_alpha.size()), nullptr);
+  }
+  if (kind.gamma > 0) png_set_gAMA(png, info, kind.gamma);
+  png_write_info(png, info);
+  const size_t stride = rows.size() / size_t(height);
+  std::vector<png_bytep> pointers;
+  for (int y = 0; y < height; ++y) {
+    pointers.push_back(const_cast<png_bytep>(&rows[size_t(y) * stride]));
+  }
+  png_write_image(png, pointers.data());
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  return result;
+}
+
+}  // namespace ffkit::testing

@@ -1,0 +1,67 @@
+// Images that tests make for themselves: pictures with smooth and busy parts, JPEGs of every kind,
+// PNGs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/image_codec.h>
+
+namespace ffkit::testing {
+
+// RGB pixels that own their memory, without padding.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<uint8_t> rgb;
+
+  RgbView view() const { return {rgb.data(), width, height, ptrdiff_t{3} * width}; }
+  const uint8_t* at(int x, int y) const {
+    return &rgb[3 * (size_t(y) * size_t(width) + size_t(x))];
+  }
+};
+
+// Gradients with edges and noise on top; the same for the same arguments.
+inline Picture make_picture(int width, int height, uint32_t seed = 1) {
+  Picture picture{width, height, std::vector<uint8_t>(size_t(width) * size_t(height) * 3)};
+  uint32_t state = seed * 2654435761U + 1;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      uint8_t* pixel = &picture.rgb[3 * (size_t(y) * size_t(width) + size_t(x))];
+      state = state * 1664525U + 1013904223U;
+      const int noise = int(state >> 27);
+      const int edge = ((x / 23 + y / 17) % 2) * 90;
+      pixel[0] = uint8_t((x * 200 / width + noise + edge / 3) % 256);
+      pixel[1] = uint8_t((y * 180 / height + noise + edge) % 256);
+      pixel[2] = uint8_t(((x + y) * 3 + noise * 2) % 256);
+    }
+  }
+  return picture;
+}
+
+// Copies a view.
+inline Picture copy(const RgbView& view) {
+  Picture picture{view.width, view.height, {}};
+  for (int y = 0; y < view.height; ++y) {
+    const uint8_t* row = view.data + y * view.stride;
+    picture.rgb.insert(picture.rgb.end(), row, row + ptrdiff_t{3} * view.width);
+  }
+  return picture;
+}
+
+inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot open " + path.string());
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::byte> result(bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) result[i] = std::byte(bytes[i]);
+  return result;
+}
+
+}  // namespace ffkit::testing
