@@ -8,5 +8,6 @@ int main(int, char** argv) {
   int64_t num_batches = 0;
   int64_t num_samples = 0;
   for (; auto batch = loader.next(); ++num_batches) num_samples += batch->size();
-  std::printf("%lld batches of 16 images, %lld samples\n", static_cast<long long>(num_batches), static_cast<long long>(num_samples));
+  std::printf("%lld batches of 16 images, %lld samples\n", static_cast<long long>(num_batches),
+              static_cast<long long>(num_samples));
 }

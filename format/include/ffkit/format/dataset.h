@@ -1,7 +1,8 @@
 // Dataset: one split of a data set folder, its shards behind one global record number.
 //
-//   DST/train/manifest.json            record_index 0 .. num_records()-1, in the order of the
-//   manifest's shards DST/train/shard-00000.ffr ...
+//   DST/train/manifest.json       record_index 0 .. num_records()-1, in the order of
+//   DST/train/shard-00000.ffr     the manifest's shards
+//   DST/train/shard-00001.ffr ...
 //
 // A cheap handle: copies share the open shards. All functions are thread-safe.
 #pragma once
