@@ -1,0 +1,76 @@
+// BatchQueue: the batches of one epoch between the I/O thread that opens them, the decoding threads that fill them in any order
+// and the consumer who takes them in order.
+//
+//      taken | front: being filled or complete | ... | newest | not yet opened
+//            |<------------- at most `depth` batches -------->|
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "read_buffer_pool.h"
+#include "slab_pool.h"
+
+namespace ffkit {
+
+class BatchQueue;
+
+// A sample on its way from the read to its slab.
+struct PendingSample {
+  std::span<const std::byte> record;  // as stored
+  uint32_t crc32c = 0;                // of the record, by the index
+  ReadBufferPool::Block* block =
+      nullptr;               // where the record lies; null when there is only an error
+  std::exception_ptr error;  // why there is no record
+};
+
+struct PendingBatch {
+  BatchQueue* queue = nullptr;
+  Batch::Slab* slab = nullptr;         // set while the batch is open
+  std::vector<PendingSample> samples;  // as many as slab->size
+  std::atomic<int64_t> num_left{0};    // samples not yet finished
+  std::atomic<int64_t> num_replaced{0};
+  // Guarded by the queue's mutex:
+  bool is_complete = false;
+  int64_t failed_position = -1;  // the first bad sample, whichever thread came first
+  std::exception_ptr error;      // of that sample
+};
+
+class BatchQueue {
+ public:
+  BatchQueue(int64_t depth, int64_t batch_size);
+
+  // I/O thread: the next batch, empty, to be given a slab and samples; null while `depth` batches are open.
+  PendingBatch* open();
+  // I/O thread: nothing more will come; take_front() throws `error` from now on.
+  void fail(std::exception_ptr error);
+
+  // Decoding threads: `count` more samples are done with; the last ones complete the batch.
+  static void finish(PendingBatch& batch, int64_t count);
+  // Decoding threads, before finish(): the sample at `position` could not be had.
+  static void fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error);
+
+  // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the error of its first bad sample.
+  Batch::Slab* take_front();
+
+  // The slabs of the batches still open; for the end of the epoch, when no other thread is at work.
+  std::vector<Batch::Slab*> close_all();
+
+ private:
+  PendingBatch& at(int64_t step) { return batches_[static_cast<size_t>(step) % batches_.size()]; }
+
+  std::vector<PendingBatch> batches_;  // a ring
+  std::mutex mutex_;                   // guards what follows
+  std::condition_variable completed_;
+  int64_t num_opened_ = 0;
+  int64_t num_taken_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,58 @@
+// DecodePool: a TBB arena that works off chunks of samples in the order they were submitted.
+//
+// Thread-safe. `work` is called on the arena's threads, at most `num_threads` at a time, and must not throw.
+#pragma once
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "batch_queue.h"
+
+namespace ffkit {
+
+// Samples first .. first+count-1 of a batch.
+struct SampleChunk {
+  PendingBatch* batch = nullptr;
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+class DecodePool {
+ public:
+  // `slot` is 0 .. num_threads-1 and held by one thread at a time: an index for scratch memory.
+  using Work = std::function<void(int slot, const SampleChunk& chunk)>;
+
+  // At most `capacity` chunks wait at any time.
+  DecodePool(int num_threads, size_t capacity, Work work);
+  ~DecodePool();
+  DecodePool(const DecodePool&) = delete;
+  DecodePool& operator=(const DecodePool&) = delete;
+
+  void submit(std::span<const SampleChunk> chunks);
+  // Drops what has not begun and waits for what has.
+  void cancel();
+
+ private:
+  void run_one();
+
+  const Work work_;
+  tbb::global_control parallelism_;
+  tbb::task_arena arena_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable idle_;
+  std::vector<SampleChunk> waiting_;  // a ring, oldest first from first_
+  size_t first_ = 0;
+  size_t num_waiting_ = 0;
+  size_t num_tasks_ = 0;  // in the arena, begun or not; each takes at most one chunk
+};
+
+}  // namespace ffkit

@@ -1,0 +1,81 @@
+#include "loader_parts.h"
+
+#include <fmt/format.h>
+#include <tbb/info.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+void check_range(const char* name, int64_t value, int64_t min, int64_t max) {
+  if (value >= min && value <= max) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} is {}, must be {} .. {}", name, value, min, max));
+}
+
+// Checks `options` and fills in what the caller left to the loader.
+LoaderOptions complete(LoaderOptions options) {
+  constexpr int64_t kMaxBatch = 1 << 20;
+  constexpr int64_t kMaxThreads = 1024;
+  constexpr int64_t kMaxBatchesKept = 1024;
+  constexpr int64_t kMaxQueueDepth = 4096;
+  constexpr int64_t kMinBytes = 64 << 10;
+  constexpr int64_t kMaxBytes = int64_t{1} << 40;
+  check_range("batch_size", options.batch_size, 1, kMaxBatch);
+  check_range("num_threads", options.num_threads, 0, kMaxThreads);
+  check_range("prefetch_batches", options.prefetch_batches, 1, kMaxBatchesKept);
+  check_range("held_batches", options.held_batches, 1, kMaxBatchesKept);
+  check_range("io.queue_depth", options.io.queue_depth, 1, kMaxQueueDepth);
+  check_range("io.max_bytes_in_flight", options.io.max_bytes_in_flight, kMinBytes, kMaxBytes);
+  check_range("io.num_retries", options.io.num_retries, 0, 1000);
+  validate(options.transform, options.output);
+  if (options.num_threads == 0) options.num_threads = tbb::info::default_concurrency();
+  if (options.allocator == nullptr) options.allocator = default_slab_allocator();
+  return options;
+}
+
+std::vector<std::filesystem::path> shard_paths(const Dataset& dataset) {
+  std::vector<std::filesystem::path> paths;
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) paths.push_back(dataset.shard(i).path());
+  return paths;
+}
+
+size_t max_pending_samples(const LoaderOptions& options) {
+  return static_cast<size_t>(options.prefetch_batches * options.batch_size);
+}
+
+}  // namespace
+
+LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
+    : dataset(std::move(data)),
+      options(complete(std::move(loader_options))),
+      sampler(dataset.num_records(), options.batch_size, options.sampler),
+      slabs(std::make_shared<SlabPool>(
+          options.allocator, options.prefetch_batches + options.held_batches, options.batch_size,
+          output_size(options.transform), options.output)),
+      files(shard_paths(dataset), dataset.manifest().file_bytes(), options.io.direct),
+      buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
+              files.alignment()),
+      engine(make_read_engine(options.io.engine, files.descriptors(),
+                              {.queue_depth = options.io.queue_depth,
+                               .num_retries = options.io.num_retries,
+                               .alignment = files.alignment()})),
+      decoder(dataset, options, options.num_threads, stats),
+      decode_pool(options.num_threads, max_pending_samples(options),
+                  [this](int slot, const SampleChunk& chunk) {
+                    for (int64_t i = chunk.first; i < chunk.first + chunk.count; ++i) {
+                      decoder.decode(slot, *chunk.batch, i);
+                      ReadBufferPool::Block* block =
+                          chunk.batch->samples[static_cast<size_t>(i)].block;
+                      if (block != nullptr && buffers.release(block)) io_wake.notify();
+                    }
+                    BatchQueue::finish(*chunk.batch, chunk.count);
+                  }) {}
+
+}  // namespace ffkit

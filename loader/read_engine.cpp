@@ -1,0 +1,34 @@
+#include "read_engine.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <string.h>
+
+#include <mutex>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
+                                             const ReadEngineOptions& options) {
+  if (engine == IoEngine::pread) return make_pread_read_engine(std::move(files), options);
+  int error = 0;
+  if (auto uring = make_uring_read_engine(files, options, error)) return uring;
+  if (engine == IoEngine::io_uring) {
+    throw Error(
+        ErrorCode::unsupported,
+        "io_uring was asked for, but the kernel refuses it; allow it (containers often block "
+        "it by seccomp, see also /proc/sys/kernel/io_uring_disabled) or use the pread engine",
+        {.errno_value = error});
+  }
+  static std::once_flag said;
+  std::call_once(said, [error] {
+    spdlog::warn(
+        "io_uring is not available here ({}); reading with a pool of pread threads instead",
+        strerrordesc_np(error));
+  });
+  return make_pread_read_engine(std::move(files), options);
+}
+
+}  // namespace ffkit

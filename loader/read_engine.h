@@ -1,0 +1,75 @@
+// ReadEngine: many reads at once, completed in any order. Two implementations of one contract: io_uring and a pool of pread threads.
+//
+//   submit() submit() submit() ─▶ kernel or threads ─▶ wait() ─▶ {tag, result} {tag, result}
+//
+// Short reads are continued, EINTR and EAGAIN repeated, EIO repeated num_retries times. A completion's result is the number
+// of bytes read, less than asked for only at the end of the file, or -errno. Destruction waits for the reads in flight.
+// Not thread-safe: one thread at a time, but not always the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <ffkit/loader/loader.h>
+
+namespace ffkit {
+
+struct ReadRequest {
+  int file = 0;  // position in the engine's files
+  int64_t offset = 0;
+  size_t num_bytes = 0;
+  std::byte* buffer =
+      nullptr;  // must stay until the completion; with O_DIRECT offset, num_bytes and buffer are aligned
+  uint64_t tag = 0;  // the caller's, given back in the completion
+};
+
+struct ReadCompletion {
+  uint64_t tag = 0;
+  int64_t result = 0;  // bytes read, or -errno
+};
+
+struct ReadEngineOptions {
+  int queue_depth = 64;  // most reads in flight
+  int num_retries = 3;   // of a read that fails with EIO
+  size_t alignment =
+      1;  // of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT demands
+};
+
+class ReadEngine {
+ public:
+  virtual ~ReadEngine() = default;
+  ReadEngine(const ReadEngine&) = delete;
+  ReadEngine& operator=(const ReadEngine&) = delete;
+
+  virtual const char* name() const = 0;  // "io_uring" or "pread"
+  int queue_depth() const { return options_.queue_depth; }
+  int num_in_flight() const { return num_in_flight_; }
+
+  // Takes a read; it need not start before wait(). Precondition: num_in_flight() < queue_depth().
+  virtual void submit(const ReadRequest& request) = 0;
+  // Starts what has been submitted, blocks until at least one read has completed and returns all that have; valid until the
+  // next call. Precondition: num_in_flight() > 0. Throws Error(io) when the kernel takes no reads at all any more.
+  virtual std::span<const ReadCompletion> wait() = 0;
+
+ protected:
+  explicit ReadEngine(const ReadEngineOptions& options) : options_(options) {}
+
+  const ReadEngineOptions options_;
+  int num_in_flight_ = 0;
+};
+
+// `files` are open file descriptors; they must stay open as long as the engine. Throws Error(unsupported) for
+// IoEngine::io_uring where the kernel refuses it; IoEngine::automatic then takes pread and says so once in the log.
+std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
+                                             const ReadEngineOptions& options);
+
+// The two implementations; make_uring_read_engine returns null and sets `error` to the errno of a kernel that refuses.
+std::unique_ptr<ReadEngine> make_uring_read_engine(std::vector<int> files,
+                                                   const ReadEngineOptions& options, int& error);
+std::unique_ptr<ReadEngine> make_pread_read_engine(std::vector<int> files,
+                                                   const ReadEngineOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,181 @@
+#include "read_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+// Large enough for sequential reads to reach a disk's full rate, small enough that decoding starts at once.
+constexpr int64_t kMaxMergedBytes = 512 << 10;
+
+// Samples this small are decoded several to a task: one of 1 kB takes about 10 us, a task costs 1 us.
+constexpr size_t kChunkBytes = 16 << 10;
+constexpr int64_t kMaxChunkSamples = 16;
+
+}  // namespace
+
+ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start,
+                   int64_t num_steps)
+    : parts_(parts),
+      queue_(queue),
+      epoch_(epoch),
+      start_(start),
+      num_steps_(num_steps),
+      max_merged_bytes_(
+          std::min(kMaxMergedBytes, static_cast<int64_t>(parts.buffers.capacity_bytes() / 8))) {
+  const auto depth = static_cast<size_t>(parts.engine->queue_depth());
+  in_flight_.resize(depth);
+  for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
+}
+
+void ReadLoop::run(const std::atomic<bool>& stop) {
+  try {
+    while (!stop) {
+      submit_more();
+      hand_over_chunks();
+      if (parts_.engine->num_in_flight() > 0) {
+        for (const ReadCompletion& completion : parts_.engine->wait()) complete(completion);
+        hand_over_chunks();
+      } else if (next_step_ == num_steps_ && next_read_ == plan_.reads.size()) {
+        return;
+      } else {
+        parts_.io_wake.wait();
+      }
+    }
+    drain();
+  } catch (...) {
+    drain();
+    throw;
+  }
+}
+
+// Goes on until the queue is full, or the buffers are, or enough batches are open.
+void ReadLoop::submit_more() {
+  while (!free_slots_.empty()) {
+    if (next_read_ == plan_.reads.size()) {
+      if (!open_batch()) return;
+      continue;
+    }
+    if (!submit(plan_.reads[next_read_])) return;
+    ++next_read_;
+  }
+}
+
+bool ReadLoop::open_batch() {
+  if (next_step_ == num_steps_) return false;
+  batch_ = queue_.open();
+  if (batch_ == nullptr) return false;
+  Batch::Slab* slab = parts_.slabs->acquire();
+  batch_->slab = slab;
+  parts_.sampler.batch(epoch_, start_, next_step_, slab->record_indices);
+  slab->size = static_cast<int64_t>(slab->record_indices.size());
+  slab->epoch = epoch_;
+  slab->step = next_step_;
+  batch_->samples.assign(slab->record_indices.size(), {});
+  batch_->num_left = slab->size;
+  plan_reads(parts_.dataset, slab->record_indices, static_cast<int64_t>(parts_.files.alignment()),
+             max_merged_bytes_, plan_);
+  next_read_ = 0;
+  ++next_step_;
+  return true;
+}
+
+// False when there is no buffer for it now.
+bool ReadLoop::submit(const PlannedRead& read) {
+  if (read.num_bytes == 0) {
+    const auto at = static_cast<size_t>(read.first);
+    batch_->samples[at].error = plan_.samples[at].error;
+    add_to_chunk(batch_, read.first, 0);
+    return true;
+  }
+  ReadBufferPool::Block* block =
+      parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
+  if (block == nullptr) return false;
+  for (int64_t i = read.first; i < read.first + read.count; ++i) {
+    const RecordLocation& record = plan_.samples[static_cast<size_t>(i)].location.record;
+    PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
+    sample.block = block;
+    sample.crc32c = record.crc32c;
+    sample.record = {block->data + (record.offset - read.offset),
+                     static_cast<size_t>(record.stored_bytes)};
+  }
+  const size_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  in_flight_[slot] = {batch_, read, block, now_ns()};
+  parts_.engine->submit({.file = static_cast<int>(read.shard_index),
+                         .offset = read.offset,
+                         .num_bytes = static_cast<size_t>(read.num_bytes),
+                         .buffer = block->data,
+                         .tag = slot});
+  return true;
+}
+
+void ReadLoop::complete(const ReadCompletion& completion) {
+  const ReadInFlight& done = in_flight_[completion.tag];
+  const PlannedRead& read = done.read;
+  parts_.stats.num_reads.fetch_add(1, std::memory_order_relaxed);
+  parts_.stats.read_ns.fetch_add(now_ns() - done.submitted_ns, std::memory_order_relaxed);
+  if (completion.result > 0) {
+    parts_.stats.bytes_read.fetch_add(completion.result, std::memory_order_relaxed);
+  }
+  for (int64_t i = read.first; i < read.first + read.count; ++i) {
+    PendingSample& sample = done.batch->samples[static_cast<size_t>(i)];
+    const auto record_offset = read.offset + (sample.record.data() - done.block->data);
+    const int64_t wanted = record_offset - read.offset + static_cast<int64_t>(sample.record.size());
+    if (completion.result < wanted) {
+      const bool failed = completion.result < 0;
+      const std::string message =
+          failed ? fmt::format("reading {} bytes failed", read.num_bytes)
+                 : fmt::format(
+                       "the file ends {} bytes before the end of the record; it was cut "
+                       "while in use, copy or convert it again",
+                       wanted - completion.result);
+      const int64_t record_index = done.batch->slab->record_indices[static_cast<size_t>(i)];
+      sample.error = std::make_exception_ptr(
+          Error(ErrorCode::io, message,
+                {.path = parts_.files.path(static_cast<size_t>(read.shard_index)).string(),
+                 .record = parts_.dataset.locate(record_index).local_index,
+                 .offset = record_offset,
+                 .errno_value = failed ? static_cast<int>(-completion.result) : 0}));
+    }
+    add_to_chunk(done.batch, i, sample.record.size());
+  }
+  free_slots_.push_back(completion.tag);
+}
+
+void ReadLoop::add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes) {
+  if (!chunks_.empty()) {
+    SampleChunk& last = chunks_.back();
+    if (last.batch == batch && last.first + last.count == position &&
+        last.count < kMaxChunkSamples && last_chunk_bytes_ + num_bytes <= kChunkBytes) {
+      ++last.count;
+      last_chunk_bytes_ += num_bytes;
+      return;
+    }
+  }
+  chunks_.push_back({batch, position, 1});
+  last_chunk_bytes_ = num_bytes;
+}
+
+void ReadLoop::hand_over_chunks() {
+  if (chunks_.empty()) return;
+  parts_.decode_pool.submit(chunks_);
+  chunks_.clear();
+}
+
+// The kernel or the reading threads may write to the buffers until the last completion.
+void ReadLoop::drain() noexcept {
+  try {
+    while (parts_.engine->num_in_flight() > 0) parts_.engine->wait();
+  } catch (const Error&) {
+    // The engine is broken and says so again to whoever uses it next; it waits for what is left when it is destroyed.
+  }
+}
+
+}  // namespace ffkit

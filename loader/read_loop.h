@@ -1,0 +1,60 @@
+// ReadLoop: what the I/O thread does in one epoch: opens batches, submits their reads and hands what was read to the decoders.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "batch_queue.h"
+#include "decode_pool.h"
+#include "loader_parts.h"
+#include "read_plan.h"
+
+namespace ffkit {
+
+class ReadLoop {
+ public:
+  // Reads `num_steps` batches of `epoch` from global position `start`.
+  ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start, int64_t num_steps);
+
+  // Returns when all is read, or soon after `stop` was set and parts.io_wake notified. No read is in flight then. Errors of
+  // single reads go into their batch; throws what concerns all of them.
+  void run(const std::atomic<bool>& stop);
+
+ private:
+  struct ReadInFlight {
+    PendingBatch* batch = nullptr;
+    PlannedRead read;
+    ReadBufferPool::Block* block = nullptr;
+    int64_t submitted_ns = 0;
+  };
+
+  void submit_more();
+  bool open_batch();
+  bool submit(const PlannedRead& read);
+  void complete(const ReadCompletion& completion);
+  void add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes);
+  void hand_over_chunks();
+  void drain() noexcept;
+
+  LoaderParts& parts_;
+  BatchQueue& queue_;
+  const int64_t epoch_;
+  const int64_t start_;
+  const int64_t num_steps_;
+  const int64_t max_merged_bytes_;
+
+  int64_t next_step_ = 0;
+  PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
+  ReadPlan plan_;
+  size_t next_read_ = 0;  // of plan_
+
+  std::vector<ReadInFlight> in_flight_;  // the slot is the read's tag
+  std::vector<size_t> free_slots_;
+  std::vector<SampleChunk> chunks_;  // complete, to be handed over; the last one may still grow
+  size_t last_chunk_bytes_ = 0;
+};
+
+}  // namespace ffkit

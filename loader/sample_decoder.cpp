@@ -1,0 +1,169 @@
+#include "sample_decoder.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <exception>
+
+#include <ffkit/format/crc32c.h>
+
+#include "mix64.h"
+
+namespace ffkit {
+namespace {
+
+// Where nearly everything is bad, looking on is pointless: even with half of the records bad this many fail once in 65,536 times.
+constexpr int kMaxReplacements = 16;
+
+// A disk that fails is no bad sample: more of it would be silently left out.
+bool is_bad_sample(const Error& error) {
+  return error.code() == ErrorCode::corrupt || error.code() == ErrorCode::unsupported ||
+         error.code() == ErrorCode::not_found;
+}
+
+bool is_integer(DType dtype) {
+  return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64;
+}
+
+}  // namespace
+
+SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& options, int num_slots,
+                             StatsCounters& stats)
+    : dataset_(dataset),
+      options_(options),
+      stats_(stats),
+      image_field_(dataset.schema().require(options.image_field)),
+      label_field_(dataset.schema().require(options.label_field)) {
+  const Field& image = dataset.schema().fields[image_field_];
+  if (image.type != FieldType::image && image.type != FieldType::bytes) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field '{}' is of type {}; image_field must name an image", image.name,
+                            to_string(image.type)),
+                {.path = dataset.path().string()});
+  }
+  const Field& label = dataset.schema().fields[label_field_];
+  if (label.type != FieldType::scalar || !is_integer(label.dtype)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field '{}' is not an integer; label_field must name a scalar of an "
+                            "integer type",
+                            label.name),
+                {.path = dataset.path().string()});
+  }
+  label_dtype_ = label.dtype;
+  const auto size = static_cast<size_t>(output_size(options.transform));
+  bytes_per_image_ = 3 * size * size * size_of(options.output.dtype);
+  slots_.reserve(static_cast<size_t>(num_slots));
+  for (int i = 0; i < num_slots; ++i) {
+    slots_.push_back({ImagePipeline(options.transform, options.output), {}});
+  }
+}
+
+void SampleDecoder::decode(int slot, PendingBatch& batch, int64_t position) {
+  const PendingSample& sample = batch.samples[static_cast<size_t>(position)];
+  const int64_t record_index = batch.slab->record_indices[static_cast<size_t>(position)];
+  Slot& own = slots_[static_cast<size_t>(slot)];
+  try {
+    try {
+      check(sample, record_index);
+      write(own, sample.record, record_index, *batch.slab, position);
+    } catch (const Error& error) {
+      const Error described = describe(error, record_index);
+      if (options_.bad_samples == BadSamples::fail || !is_bad_sample(error)) throw described;
+      replace(own, batch, position, described.what());
+    }
+  } catch (...) {
+    BatchQueue::fail_sample(batch, position, std::current_exception());
+  }
+}
+
+void SampleDecoder::check(const PendingSample& sample, int64_t record_index) {
+  if (sample.error != nullptr) std::rethrow_exception(sample.error);
+  if (!options_.verify_checksums) return;
+  const int64_t begin = now_ns();
+  const uint32_t computed = crc32c(sample.record);
+  stats_.checksum_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+  if (computed == sample.crc32c) return;
+  const Dataset::Location location = dataset_.locate(record_index);
+  throw Error(ErrorCode::corrupt,
+              fmt::format("the record's checksum is {:08x} but its index says {:08x}; the file is "
+                          "damaged, copy or convert it again",
+                          computed, sample.crc32c),
+              {.path = dataset_.shard(location.shard_index).path().string(),
+               .record = location.local_index,
+               .offset = location.record.offset});
+}
+
+void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t record_index,
+                          Batch::Slab& slab, int64_t position) {
+  const RecordView view(dataset_.schema(), record);
+  const auto at = static_cast<size_t>(position);
+  slab.labels[at] = label(view);
+  const std::span<const std::byte> encoded = view.bytes(image_field_);
+  PipelineTimes times;
+  const SampleKey key{options_.sampler.seed, slab.epoch, record_index};
+  slot.pipeline.run(encoded, key, slab.images + at * bytes_per_image_, times);
+  stats_.decode_ns.fetch_add(times.decode_ns, std::memory_order_relaxed);
+  stats_.transform_ns.fetch_add(times.transform_ns, std::memory_order_relaxed);
+}
+
+int64_t SampleDecoder::label(const RecordView& view) const {
+  switch (label_dtype_) {
+    case DType::u8:
+      return view.scalar<uint8_t>(label_field_);
+    case DType::i8:
+      return view.scalar<int8_t>(label_field_);
+    case DType::u16:
+      return view.scalar<uint16_t>(label_field_);
+    case DType::i16:
+      return view.scalar<int16_t>(label_field_);
+    case DType::u32:
+      return view.scalar<uint32_t>(label_field_);
+    case DType::i32:
+      return view.scalar<int32_t>(label_field_);
+    case DType::u64:
+      return static_cast<int64_t>(view.scalar<uint64_t>(label_field_));
+    default:
+      return view.scalar<int64_t>(label_field_);
+  }
+}
+
+Error SampleDecoder::describe(const Error& error, int64_t record_index) const {
+  if (!error.context().path.empty()) return error;
+  const Dataset::Location location = dataset_.locate(record_index);
+  return Error(error.code(), error.what(),
+               {.path = dataset_.shard(location.shard_index).path().string(),
+                .record = location.local_index,
+                .offset = location.record.offset});
+}
+
+void SampleDecoder::replace(Slot& slot, PendingBatch& batch, int64_t position,
+                            const std::string& reason) {
+  const auto at = static_cast<size_t>(position);
+  const int64_t bad = batch.slab->record_indices[at];
+  const uint64_t key = mix64(mix64(options_.sampler.seed, static_cast<uint64_t>(batch.slab->epoch)),
+                             static_cast<uint64_t>(bad));
+  const auto num_records = static_cast<uint64_t>(dataset_.num_records());
+  for (uint64_t attempt = 0; attempt < kMaxReplacements; ++attempt) {
+    const auto candidate = static_cast<int64_t>(mix64(key, attempt) % num_records);
+    try {
+      dataset_.read(candidate, slot.record);
+      write(slot, slot.record, candidate, *batch.slab, position);
+    } catch (const Error& error) {
+      if (!is_bad_sample(error)) throw;
+      continue;
+    }
+    batch.slab->record_indices[at] = candidate;
+    batch.num_replaced.fetch_add(1, std::memory_order_relaxed);
+    stats_.num_replaced.fetch_add(1, std::memory_order_relaxed);
+    spdlog::warn("record {} is replaced by record {}: {}", bad, candidate, reason);
+    return;
+  }
+  throw Error(
+      ErrorCode::corrupt,
+      fmt::format("the record is bad ({}), and so are {} others tried in its place; check the "
+                  "data set with ffinspect",
+                  reason, kMaxReplacements),
+      {.path = dataset_.path().string(), .record = bad});
+}
+
+}  // namespace ffkit

@@ -1,0 +1,70 @@
+// SlabPool: all slabs of a loader, made at once and recycled. Lives as long as the loader or the last Batch, whichever is longer.
+// Thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ffkit/loader/batch.h>
+#include <ffkit/loader/slab_allocator.h>
+#include <ffkit/loader/transform.h>
+
+namespace ffkit {
+
+class SlabPool;
+
+// A batch in memory. Written by the loader's threads until it is handed over, then the Batch's alone.
+struct Batch::Slab {
+  SlabPool* pool = nullptr;
+  std::byte* images = nullptr;
+  std::vector<int64_t> labels;          // room for batch_size
+  std::vector<int64_t> record_indices;  // [size]
+  int64_t size = 0;
+  int64_t epoch = 0;
+  int64_t step = 0;
+  int64_t num_replaced = 0;
+  int64_t image_size = 0;
+  DType dtype = DType::f32;
+  Layout layout = Layout::nchw;
+};
+
+class SlabPool : public std::enable_shared_from_this<SlabPool> {
+ public:
+  SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
+           int64_t image_size, const ImageOutput& output);
+  ~SlabPool();
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
+
+  int64_t bytes_per_slab() const { return static_cast<int64_t>(bytes_per_slab_); }
+  int64_t bytes_per_image() const { return static_cast<int64_t>(bytes_per_image_); }
+  int64_t num_slabs() const { return static_cast<int64_t>(slabs_.size()); }
+
+  // A slab to fill. Precondition: there is a free one.
+  Batch::Slab* acquire();
+  // Gives back a slab that was not handed over.
+  void discard(Batch::Slab* slab);
+  // Makes `slab` a Batch, which gives it back when destroyed.
+  Batch hand_over(Batch::Slab* slab);
+  // Number of batches handed over and still alive.
+  int64_t num_held() const;
+
+ private:
+  friend class Batch;
+  void give_back(Batch::Slab* slab);
+
+  const std::shared_ptr<SlabAllocator> allocator_;
+  size_t bytes_per_image_ = 0;
+  size_t bytes_per_slab_ = 0;
+  std::vector<Batch::Slab> slabs_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<Batch::Slab*> free_;
+  int64_t num_held_ = 0;
+};
+
+}  // namespace ffkit
