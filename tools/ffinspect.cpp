@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+
+#include "command_line.h"
 
 namespace ffkit {
 namespace {
@@ -207,11 +207,11 @@ bool verify(const std::vector<Dataset>& datasets) {
       for (const ShardProblem& problem : problems) fmt::print("{}\n", problem.message);
     });
     if (num_problems == 0) {
-      fmt::print("{}: whole: {} records in {} shards, {}\n", dataset.path().string(),
+      fmt::print("{}: whole: {} records, {} shards, {}\n", dataset.path().string(),
                  dataset.num_records(), dataset.num_shards(),
                  human_bytes(dataset.manifest().file_bytes()));
     } else {
-      fmt::print("{}: DAMAGED: {} problems in {} records\n", dataset.path().string(),
+      fmt::print("{}: DAMAGED: {} of {} records or index streams\n", dataset.path().string(),
                  num_problems.load(), dataset.num_records());
       is_whole = false;
     }
@@ -223,6 +223,7 @@ int run(int argc, char** argv) {
   CLI::App app("Looks into ffkit data sets.", "ffinspect");
   app.footer(kFooter);
   app.require_subcommand(1);
+  app.set_version_flag("--version", "ffinspect " FFKIT_VERSION);
   std::string path;
   std::string split;
   std::string field;
@@ -252,27 +253,19 @@ int run(int argc, char** argv) {
   CLI::App* verify_command =
       add("verify", "Read everything, check every checksum, list all damage");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  const std::vector<Dataset> datasets = open_splits(path, split);
-  if (info_command->parsed()) info(datasets);
-  if (ls_command->parsed()) list(datasets, first, limit);
-  if (cat_command->parsed()) cat(datasets, record, field);
-  if (verify_command->parsed()) return verify(datasets) ? 0 : 1;
-  return 0;
+  return run_tool(app, argc, argv, [&] {
+    const std::vector<Dataset> datasets = open_splits(path, split);
+    if (info_command->parsed()) info(datasets);
+    if (ls_command->parsed()) list(datasets, first, limit);
+    if (cat_command->parsed()) cat(datasets, record, field);
+    if (verify_command->parsed()) return verify(datasets) ? 0 : 1;
+    return 0;
+  });
 }
 
 }  // namespace
 }  // namespace ffkit
 
 int main(int argc, char** argv) {
-  try {
-    return ffkit::run(argc, argv);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "ffinspect: error: {}\n", e.what());
-    return 1;
-  }
+  return ffkit::run(argc, argv);
 }
