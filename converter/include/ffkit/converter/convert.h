@@ -1,0 +1,48 @@
+// convert: a whole source into a data set folder, all or nothing.
+//
+//   DST/.ffkit-unfinished   while this runs (locked), removed last: readers refuse the folder until
+//   then DST/<split>/...         one folder a split (DatasetWriter) DST/report.jsonl        samples
+//   that were left out, one JSON object a line; only when there are any
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/options.h>
+#include <ffkit/converter/source.h>
+
+namespace ffkit {
+
+struct SplitSummary {
+  std::string split;
+  int64_t num_records = 0;
+  int64_t num_skipped = 0;
+  int64_t num_shards = 0;
+  int64_t file_bytes = 0;  // of the shards
+  std::string fingerprint;
+};
+
+struct ConvertSummary {
+  std::vector<SplitSummary> splits;
+  int64_t num_classes = 0;
+  double seconds = 0;
+
+  int64_t num_records() const;
+  int64_t num_skipped() const;
+  int64_t num_shards() const;
+  int64_t file_bytes() const;
+};
+
+// Converts every split of `source` into `destination`, which is made when it does not exist (with
+// its parents). An existing folder must be empty or hold what a killed conversion left: that is
+// deleted, with a note, and made again. Anything else is an Error(invalid_argument) and nothing is
+// touched; so is a destination inside one of the source's folders, one that another converter is
+// working on, or one with less free space than the source's files need. On any error what this call
+// made is removed again before the Error is thrown. Blocks; not to be called twice at once for the
+// same destination (the second call throws).
+ConvertSummary convert(const Source& source, const std::filesystem::path& destination,
+                       const ConvertOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,60 @@
+// ConvertOptions: how a source is turned into shards. Plain values.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace ffkit {
+
+enum class RecordOrder {
+  shuffled,  // training splits in a permutation given by the seed, so that reading in order already
+             // mixes classes; others as source
+  source,    // every split in the source's order
+};
+const char* to_string(RecordOrder order);
+// Inverse of to_string; throws Error(invalid_argument).
+RecordOrder parse_record_order(std::string_view name);
+
+// What happens to a sample that cannot be read or is no picture.
+enum class OnError {
+  fail,  // the conversion fails with the Error of the first one in record order
+  skip,  // it is left out, counted, and named in DST/report.jsonl
+};
+const char* to_string(OnError on_error);
+// Inverse of to_string; throws Error(invalid_argument).
+OnError parse_on_error(std::string_view name);
+
+// How far the conversion of a split is. Sent from one thread at a time.
+struct ConvertProgress {
+  std::string split;
+  int64_t num_samples = 0;  // of the split
+  int64_t num_done = 0;     // written or skipped
+  int64_t num_skipped = 0;
+  int64_t bytes_done = 0;  // record bytes handed to the shards
+};
+
+struct ConvertOptions {
+  int num_threads =
+      0;  // 0: one a processor this process may use; at most 1024. Does not change the output
+  int64_t shard_bytes = 256LL << 20;  // a shard is closed once it holds this much; 1 MiB or more
+  RecordOrder order = RecordOrder::shuffled;
+  uint64_t seed = 0;  // of the shuffle
+  OnError on_error = OnError::fail;
+  // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,
+  // alone in its batch.
+  int64_t max_bytes_in_flight = 256LL << 20;
+  // Checked between samples; once true, the conversion ends with Error(cancelled). May be set by a
+  // signal handler.
+  const std::atomic<bool>* cancel = nullptr;
+  std::function<void(const ConvertProgress&)>
+      progress;                                  // called after every few samples; must be quick
+  std::function<void(const std::string&)> note;  // one sentence the user should know
+};
+
+// Throws Error(invalid_argument) naming the first value that is out of range.
+void validate(const ConvertOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,39 @@
+// ProgressBar: one line that is drawn over and over on a terminal: share done, images/s, MB/s, time left. On anything but a terminal
+// it is silent. Not thread-safe, but it may be moved from thread to thread, as ConvertOptions::progress does.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <ffkit/converter/options.h>
+
+namespace ffkit {
+
+class ProgressBar {
+ public:
+  // Draws on `fd`, if that is a terminal.
+  explicit ProgressBar(int fd);
+  // Wipes the line.
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(const ConvertProgress& progress);
+  // Removes the line, so that something else can be printed.
+  void wipe();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  int fd_;
+  bool is_terminal_;
+  bool is_drawn_ = false;
+  std::string split_;
+  Clock::time_point split_start_;
+  Clock::time_point last_drawn_;
+};
+
+// The line for `progress` after `seconds`: "train  42 %  538,090 of 1,281,167 images  12,345 images/s  1,360 MB/s  1:00 left".
+std::string progress_line(const ConvertProgress& progress, double seconds);
+
+}  // namespace ffkit

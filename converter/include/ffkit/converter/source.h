@@ -1,0 +1,76 @@
+// Source: a data set as it comes, before conversion. One subclass a kind of data set (registry.h).
+//
+//   constructor: list and check everything     read(): one sample at a time, from many threads
+//
+// A source lists its samples when it is made, cheaply (names, sizes, offsets, never pictures), and
+// is immutable from then on: all const functions are thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/record.h>
+#include <ffkit/format/schema.h>
+
+namespace ffkit {
+
+// Memory for the fields of one sample, kept from one sample to the next. Not thread-safe: one per
+// thread.
+class SampleBuffers {
+ public:
+  // Returns `num_bytes` bytes that live until clear(); their content is undefined.
+  std::span<std::byte> bytes(size_t num_bytes);
+  // Returns a copy of `value` that lives until clear().
+  std::string_view text(std::string_view value);
+  // Takes all buffers back; blocks that grew beyond 1 MiB are freed, so that one huge sample does
+  // not stay in memory.
+  void clear();
+
+ private:
+  std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
+  size_t num_used_ = 0;
+};
+
+struct SourceSplit {
+  std::string name;          // becomes the folder's name: "train", "val", ...
+  int64_t num_samples = 0;   // at least 1
+  int64_t num_bytes = 0;     // of the samples' files together; 0 when it is not known beforehand
+  bool is_training = false;  // shuffled by default
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // The splits to convert, in a fixed order.
+  virtual const std::vector<SourceSplit>& splits() const = 0;
+  virtual Schema schema() const = 0;
+  // Class i is what label i stands for; the same for all splits. Empty when there are none.
+  virtual const std::vector<std::string>& classes() const = 0;
+  // Readable names of the same classes; empty or as many as classes().
+  virtual const std::vector<std::string>& class_names() const = 0;
+  // Facts for the manifests: "kind", "path", "archive", ...
+  virtual std::map<std::string, std::string> facts(size_t split) const = 0;
+  // What the user should know about what was found, one sentence each ("12 files that are no images
+  // were ignored").
+  virtual const std::vector<std::string>& notes() const = 0;
+  // Folders that are listed: the destination must not lie inside one of them.
+  virtual std::vector<std::filesystem::path> roots() const = 0;
+
+  // Bytes that read() will bring into memory, or 0 when that is not known.
+  virtual int64_t sample_bytes(size_t split, int64_t index) const = 0;
+  // Where the sample comes from, for messages: a file, or "archive.tar: member".
+  virtual std::string describe(size_t split, int64_t index) const = 0;
+  // Sets the fields of sample `index` (0 .. num_samples-1) on `record`; what they point to lives in
+  // `buffers`. Throws Error for a sample that cannot be read or is not what it claims to be.
+  virtual void read(size_t split, int64_t index, RecordBuilder& record,
+                    SampleBuffers& buffers) const = 0;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,67 @@
+#include "input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer. It has no effect on regular files.
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0) {
+    const int error = errno;
+    throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, "cannot be opened",
+                {.path = path_.string(), .errno_value = error});
+  }
+  struct stat status {};
+  const int error = ::fstat(fd_, &status) == 0 ? 0 : errno;
+  if (error != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd_);
+    if (error != 0) {
+      throw Error(ErrorCode::io, "cannot be examined",
+                  {.path = path_.string(), .errno_value = error});
+    }
+    throw Error(ErrorCode::unsupported, "is not a regular file", {.path = path_.string()});
+  }
+  size_ = status.st_size;
+}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
+void InputFile::read_at(int64_t offset, std::span<std::byte> out) const {
+  size_t num_read = 0;
+  while (num_read < out.size()) {
+    const ssize_t n = ::pread(fd_, out.data() + num_read, out.size() - num_read,
+                              offset + static_cast<int64_t>(num_read));
+    if (n > 0) {
+      num_read += static_cast<size_t>(n);
+    } else if (n == 0) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("the file ends after {} of {} bytes; was it changed meanwhile?",
+                              num_read, out.size()),
+                  {.path = path_.string(), .offset = offset});
+    } else if (errno != EINTR) {
+      throw Error(ErrorCode::io, fmt::format("cannot read {} bytes", out.size()),
+                  {.path = path_.string(), .offset = offset, .errno_value = errno});
+    }
+  }
+}
+
+void InputFile::expect_scattered_reads() const {
+  // Advice only: a file system that does not take it is no error.
+  (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);
+}
+
+}  // namespace ffkit

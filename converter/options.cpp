@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include <ffkit/converter/options.h>
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+const char* to_string(RecordOrder order) {
+  return order == RecordOrder::shuffled ? "shuffled" : "source";
+}
+
+RecordOrder parse_record_order(std::string_view name) {
+  if (name == "shuffled") return RecordOrder::shuffled;
+  if (name == "source") return RecordOrder::source;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the order is '{}'; it must be shuffled or source", name));
+}
+
+const char* to_string(OnError on_error) {
+  return on_error == OnError::fail ? "fail" : "skip";
+}
+
+OnError parse_on_error(std::string_view name) {
+  if (name == "fail") return OnError::fail;
+  if (name == "skip") return OnError::skip;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("on-error is '{}'; it must be fail or skip", name));
+}
+
+void validate(const ConvertOptions& options) {
+  const auto require = [](bool holds, const std::string& message) {
+    if (!holds) throw Error(ErrorCode::invalid_argument, message);
+  };
+  require(options.num_threads >= 0 && options.num_threads <= 1024,
+          fmt::format("the number of threads is {}; it must be 0 (one a processor) .. 1024",
+                      options.num_threads));
+  require(
+      options.shard_bytes >= (1LL << 20) && options.shard_bytes <= (1LL << 40),
+      fmt::format("the shard size is {} bytes; it must be 1 MiB .. 1 TiB", options.shard_bytes));
+  require(options.max_bytes_in_flight >= (1LL << 20),
+          fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
+                      options.max_bytes_in_flight));
+}
+
+}  // namespace ffkit

@@ -1,1 +1,0 @@
-// Removed with the room's first source file.

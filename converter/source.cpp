@@ -1,0 +1,28 @@
+#include <algorithm>
+
+#include <ffkit/converter/source.h>
+
+namespace ffkit {
+
+std::span<std::byte> SampleBuffers::bytes(size_t num_bytes) {
+  if (num_used_ == blocks_.size()) blocks_.push_back(std::make_unique<std::vector<std::byte>>());
+  std::vector<std::byte>& block = *blocks_[num_used_++];
+  if (block.size() < num_bytes) block.resize(num_bytes);
+  return {block.data(), num_bytes};
+}
+
+std::string_view SampleBuffers::text(std::string_view value) {
+  const std::span<std::byte> copy = bytes(value.size());
+  std::ranges::copy(std::as_bytes(std::span(value)), copy.begin());
+  return {reinterpret_cast<const char*>(copy.data()), copy.size()};
+}
+
+void SampleBuffers::clear() {
+  constexpr size_t kKeptBytes = 1 << 20;
+  for (auto& block : blocks_) {
+    if (block->capacity() > kKeptBytes) block = std::make_unique<std::vector<std::byte>>();
+  }
+  num_used_ = 0;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,30 @@
+// Image samples: what every source of labelled pictures does with the bytes of one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <ffkit/format/record.h>
+
+namespace ffkit {
+
+inline constexpr int64_t kMaxImageFileBytes = 1LL << 30;
+
+// True for the endings that torchvision's ImageFolder takes for pictures, in any case: .jpg .jpeg
+// .png .ppm .bmp .pgm .tif .tiff .webp. Names that begin with a dot (.DS_Store, ._x.jpg) are none.
+bool has_image_name(const std::filesystem::path& file);
+
+// Throws Error(unsupported) for a file that is too large to be one picture.
+void require_image_size(int64_t num_bytes, const std::string& origin);
+
+// Checks the header of `image` and sets the fields of image_classification_schema(). `image` and
+// `id` must live until the record is encoded. Throws Error naming `origin` when the header cannot
+// be read.
+void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
+                      std::string_view id, const std::string& origin);
+
+}  // namespace ffkit

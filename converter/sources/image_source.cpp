@@ -1,0 +1,93 @@
+#include "image_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "image_sample.h"
+
+namespace ffkit {
+namespace {
+
+class ImageSource : public Source {
+ public:
+  explicit ImageSource(ImageSet set) : set_(std::move(set)) {
+    for (const ImageSplit& split : set_.splits) {
+      if (split.entries.empty()) {
+        throw Error(ErrorCode::not_found, "there are no pictures in it",
+                    {.path = split.path.string()});
+      }
+      SourceSplit info{.name = split.name,
+                       .num_samples = static_cast<int64_t>(split.entries.size()),
+                       .is_training = split.is_training};
+      for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
+      splits_.push_back(std::move(info));
+    }
+    if (splits_.empty()) {
+      throw Error(ErrorCode::not_found, "there are no pictures in it",
+                  {.path = set_.path.string()});
+    }
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  Schema schema() const override { return image_classification_schema(); }
+  const std::vector<std::string>& classes() const override { return set_.classes; }
+  const std::vector<std::string>& class_names() const override { return set_.class_names; }
+  const std::vector<std::string>& notes() const override { return set_.notes; }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    std::map<std::string, std::string> facts = {{"kind", set_.kind}, {"path", set_.path.string()}};
+    if (images.archive) facts["archive"] = images.path.filename().string();
+    return facts;
+  }
+
+  std::vector<std::filesystem::path> roots() const override { return set_.roots; }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return entry(split, index).data.num_bytes;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const std::string& id = entry(split, index).id;
+    return images.archive ? images.path.string() + ": " + id : (images.path / id).string();
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const ImageEntry& image = entry(split, index);
+    const std::string origin = describe(split, index);
+    std::span<std::byte> bytes;
+    if (images.archive) {
+      require_image_size(image.data.num_bytes, origin);
+      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
+      images.archive->read_at(image.data.offset, bytes);
+    } else {
+      const InputFile file(images.path / image.id);
+      require_image_size(file.size(), origin);
+      bytes = buffers.bytes(static_cast<size_t>(file.size()));
+      file.read_at(0, bytes);
+    }
+    set_image_sample(record, bytes, image.label, image.id, origin);
+  }
+
+ private:
+  const ImageEntry& entry(size_t split, int64_t index) const {
+    return set_.splits.at(split).entries.at(static_cast<size_t>(index));
+  }
+
+  const ImageSet set_;
+  std::vector<SourceSplit> splits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_image_source(ImageSet set) {
+  return std::make_unique<ImageSource>(std::move(set));
+}
+
+}  // namespace ffkit
