@@ -19,9 +19,11 @@ class Model {
 
   // [N,3,S,S] f32, normalised pictures -> [N,classes] f32 logits.
   virtual at::Tensor forward(const at::Tensor& images) = 0;
-  // Batch norm uses and updates the statistics of the batch when on, the running ones when off. On after construction.
+  // Batch norm uses and updates the statistics of the batch when on, the running ones when off. On
+  // after construction.
   virtual void set_training(bool on) = 0;
-  // Puts 4-d parameters into the channels_last memory format; call it before an optimiser holds them.
+  // Puts 4-d parameters into the channels_last memory format; call it before an optimiser holds
+  // them.
   virtual void use_channels_last() = 0;
 
   // In a fixed order, with the names of the Python model of the same kind.

@@ -159,9 +159,12 @@ class ResNetModel : public Model {
 
 std::shared_ptr<ResNet> make_net(Arch arch, int64_t num_classes) {
   switch (arch) {
-    case Arch::resnet18: return ResNet::make<BasicBlock>({2, 2, 2, 2}, num_classes);
-    case Arch::resnet34: return ResNet::make<BasicBlock>({3, 4, 6, 3}, num_classes);
-    case Arch::resnet50: break;
+    case Arch::resnet18:
+      return ResNet::make<BasicBlock>({2, 2, 2, 2}, num_classes);
+    case Arch::resnet34:
+      return ResNet::make<BasicBlock>({3, 4, 6, 3}, num_classes);
+    case Arch::resnet50:
+      break;
   }
   return ResNet::make<Bottleneck>({3, 4, 6, 3}, num_classes);
 }

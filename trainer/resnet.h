@@ -1,6 +1,7 @@
-// ResNet-18, -34 and -50 (He et al., "Deep Residual Learning for Image Recognition", 2015; the 50 with the stride in the 3x3
-// convolution) as torchvision builds them: the same parameter names and shapes, modules constructed and initialised in the same
-// order with the same random draws. After at::manual_seed(s) the weights equal torchvision's after torch.manual_seed(s).
+// ResNet-18, -34 and -50 (He et al., "Deep Residual Learning for Image Recognition", 2015; the 50
+// with the stride in the 3x3 convolution) as torchvision builds them: the same parameter names and
+// shapes, modules constructed and initialised in the same order with the same random draws. After
+// at::manual_seed(s) the weights equal torchvision's after torch.manual_seed(s).
 #pragma once
 
 #include <cstdint>

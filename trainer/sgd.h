@@ -1,6 +1,7 @@
 // Sgd: stochastic gradient descent with momentum, as torch.optim.SGD with dampening 0:
 //
-//   g = gradient + weight_decay * w;  v = momentum * v + g;  w -= lr * (nesterov ? g + momentum * v : v)
+//   g = gradient + weight_decay * w;  v = momentum * v + g;  w -= lr * (nesterov ? g + momentum * v
+//   : v)
 #pragma once
 
 #include <vector>
@@ -25,7 +26,8 @@ class Sgd {
   // Updates every parameter from its gradient; parameters without one are left alone.
   void step(double lr);
 
-  // The velocity of each parameter under its name, zero before the first step; empty with momentum 0.
+  // The velocity of each parameter under its name, zero before the first step; empty with momentum
+  // 0.
   const std::vector<NamedTensor>& momentum_buffers() const { return momentum_; }
 
  private:

@@ -1,10 +1,9 @@
-#include <ffkit/trainer/train_options.h>
-
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
 namespace {
@@ -19,9 +18,12 @@ void require(bool holds, const char* option, const std::string& range, const aut
 
 std::string_view to_string(Arch arch) {
   switch (arch) {
-    case Arch::resnet18: return "resnet18";
-    case Arch::resnet34: return "resnet34";
-    case Arch::resnet50: break;
+    case Arch::resnet18:
+      return "resnet18";
+    case Arch::resnet34:
+      return "resnet34";
+    case Arch::resnet50:
+      break;
   }
   return "resnet50";
 }
@@ -30,8 +32,9 @@ Arch parse_arch(std::string_view name) {
   for (Arch arch : {Arch::resnet18, Arch::resnet34, Arch::resnet50}) {
     if (name == to_string(arch)) return arch;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no arch '{}'; there are resnet18, resnet34 and resnet50", name));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("there is no arch '{}'; there are resnet18, resnet34 and resnet50", name));
 }
 
 std::string_view to_string(LrSchedule schedule) {

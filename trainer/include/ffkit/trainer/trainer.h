@@ -1,8 +1,9 @@
 // Training and evaluation of an image classifier on a data set folder.
 //
-// Both functions block until they are done, write progress to a ProgressOutput, and throw ffkit::Error with one sentence for
-// anything that is wrong with data, options or checkpoints. They set the number of libtorch's threads and its seed for the whole
-// process: not for use from two threads at once.
+// Both functions block until they are done, write progress to a ProgressOutput, and throw
+// ffkit::Error with one sentence for anything that is wrong with data, options or checkpoints. They
+// set the number of libtorch's threads and its seed for the whole process: not for use from two
+// threads at once.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace ffkit {
 // Where people look while it runs.
 struct ProgressOutput {
   std::FILE* lines = stdout;  // one line an epoch and the summary; null: none
-  std::FILE* live = nullptr;  // a terminal for a line that is rewritten while an epoch runs; null: none
+  std::FILE* live =
+      nullptr;  // a terminal for a line that is rewritten while an epoch runs; null: none
 };
 
 struct EvalResult {
@@ -29,20 +31,22 @@ struct EvalResult {
 struct TrainSummary {
   EvalResult last;
   double best_top1 = 0;
-  int64_t best_epoch = 0;         // counted from 1
-  int64_t epochs_done = 0;        // by this call
-  double seconds = 0;             // of this call, validation and checkpoints included
-  double images_per_second = 0;   // in training steps of this call, without the first five
-  double data_wait_share = 0;     // share of the time of those steps spent waiting for the loader, 0 .. 1
+  int64_t best_epoch = 0;        // counted from 1
+  int64_t epochs_done = 0;       // by this call
+  double seconds = 0;            // of this call, validation and checkpoints included
+  double images_per_second = 0;  // in training steps of this call, without the first five
+  double data_wait_share =
+      0;  // share of the time of those steps spent waiting for the loader, 0 .. 1
   std::filesystem::path checkpoint;  // the last one written; empty without a work folder
 };
 
-// Trains from the beginning. Throws Error(invalid_argument) when the work folder already holds checkpoints or a log, and
-// when the loss stops being a number.
+// Trains from the beginning. Throws Error(invalid_argument) when the work folder already holds
+// checkpoints or a log, and when the loss stops being a number.
 TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {});
 
-// Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the options of the checkpoint the
-// result is that of an undisturbed run. Throws Error(invalid_argument) when arch, classes, data or seed differ from the checkpoint's, or when
+// Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
+// options of the checkpoint the result is that of an undisturbed run. Throws
+// Error(invalid_argument) when arch, classes, data or seed differ from the checkpoint's, or when
 // options.work_dir holds checkpoints of another run or later ones of this run.
 TrainSummary resume_training(const TrainOptions& options, const std::filesystem::path& checkpoint,
                              const ProgressOutput& output = {});
@@ -51,7 +55,8 @@ TrainSummary resume_training(const TrainOptions& options, const std::filesystem:
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {});
 
-// The options of the run that wrote `checkpoint` (file or work folder), to start from in the two functions above.
+// The options of the run that wrote `checkpoint` (file or work folder), to start from in the two
+// functions above.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
 
 }  // namespace ffkit

@@ -1,0 +1,144 @@
+// fftrain: trains an image classifier on a data set folder. All the work is in trainer/; here are the options.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include <ffkit/trainer/process_memory.h>
+#include <ffkit/trainer/trainer.h>
+
+namespace {
+
+using ffkit::TrainOptions;
+
+struct Command {
+  TrainOptions options;
+  std::filesystem::path resume;
+  std::filesystem::path evaluate;
+};
+
+// Wrong use: one line and exit status 2.
+[[noreturn]] void fail_usage(const std::string& message) {
+  fmt::print(stderr, "fftrain: error: {}; see fftrain --help\n", message);
+  std::exit(2);
+}
+
+void add_data_options(CLI::App& app, TrainOptions& o) {
+  app.add_option("--data", o.data, "Data set folder with the splits train and val");
+  app.add_option("--image-size", o.image_size, "Side of the pictures the model sees, in pixels");
+  app.add_option_function<std::pair<double, double>>(
+         "--crop-scale",
+         [&o](const std::pair<double, double>& scale) {
+           std::tie(o.crop_scale_min, o.crop_scale_max) = scale;
+         },
+         "Share of a picture's area that a training crop takes")
+      ->type_name("MIN MAX")
+      ->default_str(fmt::format("{} {}", o.crop_scale_min, o.crop_scale_max));
+  app.add_option("--eval-resize", o.eval_resize,
+                 "Short side before the central crop in validation; 0: image size * 256 / 224");
+  app.add_option("--batch-size", o.batch_size, "Pictures a step");
+  app.add_option("--threads", o.threads, "Decoding threads; 0: one for every 16 cores");
+  app.add_option("--limit-batches", o.limit_batches,
+                 "Batches an epoch, in training and in validation, for a quick try; 0: all");
+}
+
+void add_optimisation_options(CLI::App& app, TrainOptions& o) {
+  app.add_option("--epochs", o.epochs, "Epochs of the whole run");
+  app.add_option("--lr", o.lr, "Highest learning rate");
+  app.add_option_function<std::string>(
+         "--lr-schedule",
+         [&o](const std::string& name) { o.lr_schedule = ffkit::parse_lr_schedule(name); },
+         "After the warm-up: cosine to zero, or steps")
+      ->check(CLI::IsMember({"cosine", "step"}))
+      ->default_str(std::string(to_string(o.lr_schedule)));
+  app.add_option("--warmup-epochs", o.warmup_epochs, "Epochs of linear rise to --lr");
+  app.add_option("--lr-step-epochs", o.lr_step_epochs, "Epochs between two steps");
+  app.add_option("--lr-gamma", o.lr_gamma, "Factor of one step");
+  app.add_option("--momentum", o.momentum, "Momentum of SGD");
+  app.add_flag("--nesterov,!--no-nesterov", o.nesterov, "Nesterov's momentum");
+  app.add_option("--weight-decay", o.weight_decay, "Weight decay of all parameters");
+  app.add_option("--label-smoothing", o.label_smoothing, "Label smoothing in training");
+}
+
+void add_run_options(CLI::App& app, Command& command) {
+  TrainOptions& o = command.options;
+  app.add_option_function<std::string>(
+         "--arch", [&o](const std::string& name) { o.arch = ffkit::parse_arch(name); }, "Model")
+      ->check(CLI::IsMember({"resnet18", "resnet34", "resnet50"}))
+      ->default_str(std::string(to_string(o.arch)));
+  app.add_option("--seed", o.seed, "Initial weights, order of the pictures, crops and flips");
+  app.add_flag("--channels-last,!--no-channels-last", o.channels_last,
+               "Memory format of pictures and convolutions (default: on)");
+  app.add_option("--compute-threads", o.compute_threads, "Threads of the model; 0: all cores");
+  app.add_option("--work-dir", o.work_dir,
+                 "Folder for checkpoints and log.jsonl; without it nothing is kept");
+  app.add_option("--keep-checkpoints", o.keep_checkpoints,
+                 "Newest checkpoints to keep beside the best one; 0: all");
+  CLI::Option* resume =
+      app.add_option("--resume", command.resume,
+                     "Go on from a checkpoint, or from the newest one in a work folder");
+  app.add_option("--evaluate", command.evaluate,
+                 "Only validate a checkpoint, or the newest one in a work folder")
+      ->excludes(resume);
+}
+
+// Parses the command line over the values that `command` holds.
+void parse(int argc, char** argv, Command& command) {
+  CLI::App app(
+      "Trains an image classifier on a data set folder. With --resume and --evaluate the options "
+      "of "
+      "the checkpoint's run are the defaults.",
+      "fftrain");
+  app.option_defaults()->always_capture_default();
+  app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
+  add_data_options(app, command.options);
+  add_optimisation_options(app, command.options);
+  add_run_options(app, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) std::exit(app.exit(e));  // --help, --version
+    fail_usage(e.what());
+  }
+}
+
+void run(int argc, char** argv) {
+  Command command;
+  parse(argc, argv, command);
+  const std::filesystem::path checkpoint =
+      command.resume.empty() ? command.evaluate : command.resume;
+  if (!checkpoint.empty()) {
+    command.options = ffkit::read_checkpoint_options(checkpoint);
+    parse(argc, argv, command);
+  }
+  if (command.options.data.empty()) fail_usage("--data is required");
+
+  ffkit::ProgressOutput output;
+  if (isatty(STDERR_FILENO) != 0) output.live = stderr;
+  if (!command.evaluate.empty()) {
+    ffkit::evaluate(command.options, command.evaluate, output);
+  } else if (!command.resume.empty()) {
+    ffkit::resume_training(command.options, command.resume, output);
+  } else {
+    ffkit::train(command.options, output);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ffkit::keep_freed_memory();
+  try {
+    run(argc, argv);
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fftrain: error: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,136 @@
+#include "data_source.h"
+
+#include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+LoaderOptions common_options(const TrainOptions& options, const ProcessContext& process) {
+  LoaderOptions out;
+  out.batch_size = options.batch_size;
+  out.sampler.seed = options.seed;
+  out.sampler.rank = process.rank;
+  out.sampler.world_size = process.world_size;
+  out.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
+  // On a CPU the model takes a hundred times as long as decoding; threads beyond that only take cores from it.
+  const int cores = int(std::thread::hardware_concurrency());
+  out.num_threads = options.threads > 0 ? options.threads : 1 + cores / 16;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> class_list(const Dataset& dataset) {
+  if (dataset.schema().index_of("label") < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "the data set has no field 'label'; training needs image classification data",
+                {.path = dataset.path().string()});
+  }
+  if (!dataset.manifest().classes.empty()) return dataset.manifest().classes;
+  const std::vector<int64_t> labels = dataset.int_column("label");
+  const int64_t num_classes = *std::max_element(labels.begin(), labels.end()) + 1;
+  std::vector<std::string> classes;
+  for (int64_t i = 0; i < num_classes; ++i) classes.push_back(std::to_string(i));
+  return classes;
+}
+
+Dataset open_val(const std::filesystem::path& folder, const std::vector<std::string>& classes) {
+  Dataset val = Dataset::open(folder, "val");
+  const std::vector<std::string>& own = val.manifest().classes;
+  if (!own.empty() && own != classes) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("its {} classes are not the {} that the model is trained for; convert "
+                            "both splits from the same source",
+                            own.size(), classes.size()),
+                {.path = val.path().string()});
+  }
+  return val;
+}
+
+LoaderOptions train_loader_options(const TrainOptions& options, const ProcessContext& process) {
+  LoaderOptions out = common_options(options, process);
+  out.sampler.order = Order::shuffle;
+  out.sampler.tail = Tail::drop;
+  out.transform = RandomResizedCrop{.size = options.image_size,
+                                    .scale_min = options.crop_scale_min,
+                                    .scale_max = options.crop_scale_max};
+  return out;
+}
+
+LoaderOptions val_loader_options(const TrainOptions& options, const ProcessContext& process) {
+  LoaderOptions out = common_options(options, process);
+  out.sampler.order = Order::sequential;
+  out.sampler.tail = Tail::exact;
+  out.transform =
+      ResizeCenterCrop{.resize = options.resolved_eval_resize(), .size = options.image_size};
+  return out;
+}
+
+TensorBatch to_tensors(Batch batch, int64_t num_classes) {
+  for (size_t i = 0; i < batch.labels().size(); ++i) {
+    const int64_t label = batch.labels()[i];
+    if (label >= 0 && label < num_classes) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("record {} has the label {}, but there are {} classes; convert the data "
+                    "set again",
+                    batch.record_indices()[i], label, num_classes));
+  }
+  const auto owner = std::make_shared<Batch>(std::move(batch));
+  const auto release = [owner](void*) {};
+  const std::array<int64_t, 4> shape = owner->shape();
+  TensorBatch out;
+  if (owner->layout() == Layout::nhwc) {
+    // [N,S,S,3] in memory is [N,3,S,S] with the channel as the innermost stride: channels_last.
+    const auto [n, h, w, c] = shape;
+    const int64_t sizes[] = {n, c, h, w};
+    const int64_t strides[] = {h * w * c, 1, w * c, c};
+    out.images = at::from_blob(owner->images(), sizes, strides, release, at::kFloat);
+  } else {
+    out.images = at::from_blob(owner->images(), shape, release, at::kFloat);
+  }
+  // A tensor over labels must be writable in principle; nothing here writes to it.
+  int64_t* labels = const_cast<int64_t*>(owner->labels().data());
+  out.labels = at::from_blob(labels, {owner->size()}, release, at::kLong);
+  return out;
+}
+
+DataSource::DataSource(Dataset dataset, LoaderOptions options, int64_t num_classes,
+                       int64_t limit_batches)
+    : loader_(std::move(dataset), std::move(options)),
+      num_classes_(num_classes),
+      limit_batches_(limit_batches) {}
+
+int64_t DataSource::num_batches() const {
+  const int64_t all = loader_.num_batches();
+  return limit_batches_ > 0 ? std::min(all, limit_batches_) : all;
+}
+
+void DataSource::start_epoch(int64_t epoch) {
+  loader_.start_epoch(epoch);
+  num_returned_ = 0;
+}
+
+void DataSource::restore(const LoaderState& state) {
+  loader_.restore(state);
+  num_returned_ = 0;
+}
+
+std::optional<TensorBatch> DataSource::next() {
+  if (num_returned_ == num_batches()) return std::nullopt;
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<Batch> batch = loader_.next();
+  wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!batch) return std::nullopt;
+  ++num_returned_;
+  return to_tensors(std::move(*batch), num_classes_);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,43 @@
+// LiveProgress: one line on a terminal that is rewritten while an epoch runs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace ffkit {
+
+struct ProgressState {
+  int64_t epoch = 0;  // counted from 1
+  int64_t num_epochs = 0;
+  int64_t step = 0;  // done in this epoch
+  int64_t num_steps = 0;
+  double loss = 0;
+  double images_per_second = 0;
+  double wait_share = 0;
+  double seconds_left = 0;  // of the run; 0: not known yet
+};
+
+// "epoch 3/15  step 120/156  loss 1.4321  382 images/s  data wait 0.3 %  1:23 left"
+std::string to_string(const ProgressState& state);
+// Seconds as "1:23" or "2:01:23".
+std::string format_duration(double seconds);
+
+class LiveProgress {
+ public:
+  // `terminal` may be null: then nothing is written. Not owned.
+  explicit LiveProgress(std::FILE* terminal) : terminal_(terminal) {}
+
+  // Rewrites the line, at most ten times a second.
+  void update(const ProgressState& state);
+  // Removes the line, so that others can be printed.
+  void clear();
+
+ private:
+  std::FILE* terminal_;
+  std::chrono::steady_clock::time_point last_{};
+  bool shown_ = false;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,50 @@
+// WorkDir: the folder a training run writes to.
+//
+//   epoch-0001.safetensors ...   the checkpoint after each epoch (only the newest and the best are
+//   kept) log.jsonl                    one JSON object a line and epoch
+//
+// Belongs to one run at a time. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ffkit {
+
+struct CheckpointFile {
+  int64_t epoch = 0;
+  std::filesystem::path path;
+};
+
+// The checkpoints in `folder` by epoch; empty when there are none or no such folder.
+std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& folder);
+
+// `path` itself, or the newest checkpoint in it when it is a folder. Throws Error(not_found) when
+// there is none.
+std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
+
+class WorkDir {
+ public:
+  // For a new run: makes the folder. Throws Error(invalid_argument) when it holds checkpoints or a
+  // log, Error(io) when it cannot be made.
+  static WorkDir create(const std::filesystem::path& folder);
+  // For a run that goes on from `checkpoint`. When that lies in `folder` it must be the newest
+  // there (Error(invalid_argument)); otherwise as create().
+  static WorkDir reopen(const std::filesystem::path& folder,
+                        const std::filesystem::path& checkpoint);
+
+  const std::filesystem::path& path() const { return folder_; }
+  std::filesystem::path checkpoint_path(int64_t epoch) const;
+  // Appends `line` to log.jsonl; throws Error(io).
+  void append_log(const std::string& line) const;
+  // Deletes checkpoints but for the newest `num_kept` (0: all are kept) and that of `best_epoch`.
+  void prune(int64_t num_kept, int64_t best_epoch) const;
+
+ private:
+  explicit WorkDir(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::filesystem::path folder_;
+};
+
+}  // namespace ffkit
