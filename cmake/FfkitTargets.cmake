@@ -4,6 +4,8 @@ add_library(ffkit_flags INTERFACE)
 target_compile_features(ffkit_flags INTERFACE cxx_std_20)
 target_compile_options(ffkit_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  # GCC 12 warns of overlap in "text" + std::string (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${FFKIT_WERROR}>:-Werror>)
 if(FFKIT_SANITIZE)
   target_compile_options(ffkit_flags INTERFACE -fsanitize=${FFKIT_SANITIZE} -fno-omit-frame-pointer -g)
