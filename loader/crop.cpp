@@ -1,0 +1,84 @@
+#include "crop.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ffkit {
+namespace {
+
+// Python's round(): halves go to the even number, as nearbyint does in the default rounding mode.
+int round_half_even(double value) {
+  return static_cast<int>(std::nearbyint(value));
+}
+
+Rect central_crop(const RandomResizedCrop& options, int width, int height) {
+  const double ratio = static_cast<double>(width) / height;
+  int w = width;
+  int h = height;
+  if (ratio < options.ratio_min) {
+    h = round_half_even(w / options.ratio_min);
+  } else if (ratio > options.ratio_max) {
+    w = round_half_even(h * options.ratio_max);
+  }
+  // torchvision would hand a zero on to the resize, which fails; only for images one pixel thin.
+  w = std::max(w, 1);
+  h = std::max(h, 1);
+  return {(width - w) / 2, (height - h) / 2, w, h};
+}
+
+Rect draw_rect(const RandomResizedCrop& options, int width, int height, CounterRandom& random) {
+  constexpr int kTries = 10;
+  const double area = static_cast<double>(width) * height;
+  const double log_ratio_min = std::log(options.ratio_min);
+  const double log_ratio_max = std::log(options.ratio_max);
+  for (int i = 0; i < kTries; ++i) {
+    const double target_area = area * random.uniform(options.scale_min, options.scale_max);
+    const double ratio = std::exp(random.uniform(log_ratio_min, log_ratio_max));
+    const double w = std::nearbyint(std::sqrt(target_area * ratio));
+    const double h = std::nearbyint(std::sqrt(target_area / ratio));
+    if (w > 0 && w <= width && h > 0 && h <= height) {
+      Rect rect{0, 0, static_cast<int>(w), static_cast<int>(h)};
+      rect.y = static_cast<int>(random.below(height - rect.height + 1));
+      rect.x = static_cast<int>(random.below(width - rect.width + 1));
+      return rect;
+    }
+  }
+  return central_crop(options, width, height);
+}
+
+// One axis of torchvision's CenterCrop.
+void center(int resized, int size, int& first, int& count, int& pad) {
+  count = std::min(resized, size);
+  pad = std::max(0, size - resized) / 2;
+  first = resized > size ? round_half_even((resized - size) / 2.0) : 0;
+}
+
+}  // namespace
+
+RandomCrop draw_crop(const RandomResizedCrop& options, int width, int height,
+                     CounterRandom& random) {
+  RandomCrop crop;
+  crop.rect = draw_rect(options, width, height, random);
+  crop.flip = random.uniform() < options.flip_probability;
+  return crop;
+}
+
+CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int width, int height) {
+  const int64_t resize = options.resize;
+  const int size = static_cast<int>(options.size);
+  CenterCropGeometry geometry;
+  // torchvision: int(size * long / short), which truncates.
+  if (width <= height) {
+    geometry.resized_width = static_cast<int>(resize);
+    geometry.resized_height = static_cast<int>(resize * height / width);
+  } else {
+    geometry.resized_width = static_cast<int>(resize * width / height);
+    geometry.resized_height = static_cast<int>(resize);
+  }
+  Rect& taken = geometry.taken;
+  center(geometry.resized_width, size, taken.x, taken.width, geometry.pad_x);
+  center(geometry.resized_height, size, taken.y, taken.height, geometry.pad_y);
+  return geometry;
+}
+
+}  // namespace ffkit

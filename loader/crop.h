@@ -1,0 +1,30 @@
+// Which part of an image a transform takes: the geometry of torchvision's transforms, without pixels.
+#pragma once
+
+#include <ffkit/format/image_codec.h>
+#include <ffkit/loader/transform.h>
+
+#include "random.h"
+
+namespace ffkit {
+
+struct RandomCrop {
+  Rect rect;  // within the image
+  bool flip = false;
+};
+
+// Draws the crop of an image of width x height pixels as torchvision's RandomResizedCrop.get_params does, then the flip.
+RandomCrop draw_crop(const RandomResizedCrop& options, int width, int height,
+                     CounterRandom& random);
+
+// Resize(short side) followed by CenterCrop on an image of a given size.
+struct CenterCropGeometry {
+  int resized_width = 0;  // of the whole image after the resize
+  int resized_height = 0;
+  Rect taken;     // the part of the resized image that is kept ...
+  int pad_x = 0;  // ... and where its top left corner goes in the output; zeros around it
+  int pad_y = 0;
+};
+CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int width, int height);
+
+}  // namespace ffkit

@@ -1,0 +1,237 @@
+#include "image_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/image_codec.h>
+
+#include "crop.h"
+#include "shared_data.h"
+#include "test_images.h"
+
+namespace ffkit {
+namespace {
+
+using testing::copy;
+using testing::make_picture;
+using testing::Picture;
+using testing::read_file;
+
+constexpr ImageOutput kU8{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
+
+Picture run(const ImageTransform& transform, const std::vector<std::byte>& image,
+            const SampleKey& key = {}) {
+  const int size = static_cast<int>(output_size(transform));
+  Picture out{size, size, std::vector<uint8_t>(size_t(size) * size_t(size) * 3)};
+  PipelineTimes times;
+  ImagePipeline(transform, kU8).run(image, key, out.rgb.data(), times);
+  return out;
+}
+
+struct Difference {
+  int max = 0;
+  double mean = 0;
+};
+Difference difference(const Picture& a, const Picture& b) {
+  Difference result;
+  EXPECT_EQ(a.rgb.size(), b.rgb.size());
+  for (size_t i = 0; i < a.rgb.size(); ++i) {
+    const int d = std::abs(int(a.rgb[i]) - int(b.rgb[i]));
+    result.max = std::max(result.max, d);
+    result.mean += d / static_cast<double>(a.rgb.size());
+  }
+  return result;
+}
+
+// A key whose crop of such an image is `wanted` by the caller's test.
+template <typename Wanted>
+SampleKey find_key(const RandomResizedCrop& options, int width, int height, const Wanted& wanted) {
+  for (SampleKey key{.seed = 3}; key.record_index < 1000000; ++key.record_index) {
+    CounterRandom random(key.seed, key.epoch, key.record_index);
+    if (wanted(draw_crop(options, width, height, random))) return key;
+  }
+  ADD_FAILURE() << "no key gives the wanted crop";
+  return {};
+}
+
+TEST(ImagePipeline, IsTheSameForTheSameKeyWhateverRanBefore) {
+  const auto image = encode_jpeg(make_picture(300, 200).view());
+  const auto other = encode_jpeg(make_picture(777, 500).view());
+  const RandomResizedCrop options{.size = 64};
+  const SampleKey key{5, 6, 7};
+  const Picture expected = run(options, image, key);
+  ImagePipeline pipeline(options, kU8);
+  PipelineTimes times;
+  Picture out = expected;
+  for (int64_t i = 0; i < 5; ++i) {
+    pipeline.run(other, {5, 6, 100 + i}, out.rgb.data(), times);
+    EXPECT_NE(out.rgb, expected.rgb);
+    pipeline.run(image, key, out.rgb.data(), times);
+    EXPECT_EQ(out.rgb, expected.rgb);
+  }
+  Picture in_thread = expected;
+  in_thread.rgb.assign(in_thread.rgb.size(), 0);
+  std::thread([&] { in_thread = run(options, image, key); }).join();
+  EXPECT_EQ(in_thread.rgb, expected.rgb);
+  EXPECT_GT(times.decode_ns, 0);
+  EXPECT_GT(times.transform_ns, 0);
+}
+
+TEST(ImagePipeline, EveryPartOfTheKeyChangesTheView) {
+  const auto image = encode_jpeg(make_picture(300, 200).view());
+  const RandomResizedCrop options{.size = 64};
+  const Picture base = run(options, image, {1, 1, 1});
+  EXPECT_NE(run(options, image, {2, 1, 1}).rgb, base.rgb);
+  EXPECT_NE(run(options, image, {1, 2, 1}).rgb, base.rgb);
+  EXPECT_NE(run(options, image, {1, 1, 2}).rgb, base.rgb);
+}
+
+TEST(ImagePipeline, AFullCropAtTheSameSizeIsTheDecodedImage) {
+  const auto image = encode_jpeg(make_picture(96, 96).view());
+  const Picture decoded = copy(ImageDecoder().decode(image));
+  RandomResizedCrop options{.size = 96, .scale_min = 1, .ratio_min = 1, .ratio_max = 1};
+  options.flip_probability = 0;
+  EXPECT_EQ(run(options, image).rgb, decoded.rgb);
+  options.flip_probability = 1;
+  const Picture flipped = run(options, image);
+  for (int y = 0; y < 96; ++y) {
+    for (int x = 0; x < 96; ++x) {
+      ASSERT_EQ(std::memcmp(flipped.at(95 - x, y), decoded.at(x, y), 3), 0);
+    }
+  }
+  EXPECT_EQ(run(ResizeCenterCrop{.resize = 96, .size = 96}, image).rgb, decoded.rgb);
+}
+
+TEST(ImagePipeline, CentreCropWithoutResizeIsThatPartOfTheImage) {
+  const auto image = encode_jpeg(make_picture(140, 100).view());
+  const Picture decoded = copy(ImageDecoder().decode(image));
+  const Picture out = run(ResizeCenterCrop{.resize = 100, .size = 60}, image);
+  for (int y = 0; y < 60; ++y) {
+    ASSERT_EQ(std::memcmp(out.at(0, y), decoded.at(40, 20 + y), 180), 0) << y;
+  }
+}
+
+TEST(ImagePipeline, PadsSmallImagesWithBlack) {
+  const auto image = encode_jpeg(make_picture(50, 40).view());
+  const Picture decoded = copy(ImageDecoder().decode(image));
+  const Picture out = run(ResizeCenterCrop{.resize = 40, .size = 64}, image);
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      const bool inside = x >= 7 && x < 57 && y >= 12 && y < 52;
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_EQ(out.at(x, y)[c], inside ? decoded.at(x - 7, y - 12)[c] : 0) << x << "," << y;
+      }
+    }
+  }
+}
+
+TEST(ImagePipeline, ScaledDecodeShowsTheSameView) {
+  // Large enough for every scale; smooth, so that only a wrong place could make a difference.
+  Picture ramp{1400, 1100, {}};
+  for (int y = 0; y < ramp.height; ++y) {
+    for (int x = 0; x < ramp.width; ++x) {
+      ramp.rgb.push_back(uint8_t(x * 255 / 1400));
+      ramp.rgb.push_back(uint8_t(y * 255 / 1100));
+      ramp.rgb.push_back(90);
+    }
+  }
+  const auto image = encode_jpeg(ramp.view(), 95);
+  const RandomResizedCrop scaled{.size = 64};
+  RandomResizedCrop exact = scaled;
+  exact.scaled_decode = false;
+  for (int64_t i = 0; i < 40; ++i) {
+    const Difference d = difference(run(scaled, image, {1, 0, i}), run(exact, image, {1, 0, i}));
+    EXPECT_LE(d.max, 3) << i;
+    EXPECT_LT(d.mean, 0.6) << i;
+  }
+}
+
+TEST(ImagePipeline, ScaledDecodeIsNotUsedWhenItWouldBeTooSmall) {
+  const auto image = encode_jpeg(make_picture(400, 300).view());
+  RandomResizedCrop options{.size = 224};
+  const SampleKey key = find_key(options, 400, 300, [](const RandomCrop& crop) {
+    return crop.rect.width < 448 && crop.rect.height > 230;
+  });
+  RandomResizedCrop exact = options;
+  exact.scaled_decode = false;
+  EXPECT_EQ(run(options, image, key).rgb, run(exact, image, key).rgb);
+}
+
+TEST(ImagePipeline, ThrowsForBrokenImagesAndGoesOn) {
+  const auto image = encode_jpeg(make_picture(120, 90).view());
+  ImagePipeline pipeline(ResizeCenterCrop{.resize = 64, .size = 56}, kU8);
+  std::vector<uint8_t> out(56 * 56 * 3);
+  PipelineTimes times;
+  EXPECT_THROW(pipeline.run(std::span(image).first(image.size() / 3), {}, out.data(), times),
+               Error);
+  EXPECT_NO_THROW(pipeline.run(image, {}, out.data(), times));
+}
+
+nlohmann::json read_json(const std::filesystem::path& path) {
+  const auto text = read_file(path);
+  const auto* begin = reinterpret_cast<const char*>(text.data());
+  return nlohmann::json::parse(begin, begin + text.size());
+}
+
+// References by torchvision on Pillow, as lossless PNGs.
+TEST(ImagePipeline, EvaluationAgreesWithTorchvision) {
+  FFKIT_REQUIRE_SHARED_DATA(folder, "transforms");
+  const auto expected = read_json(folder / "expected.json");
+  ASSERT_EQ(expected["cases"].size(), 8U);
+  for (const auto& item : expected["cases"]) {
+    const auto name = item["image"].get<std::string>();
+    SCOPED_TRACE(name);
+    const auto reference_file = item["files"]["resize256_center224"].get<std::string>();
+    const Picture reference = copy(ImageDecoder().decode(read_file(folder / reference_file)));
+    const Picture got = run(ResizeCenterCrop{}, read_file(folder / name));
+    EXPECT_EQ(difference(got, reference).max, 0);
+  }
+}
+
+TEST(ImagePipeline, CropsAgreeWithTorchvision) {
+  FFKIT_REQUIRE_SHARED_DATA(folder, "transforms");
+  const auto expected = read_json(folder / "expected.json");
+  int worst_max = 0;
+  for (const auto& item : expected["cases"]) {
+    const auto name = item["image"].get<std::string>();
+    SCOPED_TRACE(name);
+    const auto image = read_file(folder / name);
+    const auto reference_file = item["files"]["crop_224_bilinear"].get<std::string>();
+    const Picture reference = copy(ImageDecoder().decode(read_file(folder / reference_file)));
+    const auto& crop = item["crop"];
+    const int width = item["width"];
+    const int height = item["height"];
+    // Narrow ranges and many keys make the pipeline draw just this crop.
+    const Rect wanted{crop["left"], crop["top"], crop["width"], crop["height"]};
+    const double share = double(wanted.width) * wanted.height / (double(width) * height);
+    const double ratio = double(wanted.width) / wanted.height;
+    RandomResizedCrop options{.scale_min = share,
+                              .scale_max = share,
+                              .ratio_min = ratio,
+                              .ratio_max = ratio,
+                              .flip_probability = 0};
+    options.scaled_decode = false;
+    const SampleKey key = find_key(options, width, height, [&](const RandomCrop& drawn) {
+      return drawn.rect.x == wanted.x && drawn.rect.y == wanted.y &&
+             drawn.rect.width == wanted.width && drawn.rect.height == wanted.height;
+    });
+    // Pillow 13 makes the vertical pass first for such crops, all versions before it never do.
+    const bool vertical_first =
+        wanted.height > 224 && wanted.height - 224 > 2 * (wanted.width - 224);
+    EXPECT_LE(difference(run(options, image, key), reference).max, vertical_first ? 1 : 0);
+    options.scaled_decode = true;
+    const Difference scaled = difference(run(options, image, key), reference);
+    worst_max = std::max(worst_max, scaled.max);
+  }
+  // Most of these crops are too small to be scaled; what scaling does is measured on real photographs below.
+  EXPECT_LE(worst_max, 1);
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <ffkit/loader/transform.h>
+
+#include "expect_error.h"
+
+namespace ffkit {
+namespace {
+
+TEST(Transform, OutputSizeIsTheTransforms) {
+  EXPECT_EQ(output_size(RandomResizedCrop{.size = 96}), 96);
+  EXPECT_EQ(output_size(ResizeCenterCrop{.resize = 300, .size = 288}), 288);
+}
+
+TEST(Transform, DefaultsAreValid) {
+  EXPECT_NO_THROW(validate(RandomResizedCrop{}, {}));
+  EXPECT_NO_THROW(validate(ResizeCenterCrop{}, {}));
+  EXPECT_NO_THROW(validate(ResizeCenterCrop{}, {.dtype = DType::u8, .normalize = false}));
+  EXPECT_NO_THROW(validate(ResizeCenterCrop{.resize = 32, .size = 64}, {.dtype = DType::bf16}));
+}
+
+TEST(Transform, ValidateNamesTheFirstBadValue) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto expect = [](const ImageTransform& transform, const char* text) {
+    EXPECT_ERROR(validate(transform, {}), invalid_argument, text);
+  };
+  expect(RandomResizedCrop{.size = 0}, "RandomResizedCrop size is 0; expected 1 to 8192");
+  expect(RandomResizedCrop{.size = 8193}, "size is 8193");
+  expect(RandomResizedCrop{.scale_min = 0}, "scale_min is 0");
+  expect(RandomResizedCrop{.scale_min = nan}, "scale_min is nan");
+  expect(RandomResizedCrop{.scale_max = 1.5}, "scale_max is 1.5");
+  expect(RandomResizedCrop{.scale_min = 0.5, .scale_max = 0.4}, "scale_max is 0.4");
+  expect(RandomResizedCrop{.ratio_min = -1}, "ratio_min is -1");
+  expect(RandomResizedCrop{.ratio_min = 2, .ratio_max = 1}, "ratio_max is 1");
+  expect(RandomResizedCrop{.flip_probability = 1.1}, "flip_probability is 1.1");
+  expect(ResizeCenterCrop{.resize = -3}, "ResizeCenterCrop resize is -3");
+  expect(ResizeCenterCrop{.size = 0}, "ResizeCenterCrop size is 0");
+}
+
+TEST(Transform, ValidateChecksTheOutput) {
+  EXPECT_ERROR(validate(ResizeCenterCrop{}, {.dtype = DType::u8}), invalid_argument,
+               "u8 output cannot be normalised");
+  EXPECT_ERROR(validate(ResizeCenterCrop{}, {.dtype = DType::f64}), invalid_argument,
+               "dtype is f64");
+  EXPECT_ERROR(validate(ResizeCenterCrop{}, {.std = {1, 0, 1}}), invalid_argument, "std is 0");
+  EXPECT_ERROR(
+      validate(ResizeCenterCrop{}, {.mean = {0, 0, std::numeric_limits<float>::infinity()}}),
+      invalid_argument, "mean is inf");
+}
+
+}  // namespace
+}  // namespace ffkit
