@@ -52,10 +52,10 @@ JpegDecoder::~JpegDecoder() {
 
 ImageInfo JpegDecoder::begin(std::span<const std::byte> data) {
   jpeg_abort_decompress(&info_);
-  num_bytes_ = data.size();
+  data_ = data;
   source_.next_input_byte = reinterpret_cast<const JOCTET*>(data.data());
   source_.bytes_in_buffer = data.size();
-  errors_.guard(num_bytes_, [this] { jpeg_read_header(&info_, TRUE); });
+  errors_.guard(data_.size(), [this] { jpeg_read_header(&info_, TRUE); });
   const int components = info_.num_components;
   if (components != 1 && components != 3 && components != 4) {
     throw Error(ErrorCode::unsupported,
@@ -67,6 +67,13 @@ ImageInfo JpegDecoder::begin(std::span<const std::byte> data) {
 }
 
 JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
+  const Part part = read(region, denominator, true);
+  if (!huffman_.failed()) return part;
+  begin(data_);
+  return read(region, denominator, false);
+}
+
+JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool own_huffman) {
   const bool is_cmyk = info_.num_components == 4;
   info_.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
   info_.scale_num = static_cast<unsigned>(8 / denominator);
@@ -74,7 +81,7 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
   // Pillow's settings, which are libjpeg's defaults; any other would change pixels.
   info_.dct_method = JDCT_ISLOW;
   info_.do_fancy_upsampling = TRUE;
-  errors_.guard(num_bytes_, [this] { jpeg_start_decompress(&info_); });
+  errors_.guard(data_.size(), [this] { jpeg_start_decompress(&info_); });
 
   const int full_width = static_cast<int>(info_.output_width);
   const int full_height = static_cast<int>(info_.output_height);
@@ -87,17 +94,23 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
     x = static_cast<JDIMENSION>(std::max(0, region.x - kMargin));
     width = static_cast<JDIMENSION>(std::min(full_width, region.x + region.width + kMargin)) - x;
     // Moves x to the left and widens to whole blocks.
-    errors_.guard(num_bytes_, [&] { jpeg_crop_scanline(&info_, &x, &width); });
+    errors_.guard(data_.size(), [&] { jpeg_crop_scanline(&info_, &x, &width); });
+  }
+  if (own_huffman) {
+    // As jpeg_crop_scanline() counts the columns it keeps.
+    const int samples = info_.num_components == 1 ? 1 : info_.max_h_samp_factor;
+    const auto column_width = static_cast<JDIMENSION>(samples * info_.min_DCT_scaled_size);
+    huffman_.attach(info_, static_cast<int>(x / column_width),
+                    static_cast<int>((x + width - 1) / column_width));
   }
   const int y = std::max(0, region.y - kMargin);
   if (y > 0) {
-    errors_.guard(num_bytes_, [&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(y)); });
+    errors_.guard(data_.size(), [&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(y)); });
   }
   // Rows above the region were decoded for their neighbours' sake; those below are not even read.
   const int num_rows = std::min(full_height, region.y + region.height) - y;
   const auto stride = static_cast<ptrdiff_t>((size_t{3} * info_.output_width + 63) / 64 * 64);
   uint8_t* pixels = pixels_.reserve(static_cast<size_t>(stride) * static_cast<size_t>(num_rows));
-  if (is_cmyk) cmyk_row_.reserve(size_t{4} * info_.output_width);
   read_rows(pixels, stride, num_rows);
   return {{pixels, static_cast<int>(info_.output_width), num_rows, stride}, static_cast<int>(x), y};
 }
@@ -105,7 +118,7 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
 void JpegDecoder::read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows) {
   const bool is_cmyk = info_.num_components == 4;
   uint8_t* cmyk_row = is_cmyk ? cmyk_row_.reserve(size_t{4} * info_.output_width) : nullptr;
-  errors_.guard(num_bytes_, [&] {
+  errors_.guard(data_.size(), [&] {
     JSAMPROW rows[kRowsPerCall];
     for (int row = 0; row < num_rows;) {
       const int wanted = is_cmyk ? 1 : std::min(kRowsPerCall, num_rows - row);

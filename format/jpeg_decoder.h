@@ -8,6 +8,7 @@
 #include <ffkit/format/image_codec.h>
 
 #include "jpeg_error.h"
+#include "jpeg_huffman.h"
 #include "libjpeg.h"
 #include "pixel_buffer.h"
 
@@ -37,12 +38,14 @@ class JpegDecoder {
   static void init_source(j_decompress_ptr) {}
   static boolean fill_input_buffer(j_decompress_ptr info);
   static void skip_input_data(j_decompress_ptr info, long num_bytes);
+  Part read(const Rect& region, int denominator, bool own_huffman);
   void read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows);
 
   JpegErrors errors_;
   jpeg_decompress_struct info_ = {};
   jpeg_source_mgr source_ = {};
-  size_t num_bytes_ = 0;
+  JpegHuffman huffman_;
+  std::span<const std::byte> data_;
   PixelBuffer pixels_;
   PixelBuffer cmyk_row_;
 };

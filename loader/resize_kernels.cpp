@@ -166,24 +166,40 @@ struct StoreBf16 {
   }
 };
 
+// kVectors registers of columns from `column` on.
+template <typename Store, int kVectors>
+HWY_INLINE void filter_part(const VerticalJob& job, const AxisFilter::Taps& taps, size_t column,
+                            typename Store::Element* out) {
+  const Words d;
+  const size_t lanes = hn::Lanes(d);
+  const uint8_t* in = job.rows + taps.first * job.stride + column;
+  hn::Vec<Words> sums[kVectors];
+  for (auto& sum : sums) sum = hn::Set(d, kHalf);
+  for (int k = 0; k < taps.count; ++k) {
+    const auto weight = hn::Set(d, taps.weights[k]);
+    for (int i = 0; i < kVectors; ++i) {
+      sums[i] = hn::Add(sums[i], hn::Mul(load_words(in + i * lanes), weight));
+    }
+    in += job.stride;
+  }
+  for (int i = 0; i < kVectors; ++i) {
+    Store()(hn::ShiftRight<kShift>(sums[i]), job.scale + column, job.bias + column, out + column);
+    column += lanes;
+  }
+}
+
 template <typename Store>
 HWY_INLINE void filter_row(const VerticalJob& job, const AxisFilter::Taps& taps,
                            typename Store::Element* out) {
-  const Words d;
-  const size_t lanes = hn::Lanes(d);
-  const uint8_t* first_row = job.rows + taps.first * job.stride;
-  const auto at = [&](size_t column) HWY_ATTR {
-    const uint8_t* in = first_row + column;
-    auto sum = hn::Set(d, kHalf);
-    for (int k = 0; k < taps.count; ++k) {
-      sum = hn::Add(sum, hn::Mul(load_words(in), hn::Set(d, taps.weights[k])));
-      in += job.stride;
-    }
-    Store()(hn::ShiftRight<kShift>(sum), job.scale + column, job.bias + column, out + column);
-  };
+  constexpr int kVectors = 4;
+  const size_t lanes = hn::Lanes(Words());
+  const size_t end = job.num_columns;
   size_t column = 0;
-  for (; column + lanes <= job.num_columns; column += lanes) at(column);
-  if (column < job.num_columns) at(job.num_columns - lanes);  // overlaps what is done already
+  for (; column + kVectors * lanes <= end; column += kVectors * lanes) {
+    filter_part<Store, kVectors>(job, taps, column, out);
+  }
+  for (; column + lanes <= end; column += lanes) filter_part<Store, 1>(job, taps, column, out);
+  if (column < end) filter_part<Store, 1>(job, taps, end - lanes, out);  // overlaps what is done
 }
 
 template <typename Store>

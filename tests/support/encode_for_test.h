@@ -1,6 +1,7 @@
 // JPEGs and PNGs of kinds that the product reads but does not write.
 #pragma once
 
+#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,6 +23,7 @@ struct JpegKind {
   int restart_interval = 0;          // in MCUs
   J_COLOR_SPACE stored = JCS_YCbCr;  // or JCS_GRAYSCALE, JCS_RGB, JCS_CMYK, JCS_YCCK
   int quality = 85;
+  bool optimized = false;  // Huffman tables made for this picture
 };
 
 // Four-component kinds take the picture's RGB as CMY and red as K.
@@ -49,6 +51,7 @@ inline std::vector<std::byte> encode_jpeg_as(const Picture& picture, const JpegK
     info.comp_info[3].h_samp_factor = kind.h_samp;
     info.comp_info[3].v_samp_factor = kind.v_samp;
   }
+  info.optimize_coding = kind.optimized ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&info);
   info.restart_interval = unsigned(kind.restart_interval);
   jpeg_start_compress(&info, TRUE);
@@ -69,6 +72,41 @@ inline std::vector<std::byte> encode_jpeg_as(const Picture& picture, const JpegK
   std::memcpy(result.data(), output, num_bytes);
   std::free(output);
   return result;
+}
+
+// What libjpeg alone makes of an image: its RGB pixels, or an empty picture when it gives up. Sets `num_warnings`.
+inline Picture decode_with_libjpeg(const std::vector<std::byte>& data,
+                                   long* num_warnings = nullptr) {
+  struct Errors {
+    jpeg_error_mgr manager;
+    std::jmp_buf jump;
+  } errors;
+  jpeg_decompress_struct info = {};
+  info.err = jpeg_std_error(&errors.manager);
+  errors.manager.error_exit = [](j_common_ptr common) {
+    std::longjmp(reinterpret_cast<Errors*>(common->err)->jump, 1);
+  };
+  errors.manager.output_message = [](j_common_ptr) {};
+  jpeg_create_decompress(&info);
+  Picture picture;
+  if (setjmp(errors.jump) != 0) {
+    jpeg_destroy_decompress(&info);
+    return {};
+  }
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(data.data()), data.size());
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = JCS_RGB;
+  jpeg_start_decompress(&info);
+  picture.width = int(info.output_width);
+  picture.height = int(info.output_height);
+  picture.rgb.resize(size_t(picture.width) * size_t(picture.height) * 3);
+  while (info.output_scanline < info.output_height) {
+    JSAMPROW row = &picture.rgb[size_t(info.output_scanline) * size_t(picture.width) * 3];
+    jpeg_read_scanlines(&info, &row, 1);
+  }
+  if (num_warnings != nullptr) *num_warnings = errors.manager.num_warnings;
+  jpeg_destroy_decompress(&info);
+  return picture;
 }
 
 // `rows` are packed as PNG packs them for `color_type` and `bit_depth` (16 bit: high byte first).
