@@ -28,9 +28,9 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 }
 
 void refuse_destination_in_source(const Source& source, const fs::path& destination) {
-  const fs::path canonical = fs::weakly_canonical(destination);
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(destination));
   for (const fs::path& root : source.roots()) {
-    if (is_inside(canonical, fs::weakly_canonical(root))) {
+    if (is_inside(canonical, fs::weakly_canonical(fs::absolute(root)))) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("lies inside '{}', which is being converted; give a folder outside",
                               root.string()),

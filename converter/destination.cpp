@@ -90,7 +90,7 @@ void sync_path(const fs::path& path) {
 
 }  // namespace
 
-Destination::Destination(fs::path folder) : folder_(fs::weakly_canonical(folder)) {
+Destination::Destination(fs::path folder) : folder_(fs::weakly_canonical(fs::absolute(folder))) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
   try {
     make_folders();

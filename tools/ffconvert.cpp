@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <map>
 #include <string>
 
@@ -16,10 +16,9 @@
 #include <ffkit/converter/registry.h>
 #include <ffkit/format/error.h>
 
-namespace {
+#include "command_line.h"
 
-constexpr int kFailed = 1;
-constexpr int kWrongUse = 2;
+namespace {
 
 // Signal handlers cannot be given anything else than a global.
 std::atomic<bool> stop_requested{false};
@@ -45,6 +44,16 @@ struct Arguments {
   bool quiet = false;
 };
 
+// CLI11 would take "-4" and octal "010" without a word.
+uint64_t parse_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw CLI::ValidationError("--seed", text + " is not a number from 0 to 2^64-1");
+  }
+  return seed;
+}
+
 void add_options(CLI::App& command, Arguments& arguments) {
   ffkit::ConvertOptions& options = arguments.options;
   command
@@ -63,8 +72,12 @@ void add_options(CLI::App& command, Arguments& arguments) {
           "shuffled: training splits in an order drawn by --seed; source: all as they come")
       ->check(CLI::IsMember({"shuffled", "source"}))
       ->option_text("shuffled|source");
-  command.add_option("--seed", arguments.source.seed, "Of everything that is drawn at random")
-      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--seed",
+          [&arguments](const std::string& text) { arguments.source.seed = parse_seed(text); },
+          "Of everything that is drawn at random; 0 .. 2^64-1")
+      ->option_text("NUMBER=0");
   command
       .add_option_function<std::string>(
           "--on-error",
@@ -95,7 +108,11 @@ void add_command(CLI::App& app, const ffkit::SourceKind& kind, Arguments& argume
   }
   add_options(command, arguments);
   command.callback([&arguments, &kind] {
-    ffkit::validate(arguments.options);
+    try {
+      ffkit::validate(arguments.options);
+    } catch (const ffkit::Error& error) {
+      throw CLI::ValidationError(kind.name, error.what());
+    }
     arguments.kind = &kind;
   });
 }
@@ -145,37 +162,31 @@ int main(int argc, char** argv) {
       "Turns pictures into an ffkit data set: shards of records that training reads fast.");
   app.name("ffconvert");
   app.set_version_flag("--version", "ffconvert " FFKIT_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer("'ffconvert SOURCE --help' lists the options of a source.");
   // One set of arguments a command: defaults of one must not reach another.
   std::map<std::string, Arguments> arguments;
+  std::string names;
   std::string examples = "\nExamples:";
   for (const ffkit::SourceKind& kind : ffkit::source_kinds()) {
     add_command(app, kind, arguments[kind.name]);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
     examples += fmt::format("\n  ffconvert {} {}", kind.name, kind.example);
   }
   app.footer(app.get_footer() + examples);
-  try {
-    // CLI11 would only say that a subcommand is missing.
-    if (argc > 1 && *argv[1] != '-') ffkit::source_kind(argv[1]);
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {
-    return app.exit(request);  // --help, --version
-  } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "ffconvert: error: {} (see ffconvert --help)\n", error.what());
-    return kWrongUse;
-  } catch (const ffkit::Error& error) {
-    fmt::print(stderr, "ffconvert: error: {} (see ffconvert --help)\n", error.what());
-    return kWrongUse;
-  }
-  catch_signals();
-  try {
+  // CLI11's own words, "A subcommand is required", do not say which there are. Set after the subcommands, which would inherit it.
+  app.allow_extras();
+  app.callback([&app, &names] {
+    if (app.get_subcommands().empty()) {
+      throw CLI::ValidationError("SOURCE", "the first argument must be one of " + names);
+    }
+    if (app.remaining_size() > 0) throw CLI::ExtrasError("ffconvert", app.remaining());
+  });
+  return ffkit::run_tool(app, argc, argv, [&arguments] {
+    catch_signals();
     for (auto& [name, chosen] : arguments) {
       if (chosen.kind != nullptr) run(chosen);
     }
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "ffconvert: error: {}\n", error.what());
-    return kFailed;
-  }
+  });
 }

@@ -26,12 +26,15 @@ ArchiveReader::ArchiveReader(const InputFile& file, int64_t offset, int64_t num_
   archive_read_set_callback_data(a, this);
   archive_read_set_read_callback(a, read_callback);
   archive_read_set_skip_callback(a, skip_callback);
-  if (archive_read_open1(a) != ARCHIVE_OK) fail("is not a tar archive");
+  if (archive_read_open1(a) != ARCHIVE_OK) {
+    fail(compression == Compression::none
+             ? "is not an uncompressed tar archive; download or copy it again"
+             : "is not a tar archive; download or copy it again");
+  }
 }
 
 archive_entry* ArchiveReader::next() {
   archive_entry* entry = nullptr;
-  const bool is_first = archive_file_count(archive_.get()) == 0;
   const int result = archive_read_next_header(archive_.get(), &entry);
   check_no_read_error();
   if (result == ARCHIVE_EOF) return nullptr;
@@ -39,7 +42,6 @@ archive_entry* ArchiveReader::next() {
   // A warning means that libarchive could not translate a name or an attribute: the member itself
   // is whole.
   if (result == ARCHIVE_WARN) return entry;
-  if (is_first && num_bytes_ >= 512) fail("is not an uncompressed tar archive");
   fail("is damaged or cut short; download or copy it again");
 }
 

@@ -33,7 +33,7 @@ class ProgressBar {
   Clock::time_point last_drawn_;
 };
 
-// The line for `progress` after `seconds`: "train  42 %  538,090 of 1,281,167 images  12,345 images/s  1,360 MB/s  1:00 left".
+// The line for `progress` after `seconds`: "train  41 %  538,090 of 1,281,167 images  12,345 images/s  1,360 MB/s  1:00 left".
 std::string progress_line(const ConvertProgress& progress, double seconds);
 
 }  // namespace ffkit

@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/registry.h>
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/dataset.h>
+
+#include "expect_error.h"
+#include "pictures.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TempDir;
+using testing::write_file;
+
+void write_pictures(const fs::path& folder) {
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "c" + std::to_string(i % 4) + "/" + std::to_string(i) + ".jpg";
+    write_file(folder / "train" / name, testing::jpeg_picture(i));
+    if (i % 5 == 0) write_file(folder / "val" / name, testing::jpeg_picture(100 + i));
+  }
+}
+
+TEST(Convert, WritesWhatTheReaderReads) {
+  const TempDir dir;
+  write_pictures(dir / "src");
+  const auto summary = convert(*open_image_folder(dir / "src"), dir / "out", {.num_threads = 2});
+  EXPECT_EQ(summary.num_records(), 48);
+  EXPECT_EQ(summary.num_classes, 4);
+  EXPECT_EQ(summary.num_skipped(), 0);
+  EXPECT_FALSE(fs::exists(dir / "out/report.jsonl"));
+  EXPECT_THAT(list_splits(dir / "out"), ElementsAre("train", "val"));
+  for (const char* split : {"train", "val"}) {
+    const Dataset dataset = Dataset::open(dir / "out", split);
+    const auto labels = dataset.int_column("label");
+    const auto ids = dataset.string_column("id");
+    std::vector<std::byte> record;
+    for (int64_t i = 0; i < dataset.num_records(); ++i) {
+      dataset.read(i, record);
+      const auto bytes = RecordView(dataset.schema(), record).bytes(0);
+      const std::string& id = ids[static_cast<size_t>(i)];
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                testing::read_file(dir / "src" / split / id));
+      EXPECT_EQ(dataset.manifest().classes[static_cast<size_t>(labels[static_cast<size_t>(i)])],
+                fs::path(id).parent_path());
+    }
+  }
+  const Manifest& manifest = Dataset::open(dir / "out", "train").manifest();
+  EXPECT_EQ(manifest.source.at("kind"), "folder");
+  EXPECT_EQ(manifest.options.at("order"), "shuffled");
+  EXPECT_THAT(manifest.created_by, HasSubstr("ffconvert "));
+  EXPECT_EQ(summary.splits[0].fingerprint, manifest.fingerprint());
+}
+
+TEST(Convert, ReportsSkippedSamples) {
+  const TempDir dir;
+  write_pictures(dir / "src");
+  write_file(dir / "src/train/c1/bad \"quoted\" \xff.jpg", "no picture");
+  const auto source = open_image_folder(dir / "src");
+  EXPECT_ERROR(convert(*source, dir / "out", {}), unsupported, "bad \"quoted\"");
+  EXPECT_FALSE(fs::exists(dir / "out"));
+
+  const auto summary = convert(*source, dir / "out", {.on_error = OnError::skip});
+  EXPECT_EQ(summary.num_skipped(), 1);
+  EXPECT_EQ(summary.num_records(), 48);
+  const auto line = nlohmann::json::parse(testing::read_file(dir / "out/report.jsonl"));
+  EXPECT_EQ(line.at("split"), "train");
+  EXPECT_THAT(line.at("source").get<std::string>(), HasSubstr("train/c1/bad \"quoted\""));
+  EXPECT_NE(line.at("reason"), "");
+}
+
+TEST(Convert, FailsWhenNothingCanBeRead) {
+  const TempDir dir;
+  write_file(dir / "src/train/c/1.jpg", "text");
+  EXPECT_ERROR(convert(*open_image_folder(dir / "src"), dir / "out", {.on_error = OnError::skip}),
+               corrupt, "none of the 1 pictures could be read");
+  EXPECT_FALSE(fs::exists(dir / "out"));
+}
+
+TEST(Convert, RefusesADestinationInTheSource) {
+  const TempDir dir;
+  write_pictures(dir / "src");
+  const auto source = open_image_folder(dir / "src");
+  for (const char* inside : {"src/out", "src/train/out", "src", "src/../src/x"}) {
+    EXPECT_ERROR(convert(*source, dir / inside, {}), invalid_argument, "lies inside");
+  }
+  fs::create_directory_symlink(dir / "src", dir / "alias");
+  EXPECT_ERROR(convert(*source, dir / "alias/out", {}), invalid_argument, "lies inside");
+  convert(*source, dir / "src2", {});  // beside it, though the name begins alike
+}
+
+TEST(Convert, LeavesNothingWhenCancelled) {
+  const TempDir dir;
+  write_pictures(dir / "src");
+  const std::atomic<bool> cancel{true};
+  EXPECT_ERROR(convert(*open_image_folder(dir / "src"), dir / "deep/out", {.cancel = &cancel}),
+               cancelled, "stopped on request");
+  EXPECT_FALSE(fs::exists(dir / "deep"));
+}
+
+TEST(Convert, IsRefusedByReadersUntilItIsDone) {
+  const TempDir dir;
+  write_pictures(dir / "src");
+  bool was_refused = false;
+  ConvertOptions options;
+  options.progress = [&](const ConvertProgress& progress) {
+    if (progress.split != "val" || was_refused) return;
+    EXPECT_TRUE(fs::exists(dir / "out/train/manifest.json"));  // that split is complete
+    EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument, "has not finished");
+    was_refused = true;
+  };
+  convert(*open_image_folder(dir / "src"), dir / "out", options);
+  EXPECT_TRUE(was_refused);
+  EXPECT_EQ(Dataset::open(dir / "out", "train").num_records(), 40);
+}
+
+TEST(Registry, OpensEachKindByName) {
+  const TempDir dir;
+  write_pictures(dir / "src");
+  EXPECT_EQ(source_kind("folder").open({.path = dir / "src"})->splits().size(), 2U);
+  const auto demo = source_kind("demo").open({.parameters = {{"images", 7}, {"val-images", 0}}});
+  ASSERT_EQ(demo->splits().size(), 1U);
+  EXPECT_EQ(demo->splits()[0].num_samples, 7);
+  EXPECT_EQ(demo->classes().size(), 10U);
+  EXPECT_ERROR(source_kind("imagenet").open({.path = dir / "src/train"}), not_found, "neither");
+  EXPECT_ERROR(source_kind("coco"), not_found, "there are imagenet, folder, demo");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,150 @@
+#include "destination.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TempDir;
+using testing::write_file;
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    names.push_back(entry.path().lexically_relative(folder));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string error_of(const fs::path& folder) {
+  try {
+    Destination destination(folder);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// What a conversion that was killed leaves.
+void leave_unfinished(const fs::path& folder) {
+  write_file(folder / kUnfinishedMarker, "old");
+  write_file(folder / "report.jsonl", "{}");
+  write_file(folder / "train" / "shard-00000.ffr", "whole");
+  write_file(folder / "train" / "shard-00001.ffr.tmp", "half");
+  write_file(folder / "val" / "manifest.json", "{}");
+}
+
+TEST(Destination, IsMarkedUntilCommitted) {
+  const TempDir dir;
+  Destination destination(dir / "a/b/out/");
+  EXPECT_TRUE(fs::exists(dir / "a/b/out" / kUnfinishedMarker));
+  write_file(dir / "a/b/out/train/shard-00000.ffr", "x");
+  destination.commit();
+  EXPECT_THAT(names_in(dir / "a/b/out"), ElementsAre("train", "train/shard-00000.ffr"));
+}
+
+TEST(Destination, StaysAfterCommit) {
+  const TempDir dir;
+  {
+    Destination destination(dir / "out");
+    write_file(dir / "out/train/manifest.json", "x");
+    destination.commit();
+  }
+  EXPECT_TRUE(fs::exists(dir / "out/train/manifest.json"));
+}
+
+TEST(Destination, LeavesNothingWithoutCommit) {
+  const TempDir dir;
+  {
+    Destination destination(dir / "a/b/out");
+    write_file(dir / "a/b/out/train/shard-00000.ffr.tmp", "x");
+    write_file(dir / "a/b/out/report.jsonl", "x");
+  }
+  EXPECT_THAT(names_in(dir.path()), IsEmpty());
+}
+
+TEST(Destination, KeepsAFolderThatWasThere) {
+  const TempDir dir;
+  fs::create_directory(dir / "out");
+  { Destination destination(dir / "out"); }
+  EXPECT_THAT(names_in(dir.path()), ElementsAre("out"));
+}
+
+TEST(Destination, WorksWithARelativePath) {
+  const TempDir dir;
+  const fs::path before = fs::current_path();
+  fs::current_path(dir.path());
+  { Destination destination("out"); }
+  {
+    Destination destination("deep/out");
+    destination.commit();
+  }
+  fs::current_path(before);
+  EXPECT_THAT(names_in(dir.path()), ElementsAre("deep", "deep/out"));
+}
+
+TEST(Destination, RefusesWhatItDidNotMake) {
+  const TempDir dir;
+  write_file(dir / "full/precious.txt", "x");
+  write_file(dir / "done/train/manifest.json", "{}");
+  write_file(dir / "file", "x");
+  const auto before = names_in(dir.path());
+  EXPECT_THAT(error_of(dir / "full"), HasSubstr("is not empty; give a new or an empty one"));
+  EXPECT_THAT(error_of(dir / "done"), HasSubstr("already holds a data set (split 'train')"));
+  EXPECT_THAT(error_of(dir / "file"), HasSubstr("exists and is not a folder"));
+  EXPECT_THAT(error_of(dir / "file/out"), HasSubstr("file"));
+  EXPECT_EQ(names_in(dir.path()), before);
+}
+
+TEST(Destination, RefusesASecondConversion) {
+  const TempDir dir;
+  Destination first(dir / "out");
+  write_file(dir / "out/train/shard-00000.ffr", "x");
+  EXPECT_THAT(error_of(dir / "out"), HasSubstr("another conversion is writing to this folder"));
+  EXPECT_TRUE(fs::exists(dir / "out/train/shard-00000.ffr"));
+  EXPECT_TRUE(fs::exists(dir / "out" / kUnfinishedMarker));
+}
+
+TEST(Destination, StartsOverAfterAKill) {
+  const TempDir dir;
+  leave_unfinished(dir / "out");
+  Destination destination(dir / "out");
+  EXPECT_TRUE(destination.started_over());
+  EXPECT_THAT(names_in(dir / "out"), ElementsAre(kUnfinishedMarker));
+}
+
+TEST(Destination, KeepsForeignFilesInAnUnfinishedFolder) {
+  for (const std::string foreign :
+       {"notes.txt", "train/notes.txt", "train/deep/shard-00000.ffr", "val/shard-00000.ffr.bak"}) {
+    const TempDir dir;
+    leave_unfinished(dir / "out");
+    write_file(dir / "out" / foreign, "mine");
+    const auto before = names_in(dir / "out");
+    EXPECT_THAT(error_of(dir / "out"), HasSubstr("but also something else: '"));
+    EXPECT_EQ(names_in(dir / "out"), before) << foreign;
+  }
+}
+
+TEST(Destination, NeverFollowsLinksOutOfTheFolder) {
+  const TempDir dir;
+  write_file(dir / "elsewhere/shard-00000.ffr", "precious");
+  leave_unfinished(dir / "out");
+  fs::create_directory_symlink(dir / "elsewhere", dir / "out/test");
+  EXPECT_THAT(error_of(dir / "out"), HasSubstr("something else: 'test'"));
+  EXPECT_TRUE(fs::exists(dir / "elsewhere/shard-00000.ffr"));
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,123 @@
+#include "sources/devkit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ffkit/format/error.h>
+
+#include "meta_mat_builder.h"
+#include "shared_data.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::MetaFlaw;
+using testing::TempDir;
+
+std::string meta_mat(const std::vector<testing::MetaRow>& rows, MetaFlaw flaw = MetaFlaw::none) {
+  const TempDir dir;
+  testing::write_meta_mat(dir / "meta.mat", rows, flaw);
+  return testing::read_file(dir / "meta.mat");
+}
+
+Synsets parse(const std::string& bytes) {
+  return parse_meta_mat(std::as_bytes(std::span(bytes)), "kit/meta.mat");
+}
+
+std::string error_of(const std::string& bytes) {
+  try {
+    parse(bytes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MetaMat, ClassesAreTheLeavesSortedByWnid) {
+  const Synsets synsets = parse(meta_mat(testing::three_classes()));
+  EXPECT_THAT(synsets.wnids, ElementsAre("n01000000", "n02000000", "n03000000"));
+  EXPECT_THAT(synsets.words, ElementsAre("tench", "dog", "chair, seat"));
+  EXPECT_EQ(synsets.label_of_id.at(1), 2);  // the chair
+  EXPECT_EQ(synsets.label_of_id.at(2), 0);
+  EXPECT_EQ(synsets.label_of_id.at(3), 1);
+  EXPECT_EQ(synsets.label_of_id.count(4), 0U);  // not a leaf
+  EXPECT_EQ(synsets.label_of("n02000000"), 1);
+  EXPECT_EQ(synsets.label_of("n00000001"), -1);
+}
+
+TEST(MetaMat, SaysWhatIsWrong) {
+  const auto rows = testing::three_classes();
+  EXPECT_THAT(error_of("no mat"), HasSubstr("kit/meta.mat: is not a MATLAB level 5 file"));
+  EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::other_table)), HasSubstr("no table 'synsets'"));
+  EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::no_wnid)), HasSubstr("row 1 has no 'WNID'"));
+  EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::id_is_text)),
+              HasSubstr("row 1: 'ILSVRC2012_ID' is not a number"));
+  EXPECT_THAT(error_of(meta_mat({{1, "n1", "a", 2}})), HasSubstr("no class without children"));
+  EXPECT_THAT(error_of(meta_mat({{1, "n1", "a", 0}, {1, "n2", "b", 0}})), HasSubstr("twice"));
+  EXPECT_THAT(error_of(meta_mat({{1, "n1", "a", 0}, {2, "n1", "b", 0}})), HasSubstr("'n1'"));
+}
+
+TEST(MetaMat, IsRefusedWhereverItIsCut) {
+  const std::string whole = meta_mat(testing::three_classes());
+  for (size_t length = 0; length < whole.size(); length += 7) {
+    ASSERT_THAT(error_of(whole.substr(0, length)), HasSubstr("kit/meta.mat"))
+        << "cut to " << length << " of " << whole.size();
+  }
+}
+
+TEST(GroundTruth, MapsNumbersToClasses) {
+  const Synsets synsets = parse(meta_mat(testing::three_classes()));
+  EXPECT_THAT(parse_ground_truth("1\n2\n3\n3", synsets, "gt"), ElementsAre(2, 0, 1, 1));
+  EXPECT_THAT(parse_ground_truth("1\r\n2\r\n", synsets, "gt"), ElementsAre(2, 0));
+  EXPECT_THAT(parse_ground_truth("", synsets, "gt"), ElementsAre());
+}
+
+TEST(GroundTruth, NamesTheLineThatIsWrong) {
+  const Synsets synsets = parse(meta_mat(testing::three_classes()));
+  for (const char* bad : {"4", "9", "x", "", "1 2", "-1", "99999999999999999999"}) {
+    try {
+      parse_ground_truth(std::string("1\n") + bad + "\n2\n", synsets, "gt.txt");
+      ADD_FAILURE() << "'" << bad << "' was taken";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string("gt.txt: line 2: '") + bad + "'"));
+    }
+  }
+}
+
+TEST(Devkit, IsReadFromAFolder) {
+  const TempDir dir;
+  EXPECT_FALSE(find_devkit(dir.path()).has_value());
+  testing::write_devkit(dir.path(), "3\n1\n");
+  const auto devkit = find_devkit(dir.path());
+  ASSERT_TRUE(devkit.has_value());
+  EXPECT_THAT(devkit->val_labels, ElementsAre(1, 2));
+}
+
+TEST(Devkit, ArchiveWithoutItsFilesIsAnError) {
+  const TempDir dir;
+  testing::write_file(dir / "ILSVRC2012_devkit_t12.tar.gz",
+                      testing::TarBuilder().add("readme.txt", "x").finish());
+  try {
+    find_devkit(dir.path());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("ILSVRC2012_devkit_t12.tar.gz: has no data/meta.mat"));
+  }
+}
+
+TEST(Devkit, OfficialArchiveIsRead) {
+  FFKIT_REQUIRE_SHARED_DATA(folder, "imagenet");
+  const auto devkit = find_devkit(folder);
+  ASSERT_TRUE(devkit.has_value());
+  EXPECT_EQ(devkit->synsets.wnids.size(), 1000U);
+  EXPECT_EQ(devkit->synsets.wnids.front(), "n01440764");
+  EXPECT_THAT(devkit->synsets.words.front(), HasSubstr("tench"));
+  EXPECT_EQ(devkit->synsets.wnids.back(), "n15075141");
+  EXPECT_FALSE(devkit->val_labels.empty());
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include <ffkit/converter/packer.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TempDir;
+
+// Samples of growing size without files behind them; some can be bad. Counts reads.
+class FakeSource : public Source {
+ public:
+  explicit FakeSource(int64_t num_samples, std::vector<int64_t> bad = {})
+      : splits_{{.name = "train", .num_samples = num_samples, .is_training = true}}, bad_(bad) {}
+
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  Schema schema() const override { return image_classification_schema(); }
+  const std::vector<std::string>& classes() const override { return none_; }
+  const std::vector<std::string>& class_names() const override { return none_; }
+  std::map<std::string, std::string> facts(size_t) const override { return {}; }
+  const std::vector<std::string>& notes() const override { return none_; }
+  std::vector<std::filesystem::path> roots() const override { return {}; }
+  int64_t sample_bytes(size_t, int64_t index) const override { return 100 + 37 * (index % 50); }
+  std::string describe(size_t, int64_t index) const override {
+    return "sample-" + std::to_string(index);
+  }
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    ++num_reads;
+    // Uneven work, so that batches overtake one another.
+    if (index % 17 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    record.set_scalar<int64_t>(1, index);
+    if (std::ranges::find(bad_, index) != bad_.end()) {
+      throw Error(ErrorCode::corrupt, "is bad", {.path = describe(split, index)});
+    }
+    const auto bytes = buffers.bytes(static_cast<size_t>(sample_bytes(split, index)));
+    std::ranges::fill(bytes, static_cast<std::byte>(index));
+    record.set_bytes(0, bytes);
+    record.set_string(2, buffers.text(describe(split, index)));
+  }
+
+  mutable std::atomic<int64_t> num_reads{0};
+
+ private:
+  std::vector<SourceSplit> splits_;
+  std::vector<int64_t> bad_;
+  std::vector<std::string> none_;
+};
+
+PackResult pack(const Source& source, const std::filesystem::path& folder,
+                const ConvertOptions& options,
+                const std::function<void(const SkippedSample&)>& on_skip = {}) {
+  DatasetWriter writer(folder, {.split = "train", .schema = source.schema()},
+                       {.shard_bytes = 1 << 20});
+  const PackResult result = pack_split(source, 0, options, writer, on_skip);
+  writer.finish();
+  return result;
+}
+
+// All files of a folder, name by name.
+std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files[entry.path().filename()] = testing::read_file(entry.path());
+  }
+  return files;
+}
+
+TEST(RecordOrder, IsTheSpecifiedShuffle) {
+  // Computed from README.md, "Shuffle", by a program in another language.
+  const SourceSplit split{.name = "train", .num_samples = 10, .is_training = true};
+  EXPECT_THAT(record_order(split, {.seed = 0}), ElementsAre(4, 9, 2, 5, 1, 7, 6, 0, 3, 8));
+  EXPECT_THAT(record_order(split, {.seed = 1}), ElementsAre(9, 0, 1, 4, 8, 2, 3, 7, 6, 5));
+}
+
+TEST(RecordOrder, IsAPermutation) {
+  const SourceSplit split{.name = "train", .num_samples = 5000, .is_training = true};
+  std::vector<int64_t> order = record_order(split, {.seed = 7});
+  EXPECT_FALSE(std::ranges::is_sorted(order));
+  std::ranges::sort(order);
+  for (int64_t i = 0; i < split.num_samples; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], i);
+}
+
+TEST(RecordOrder, IsTheSourcesForOtherSplitsAndOnRequest) {
+  const SourceSplit val{.name = "val", .num_samples = 100};
+  const SourceSplit train{.name = "train", .num_samples = 100, .is_training = true};
+  EXPECT_TRUE(std::ranges::is_sorted(record_order(val, {})));
+  EXPECT_TRUE(std::ranges::is_sorted(record_order(train, {.order = RecordOrder::source})));
+}
+
+TEST(Packer, WritesTheSameBytesForAnyNumberOfThreads) {
+  const FakeSource source(3000);
+  const TempDir dir;
+  pack(source, dir / "one", {.num_threads = 1});
+  const auto expected = files_of(dir / "one");
+  EXPECT_GT(expected.size(), 3U);  // several shards and the manifest
+  for (const int threads : {2, 4, 0}) {
+    const auto folder = dir / std::to_string(threads);
+    pack(source, folder, {.num_threads = threads});
+    EXPECT_TRUE(files_of(folder) == expected) << threads << " threads";
+  }
+}
+
+TEST(Packer, WritesEverySampleOnceInTheOrderAskedFor) {
+  const FakeSource source(500);
+  const TempDir dir;
+  const ConvertOptions options{.num_threads = 3, .seed = 5};
+  const PackResult result = pack(source, dir / "out", options);
+  EXPECT_EQ(result.num_records, 500);
+  const Dataset dataset = Dataset::open(dir / "out");
+  EXPECT_EQ(dataset.int_column("label"), record_order(source.splits()[0], options));
+  std::vector<std::byte> record;
+  dataset.read(123, record);
+  const Schema schema = dataset.schema();
+  const RecordView view(schema, record);
+  const auto label = view.scalar<int64_t>(1);
+  EXPECT_EQ(view.string(2), source.describe(0, label));
+  EXPECT_EQ(view.bytes(0).size(), static_cast<size_t>(source.sample_bytes(0, label)));
+  EXPECT_EQ(view.bytes(0).back(), static_cast<std::byte>(label));
+}
+
+TEST(Packer, FailsWithTheFirstBadSampleInRecordOrder) {
+  const FakeSource source(1000, {900, 333, 334});
+  for (const int threads : {1, 2, 4}) {
+    const TempDir dir;
+    try {
+      pack(source, dir / "out", {.num_threads = threads, .order = RecordOrder::source});
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "sample-333: is bad");
+    }
+    EXPECT_FALSE(std::filesystem::exists(dir / "out" / "manifest.json"));
+  }
+}
+
+TEST(Packer, SkipsBadSamplesAndNamesThemInOrder) {
+  const FakeSource source(1000, {900, 333, 0});
+  const TempDir dir;
+  std::vector<std::string> skipped;
+  const PackResult result =
+      pack(source, dir / "out",
+           {.num_threads = 4, .order = RecordOrder::source, .on_error = OnError::skip},
+           [&](const SkippedSample& s) {
+             skipped.push_back(s.split + " " + s.source + " " + s.reason);
+           });
+  EXPECT_EQ(result.num_records, 997);
+  EXPECT_EQ(result.num_skipped, 3);
+  EXPECT_THAT(skipped, ElementsAre("train sample-0 is bad", "train sample-333 is bad",
+                                   "train sample-900 is bad"));
+  const auto labels = Dataset::open(dir / "out").int_column("label");
+  EXPECT_EQ(labels.size(), 997U);
+  EXPECT_EQ(labels[0], 1);
+  EXPECT_EQ(labels[332], 334);
+}
+
+TEST(Packer, StopsWhenCancelled) {
+  const FakeSource source(100'000);
+  const TempDir dir;
+  std::atomic<bool> cancel{false};
+  ConvertOptions options{.num_threads = 2, .on_error = OnError::skip, .cancel = &cancel};
+  options.progress = [&](const ConvertProgress& progress) {
+    if (progress.num_done > 500) cancel = true;
+  };
+  try {
+    pack(source, dir / "out", options);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::cancelled);
+  }
+  EXPECT_LT(source.num_reads, 5000);
+}
+
+TEST(Packer, KeepsFewSamplesInMemory) {
+  const FakeSource source(20'000);
+  const TempDir dir;
+  int64_t most_in_flight = 0;
+  int64_t last_done = 0;
+  ConvertOptions options{.num_threads = 4};
+  options.progress = [&](const ConvertProgress& progress) {
+    most_in_flight = std::max(most_in_flight, source.num_reads - last_done);
+    last_done = progress.num_done;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));  // a slow disk
+  };
+  pack(source, dir / "out", options);
+  EXPECT_EQ(last_done, 20'000);
+  EXPECT_LE(most_in_flight, 2 * 4 * 16);
+}
+
+TEST(Packer, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(validate(ConvertOptions{.num_threads = -1}), Error);
+  EXPECT_THROW(validate(ConvertOptions{.num_threads = 1025}), Error);
+  EXPECT_THROW(validate(ConvertOptions{.shard_bytes = 1000}), Error);
+  EXPECT_THROW(validate(ConvertOptions{.max_bytes_in_flight = 1}), Error);
+  EXPECT_THROW(parse_record_order("random"), Error);
+  EXPECT_THROW(parse_on_error("keep"), Error);
+  EXPECT_EQ(parse_record_order(to_string(RecordOrder::source)), RecordOrder::source);
+  EXPECT_EQ(parse_on_error(to_string(OnError::skip)), OnError::skip);
+}
+
+TEST(SampleBuffers, KeepTheirContentUntilCleared) {
+  SampleBuffers buffers;
+  const std::string_view first = buffers.text("first");
+  const auto second = buffers.bytes(3 << 20);
+  std::ranges::fill(second, std::byte{7});
+  EXPECT_EQ(first, "first");
+  buffers.clear();
+  EXPECT_EQ(buffers.text("again"), "again");
+}
+
+}  // namespace
+}  // namespace ffkit

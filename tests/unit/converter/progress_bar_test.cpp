@@ -1,0 +1,41 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+
+#include <ffkit/converter/progress_bar.h>
+
+namespace ffkit {
+namespace {
+
+TEST(ProgressLine, TellsRateAndTimeLeft) {
+  const ConvertProgress progress{.split = "train",
+                                 .num_samples = 1'281'167,
+                                 .num_done = 538'090,
+                                 .num_skipped = 2,
+                                 .bytes_done = 59'189'900'000};
+  EXPECT_EQ(progress_line(progress, 43.5),
+            "train  41 %  538,090 of 1,281,167 images (2 skipped)  12,369 images/s  1,360 MB/s  "
+            "1:00 left");
+}
+
+TEST(ProgressLine, HasNoRateBeforeTheFirstSample) {
+  EXPECT_EQ(progress_line({.split = "val", .num_samples = 100}, 0), "val   0 %  0 of 100 images");
+}
+
+TEST(ProgressBar, IsSilentOnAPipe) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_NONBLOCK), 0);
+  {
+    ProgressBar bar(ends[1]);
+    bar.update({.split = "train", .num_samples = 10, .num_done = 5});
+  }
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), -1);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace ffkit
