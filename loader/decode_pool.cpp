@@ -1,27 +1,33 @@
 #include "decode_pool.h"
 
+#include <tbb/info.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace ffkit {
 namespace {
 
-// TBB has one worker fewer than the process has cores, since it counts on the caller's help; ours sleeps in next(). Values
-// above that are asked for here for as long as a pool lives. Of several such requests TBB takes the smallest.
-size_t parallelism_for(int num_threads) {
-  constexpr auto kParameter = tbb::global_control::max_allowed_parallelism;
-  return std::max(static_cast<size_t>(num_threads) + 1,
-                  tbb::global_control::active_value(kParameter));
+// TBB has one worker fewer than the process has cores, since it counts on the caller's help; ours sleeps in next(). So the
+// limit is lifted as long as a pool lives; each arena keeps to its own size. It is the same number for all pools, because TBB
+// takes the smallest that anyone asks for; 256 is what it accepts on any machine.
+size_t parallelism() {
+  return static_cast<size_t>(DecodePool::max_threads()) + 1;
 }
 
 }  // namespace
 
 DecodePool::DecodePool(int num_threads, size_t capacity, Work work)
     : work_(std::move(work)),
-      parallelism_(tbb::global_control::max_allowed_parallelism, parallelism_for(num_threads)),
+      parallelism_(tbb::global_control::max_allowed_parallelism, parallelism()),
       arena_(num_threads, /*reserved_for_masters=*/0),
       waiting_(capacity) {
+  for (int slot = num_threads; slot > 0; --slot) free_slots_.push_back(slot - 1);
   arena_.initialize();
+}
+
+int DecodePool::max_threads() {
+  return std::max(255, tbb::info::default_concurrency());
 }
 
 DecodePool::~DecodePool() {
@@ -52,9 +58,12 @@ void DecodePool::run_one() {
     const SampleChunk chunk = waiting_[first_];
     first_ = (first_ + 1) % waiting_.size();
     --num_waiting_;
+    const int slot = free_slots_.back();
+    free_slots_.pop_back();
     lock.unlock();
-    work_(tbb::this_task_arena::current_thread_index(), chunk);
+    work_(slot, chunk);
     lock.lock();
+    free_slots_.push_back(slot);
   }
   if (--num_tasks_ == 0) idle_.notify_all();
 }

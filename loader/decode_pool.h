@@ -36,6 +36,9 @@ class DecodePool {
   DecodePool(const DecodePool&) = delete;
   DecodePool& operator=(const DecodePool&) = delete;
 
+  // The most threads a pool can have on this machine.
+  static int max_threads();
+
   void submit(std::span<const SampleChunk> chunks);
   // Drops what has not begun and waits for what has.
   void cancel();
@@ -52,6 +55,8 @@ class DecodePool {
   std::vector<SampleChunk> waiting_;  // a ring, oldest first from first_
   size_t first_ = 0;
   size_t num_waiting_ = 0;
+  // TBB's own thread index does not serve: in an arena of one thread it may be 1.
+  std::vector<int> free_slots_;
   size_t num_tasks_ = 0;  // in the arena, begun or not; each takes at most one chunk
 };
 

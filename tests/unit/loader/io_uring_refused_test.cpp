@@ -1,0 +1,121 @@
+// What happens where the kernel refuses io_uring, as in many containers: shown with a real seccomp filter in a child process.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/loader.h>
+
+#include "make_dataset.h"
+#include "read_engine.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+// From now on io_uring_setup fails with `error` in this process.
+void refuse_io_uring(int error) {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program = {.len = std::size(filter), .filter = filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    perror("seccomp");
+    _exit(77);
+  }
+}
+
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+void expect(bool condition, const char* what) {
+  if (condition) return;
+  fprintf(stderr, "failed: %s\n", what);
+  _exit(1);
+}
+
+class IoUringRefused : public ::testing::TestWithParam<int> {
+ protected:
+  // The child starts afresh, so that it has no threads of other tests.
+  IoUringRefused() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_P(IoUringRefused, AutomaticFallsBackToPreadAndSaysSoOnce) {
+  const auto child = [] {
+    refuse_io_uring(GetParam());
+    std::ostringstream log;
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+    for (int i = 0; i < 3; ++i) {
+      const auto engine = make_read_engine(IoEngine::automatic, {0}, {});
+      expect(std::string(engine->name()) == "pread", "the engine is pread");
+    }
+    expect(count(log.str(), "io_uring is not available") == 1, "said once");
+    expect(count(log.str(), strerrordesc_np(GetParam())) == 1, "with the reason");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_P(IoUringRefused, AskingForItIsAnError) {
+  const auto child = [] {
+    refuse_io_uring(GetParam());
+    try {
+      make_read_engine(IoEngine::io_uring, {0}, {});
+    } catch (const Error& error) {
+      expect(error.code() == ErrorCode::unsupported, "the code is unsupported");
+      expect(error.context().errno_value == GetParam(), "the errno is the kernel's");
+      expect(count(error.what(), "io_uring was asked for") == 1, error.what());
+      _exit(0);
+    }
+    expect(false, "an error is thrown");
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_P(IoUringRefused, LoaderStillReadsEverything) {
+  const auto child = [] {
+    const testing::TempDir dir;
+    const Dataset dataset = testing::make_dataset(dir / "train", {.num_records = 12});
+    refuse_io_uring(GetParam());
+    LoaderOptions options;
+    options.batch_size = 4;
+    options.num_threads = 1;
+    options.transform = ResizeCenterCrop{.resize = 16, .size = 16};
+    Loader loader(dataset, options);
+    int64_t num_samples = 0;
+    while (const auto batch = loader.next()) num_samples += batch->size();
+    expect(num_samples == 12, "all samples");
+    expect(loader.stats().io_engine == "pread", "the engine is pread");
+    std::filesystem::remove_all(dir.path());
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Errnos, IoUringRefused, ::testing::Values(EPERM, ENOSYS));
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,171 @@
+// What the loader does about bad samples and failing reads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <ffkit/loader/loader.h>
+
+#include "collect_epoch.h"
+#include "expect_error.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using testing::collect_rest;
+using testing::CollectedBatch;
+
+class LoaderErrorsTest : public ::testing::Test {
+ protected:
+  static LoaderOptions make_options(BadSamples bad_samples, int num_threads = 2) {
+    LoaderOptions options;
+    options.batch_size = 5;
+    options.num_threads = num_threads;
+    options.transform = ResizeCenterCrop{.resize = 20, .size = 16};
+    options.output = {.dtype = DType::u8, .normalize = false};
+    options.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
+    options.bad_samples = bad_samples;
+    return options;
+  }
+
+  static void flip_byte(const Dataset& dataset, int64_t record_index) {
+    const auto location = dataset.locate(record_index);
+    std::fstream file(dataset.shard(location.shard_index).path(),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    const auto at = location.record.offset + location.record.stored_bytes / 2;
+    file.seekg(at);
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(at);
+    file.put(byte);
+  }
+
+  testing::TempDir dir_;
+};
+
+TEST_F(LoaderErrorsTest, FailNamesFileAndRecordInTheBatchOfTheSample) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  flip_byte(dataset, 17);  // shard 1 begins with record 13
+  Loader loader(dataset, make_options(BadSamples::fail));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
+  EXPECT_ERROR(loader.next(), corrupt, "shard-00001.ffr: record 4: ");
+  EXPECT_ERROR(loader.next(), corrupt, "checksum");
+  EXPECT_EQ(loader.state().position, 15);
+  // Another epoch can be started, and fails at the same place.
+  loader.start_epoch(1);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
+  EXPECT_ERROR(loader.next(), corrupt, "record 4");
+}
+
+TEST_F(LoaderErrorsTest, FailReportsTheFirstOfSeveralInTheBatch) {
+  const Dataset dataset =
+      testing::make_dataset(dir_ / "train", {.num_shards = 1, .undecodable = {8, 6, 9}});
+  for (int round = 0; round < 10; ++round) {
+    Loader loader(dataset, make_options(BadSamples::fail, 4));
+    ASSERT_TRUE(loader.next().has_value());
+    EXPECT_ERROR(loader.next(), unsupported, "shard-00000.ffr: record 6: ");
+  }
+}
+
+TEST_F(LoaderErrorsTest, ChecksumsCanBeLeftOut) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  flip_byte(dataset, 17);
+  LoaderOptions options = make_options(BadSamples::fail);
+  options.verify_checksums = false;
+  Loader loader(dataset, options);
+  EXPECT_EQ(collect_rest(loader).size(), 8U) << "the flipped bit of a JPEG's data is not seen";
+}
+
+TEST_F(LoaderErrorsTest, SkipReplacesTheSameWayForAnyThreadsAndRanks) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train", {.undecodable = {3, 21}});
+  flip_byte(dataset, 17);
+  Loader reference(dataset, make_options(BadSamples::skip, 1));
+  const auto expected = collect_rest(reference);
+  ASSERT_EQ(expected.size(), 8U);
+  EXPECT_EQ(reference.stats().num_replaced, 3);
+  const auto records = testing::records_of(expected);
+  std::vector<int64_t> num_replaced;
+  for (int64_t i = 0; i < 40; ++i) {
+    const bool bad = i == 3 || i == 17 || i == 21;
+    EXPECT_EQ(records[static_cast<size_t>(i)] != i, bad) << i;
+  }
+  for (const CollectedBatch& batch : expected) {
+    num_replaced.push_back(batch.num_replaced);
+    for (size_t i = 0; i < batch.labels.size(); ++i) {
+      EXPECT_EQ(batch.labels[i], testing::label_of(batch.record_indices[i]));
+    }
+  }
+  EXPECT_EQ(num_replaced, (std::vector<int64_t>{1, 0, 0, 1, 1, 0, 0, 0}));
+
+  for (int num_threads : {2, 4}) {
+    Loader loader(dataset, make_options(BadSamples::skip, num_threads));
+    EXPECT_EQ(collect_rest(loader), expected);
+  }
+  std::vector<int64_t> replacements;
+  for (int rank = 0; rank < 2; ++rank) {
+    LoaderOptions options = make_options(BadSamples::skip);
+    options.batch_size = 20;
+    options.sampler.rank = rank;
+    options.sampler.world_size = 2;
+    Loader loader(dataset, options);
+    const auto part = testing::records_of(collect_rest(loader));
+    replacements.insert(replacements.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(replacements, records);
+  // Other epochs replace by other records.
+  const auto other = testing::records_of(testing::collect_epoch(reference, 1));
+  EXPECT_NE(other, records);
+}
+
+TEST_F(LoaderErrorsTest, SkipLooksLikeTheReplacementItself) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train", {.undecodable = {3}});
+  Loader loader(dataset, make_options(BadSamples::skip));
+  const auto batches = collect_rest(loader);
+  const int64_t replacement = batches[0].record_indices[3];
+  const size_t bytes = 3 * 16 * 16;
+  const CollectedBatch& home = batches[static_cast<size_t>(replacement / 5)];
+  const auto image = [&](const CollectedBatch& batch, int64_t position) {
+    const auto begin = batch.images.begin() + position * static_cast<ptrdiff_t>(bytes);
+    return std::vector<std::byte>(begin, begin + static_cast<ptrdiff_t>(bytes));
+  };
+  EXPECT_EQ(image(batches[0], 3), image(home, replacement % 5));
+}
+
+TEST_F(LoaderErrorsTest, SkipGivesUpWhereEverythingIsBad) {
+  testing::DatasetSpec spec{.num_records = 10, .num_shards = 1};
+  for (int64_t i = 0; i < 10; ++i) spec.undecodable.push_back(i);
+  const Dataset dataset = testing::make_dataset(dir_ / "train", spec);
+  Loader loader(dataset, make_options(BadSamples::skip));
+  EXPECT_ERROR(loader.next(), corrupt, "16 others tried in its place");
+}
+
+TEST_F(LoaderErrorsTest, MissingLabelIsABadSample) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train", {.without_label = {2}});
+  Loader failing(dataset, make_options(BadSamples::fail));
+  EXPECT_ERROR(failing.next(), not_found, "shard-00000.ffr: record 2: ");
+  Loader skipping(dataset, make_options(BadSamples::skip));
+  EXPECT_EQ(skipping.next()->num_replaced(), 1);
+}
+
+TEST_F(LoaderErrorsTest, FileCutWhileInUseIsAnIoErrorEvenWhenSkipping) {
+  for (IoEngine engine : {IoEngine::automatic, IoEngine::pread}) {
+    const auto folder = dir_ / (engine == IoEngine::pread ? "a" : "b");
+    const Dataset dataset = testing::make_dataset(folder, {.num_shards = 1});
+    for (int64_t i = 0; i < 40; ++i) dataset.locate(i);  // the index is in memory
+    LoaderOptions options = make_options(BadSamples::skip);
+    options.io.engine = engine;
+    options.prefetch_batches = 1;
+    Loader loader(dataset, options);
+    std::filesystem::resize_file(dataset.shard(0).path(),
+                                 static_cast<uintmax_t>(dataset.locate(22).record.offset + 100));
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader.next().has_value());
+    EXPECT_ERROR(loader.next(), io, "shard-00000.ffr: record 22: ");
+  }
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,145 @@
+// Loaders that end early leave nothing behind: no threads, no descriptors, no memory that a batch still needs.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ffkit/loader/loader.h>
+
+#include "collect_epoch.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+int64_t count_entries(const char* folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return std::distance(begin(entries), end(entries));
+}
+
+class LoaderLifetimeTest : public ::testing::TestWithParam<IoEngine> {
+ protected:
+  static LoaderOptions make_options() {
+    LoaderOptions options;
+    options.batch_size = 8;
+    options.num_threads = 2;
+    options.transform = RandomResizedCrop{.size = 32};
+    options.io.engine = GetParam();
+    options.sampler.tail = Tail::exact;
+    return options;
+  }
+
+  testing::TempDir dir_;
+  Dataset dataset_ = testing::make_dataset(dir_ / "train", {.num_records = 200});
+};
+
+TEST_P(LoaderLifetimeTest, NothingIsLeftBehind) {
+  const auto use = [&](int num_batches) {
+    Loader loader(dataset_, make_options());
+    loader.start_epoch(0);
+    for (int i = 0; i < num_batches; ++i) loader.next();
+  };
+  use(3);  // TBB keeps its workers for whoever comes next
+  const int64_t num_files = count_entries("/proc/self/fd");
+  const int64_t num_threads = count_entries("/proc/self/task");
+  for (int i = 0; i < 30; ++i) use(i % 4);
+  EXPECT_EQ(count_entries("/proc/self/fd"), num_files);
+  EXPECT_EQ(count_entries("/proc/self/task"), num_threads);
+}
+
+TEST_P(LoaderLifetimeTest, BatchesOutliveTheirLoader) {
+  auto loader = std::make_unique<Loader>(dataset_, make_options());
+  std::vector<Batch> held;
+  held.push_back(*loader->next());
+  held.push_back(*loader->next());
+  const auto first = testing::collect(held[0]);
+  const auto second = testing::collect(held[1]);
+  loader.reset();
+  EXPECT_EQ(testing::collect(held[0]), first);
+  EXPECT_EQ(testing::collect(held[1]), second);
+}
+
+TEST_P(LoaderLifetimeTest, HeldBatchesStayUnchangedOverEpochs) {
+  Loader loader(dataset_, make_options());
+  const std::optional<Batch> held = loader.next();
+  const auto before = testing::collect(*held);
+  for (int64_t epoch = 1; epoch < 4; ++epoch) {
+    loader.start_epoch(epoch);
+    while (loader.next().has_value()) {
+    }
+    EXPECT_EQ(testing::collect(*held), before);
+  }
+}
+
+TEST_P(LoaderLifetimeTest, EpochsCanBeAbandonedAnywhere) {
+  Loader reference(dataset_, make_options());
+  const auto expected = testing::collect_epoch(reference, 7);
+  LoaderOptions options = make_options();
+  options.prefetch_batches = 20;
+  Loader loader(dataset_, options);
+  for (int round = 0; round < 25; ++round) {
+    loader.start_epoch(round);
+    for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(loader.next().has_value());
+  }
+  EXPECT_EQ(testing::collect_epoch(loader, 7), expected);
+}
+
+TEST_P(LoaderLifetimeTest, EndingEarlyIsImmediate) {
+  LoaderOptions options = make_options();
+  options.prefetch_batches = 25;  // the whole epoch: about 200 pictures on their way
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) {
+    Loader loader(dataset_, options);
+    loader.start_epoch(0);
+  }
+  const std::chrono::duration<double> abandoned = std::chrono::steady_clock::now() - begin;
+  const auto begin_whole = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) {
+    Loader loader(dataset_, options);
+    loader.start_epoch(0);
+    while (loader.next().has_value()) {
+    }
+  }
+  const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin_whole;
+  EXPECT_LT(abandoned.count(), whole.count() * 0.7);
+}
+
+TEST_P(LoaderLifetimeTest, MovedLoaderGoesOn) {
+  Loader a(dataset_, make_options());
+  a.next();
+  Loader b = std::move(a);
+  EXPECT_EQ(b.next()->step(), 1);
+  b = Loader(dataset_, make_options());
+  EXPECT_EQ(b.next()->step(), 0);
+}
+
+TEST_P(LoaderLifetimeTest, TwoLoadersWorkSideBySide) {
+  LoaderOptions other = make_options();
+  other.sampler.seed = 2;
+  other.num_threads = 3;
+  Loader a(dataset_, make_options());
+  Loader b(dataset_, other);
+  Loader alone(dataset_, make_options());
+  const auto expected = testing::collect_epoch(alone, 0);
+  size_t i = 0;
+  while (const auto batch = a.next()) {
+    EXPECT_EQ(testing::collect(*batch), expected[i++]);
+    EXPECT_TRUE(b.next().has_value());
+  }
+  EXPECT_EQ(i, expected.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, LoaderLifetimeTest,
+                         ::testing::Values(IoEngine::automatic, IoEngine::pread),
+                         [](const auto& param_info) {
+                           return param_info.param == IoEngine::pread ? "pread" : "automatic";
+                         });
+
+}  // namespace
+}  // namespace ffkit
