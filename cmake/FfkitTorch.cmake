@@ -25,7 +25,8 @@ message(STATUS "libtorch ${torch_version}: ${torch_root}")
 
 add_library(ffkit_torch INTERFACE)
 target_include_directories(ffkit_torch SYSTEM INTERFACE ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
-target_compile_definitions(ffkit_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
+# libtorch's include folder brings an fmt of its own, which hides the system's and fits no library here: it is used header-only.
+target_compile_definitions(ffkit_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO FMT_HEADER_ONLY)
 target_link_libraries(ffkit_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 # The libraries find the wheels' CUDA parts by an RPATH of their own: with new dtags an LD_LIBRARY_PATH to a toolkit would win over it.
 target_link_options(ffkit_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)

@@ -152,6 +152,11 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) {
 CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Sgd* optimizer) {
   SafeTensors contents = read_safetensors(path);
   CheckpointInfo info = from_metadata(path, contents.metadata);
+  if (!contents.is_checked) {
+    throw Error(ErrorCode::corrupt,
+                "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
+                {.path = path.string()});
+  }
   std::unordered_map<std::string, at::Tensor> stored;
   for (NamedTensor& t : contents.tensors) stored.emplace(t.name, std::move(t.tensor));
 

@@ -233,6 +233,7 @@ SafeTensors read_safetensors(const fs::path& path) {
   if (const auto crc = contents.metadata.find(kCrcKey); crc != contents.metadata.end()) {
     check_crc(path, std::move(header_text), crc->second, contents.tensors);
     contents.metadata.erase(crc);
+    contents.is_checked = true;
   }
   return contents;
 }

@@ -22,6 +22,7 @@ namespace ffkit {
 struct SafeTensors {
   std::vector<NamedTensor> tensors;             // on the CPU; after reading contiguous
   std::map<std::string, std::string> metadata;  // keys other than "crc32c"
+  bool is_checked = false;                      // set by reading: there was a CRC and it fits
 };
 
 // Writes `path` atomically (temporary name, fsync, rename, fsync of the folder), replacing what was
