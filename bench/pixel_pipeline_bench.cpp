@@ -14,6 +14,7 @@
 
 #include "crop.h"
 #include "image_pipeline.h"
+#include "libjpeg.h"
 #include "resize.h"
 #include "test_images.h"
 
@@ -67,7 +68,29 @@ void run(benchmark::State& state, const Step& step) {
   state.SetItemsProcessed(state.iterations());
 }
 
-// Ceiling: all pixels of every image by libjpeg-turbo, nothing else.
+// For comparison: all pixels of every image by libjpeg-turbo alone, its decompressor kept.
+void libjpeg_decode(benchmark::State& state) {
+  jpeg_decompress_struct info = {};
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);  // ends the program on a broken image
+  jpeg_create_decompress(&info);
+  std::vector<uint8_t> pixels;
+  run(state, [&](const std::vector<std::byte>& image, int64_t) {
+    jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(image.data()), image.size());
+    jpeg_read_header(&info, TRUE);
+    jpeg_start_decompress(&info);
+    const size_t stride = size_t{info.output_width} * size_t(info.output_components);
+    pixels.resize(std::max(pixels.size(), stride * info.output_height));
+    while (info.output_scanline < info.output_height) {
+      JSAMPROW row = &pixels[stride * info.output_scanline];
+      jpeg_read_scanlines(&info, &row, 1);
+    }
+    jpeg_abort_decompress(&info);
+  });
+  jpeg_destroy_decompress(&info);
+}
+
+// Ceiling: all pixels of every image, nothing else.
 void full_decode(benchmark::State& state) {
   ImageDecoder decoder;
   run(state, [&](const std::vector<std::byte>& image, int64_t) {
@@ -125,6 +148,7 @@ const RandomResizedCrop kTrainExact{.scaled_decode = false};
 const ResizeCenterCrop kEval;
 
 #define FFKIT_THREADS Threads(1)->Threads(2)->UseRealTime()->Unit(benchmark::kMicrosecond)
+BENCHMARK(libjpeg_decode)->FFKIT_THREADS;
 BENCHMARK(full_decode)->FFKIT_THREADS;
 BENCHMARK(region_decode)->FFKIT_THREADS;
 BENCHMARK_CAPTURE(pipeline, train_f32_nchw, kTrain, DType::f32, Layout::nchw)->FFKIT_THREADS;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "jpeg_huffman_table.h"
 #include "libjpeg.h"
 #include "pixel_buffer.h"
 
@@ -32,42 +33,20 @@ class JpegHuffman {
   bool failed() const { return failed_; }
 
  private:
-  static constexpr int kLookupBits = 10;
-  static constexpr int kSkipBits = 11;
-
-  // What the next kLookupBits bits begin with. In `entries`, from the lowest bit: 6 bits total length of code and value, 6 bits
-  // coefficients to advance, 4 bits size of the value, 16 bits value.
-  struct Table {
-    std::array<uint32_t, 1 << kLookupBits> entries;
-    // For skipping: all symbols that lie completely within the next kSkipBits bits, up to an end of block. From the lowest bit:
-    // 5 bits their length, 1 bit end of block, 10 bits coefficients to advance without that. 0: not even one fits.
-    std::array<uint16_t, 1 << kSkipBits> skips;
-    // For longer codes, of length n: codes below limit[n] (left-aligned to 16 bits) are symbols[code + offset[n]].
-    std::array<uint32_t, 18> limit;
-    std::array<int, 17> offset;
-    std::array<uint8_t, 256> symbols;
-    // The table it was built from.
-    std::array<uint8_t, 17> source_bits = {};
-    std::array<uint8_t, 256> source_symbols = {};
-    bool is_built = false;
-  };
   struct Bits;
 
   static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
-  static void build(const JHUFF_TBL& source, bool is_dc, Table& table);
-  static void build_skips(Table& table);
-  static bool skip_symbol(Bits& bits, const Table& table, uint32_t& k);
-  static uint32_t long_code(const Table& table, uint64_t window);
+  static bool skip_symbol(Bits& bits, const JpegHuffmanTable& table, uint32_t& k);
   void remove_stuffing(const jpeg_source_mgr& source);
-  bool decode_dc(Bits& bits, const Table& table, int& last_dc);
-  bool decode_ac(Bits& bits, const Table& table, JCOEF* block);
-  bool skip_ac(Bits& bits, const Table& table);
+  static bool decode_dc(Bits& bits, const JpegHuffmanTable& table, int& last_dc);
+  static bool decode_ac(Bits& bits, const JpegHuffmanTable& table, JCOEF* block);
+  static bool skip_ac(Bits& bits, const JpegHuffmanTable& table);
 
-  std::array<Table, NUM_HUFF_TBLS> dc_tables_;
-  std::array<Table, NUM_HUFF_TBLS> ac_tables_;
+  std::array<JpegHuffmanTable, NUM_HUFF_TBLS> dc_tables_;
+  std::array<JpegHuffmanTable, NUM_HUFF_TBLS> ac_tables_;
   struct BlockKind {
-    const Table* dc;
-    const Table* ac;
+    const JpegHuffmanTable* dc;
+    const JpegHuffmanTable* ac;
     int component;
   };
   std::array<BlockKind, D_MAX_BLOCKS_IN_MCU> kinds_;

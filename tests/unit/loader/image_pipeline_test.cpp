@@ -28,7 +28,7 @@ constexpr ImageOutput kU8{.dtype = DType::u8, .layout = Layout::nhwc, .normalize
 Picture run(const ImageTransform& transform, const std::vector<std::byte>& image,
             const SampleKey& key = {}) {
   const int size = static_cast<int>(output_size(transform));
-  Picture out{size, size, std::vector<uint8_t>(size_t(size) * size_t(size) * 3)};
+  Picture out{size, size, std::vector<uint8_t>(size_t(size) * size_t(size) * 3, 7)};
   PipelineTimes times;
   ImagePipeline(transform, kU8).run(image, key, out.rgb.data(), times);
   return out;
