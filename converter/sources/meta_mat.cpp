@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <numeric>
-#include <string_view>
 
 #include <ffkit/format/error.h>
 
 #include "devkit.h"
+#include "mat_file.h"
 
 namespace ffkit {
 namespace {
@@ -50,27 +49,6 @@ class MemoryFile {
  private:
   int fd_;
 };
-
-// A MATLAB level 5 file is a header of 128 bytes and elements of {u32 type, u32 length, data} ("MAT-File Format", 1-6 .. 1-9).
-// matio does not survive every file that is cut short, so that is looked for first.
-void require_whole(std::span<const std::byte> bytes, const std::string& origin) {
-  constexpr size_t kHeaderBytes = 128;
-  constexpr std::string_view kLittleEndian = "IM";
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with("MATLAB 5.0 MAT-file") || text.size() < kHeaderBytes ||
-      text.substr(126, 2) != kLittleEndian) {
-    bad_meta(origin, "is not a MATLAB level 5 file");
-  }
-  size_t position = kHeaderBytes;
-  while (position < bytes.size()) {
-    uint32_t length = 0;
-    if (bytes.size() - position >= 8) std::memcpy(&length, &bytes[position + 4], sizeof(length));
-    if (bytes.size() - position < 8 || bytes.size() - position - 8 < length) {
-      bad_meta(origin, fmt::format("is cut short at {} bytes", bytes.size()));
-    }
-    position += 8 + size_t{length};
-  }
-}
 
 struct CloseMat {
   void operator()(mat_t* mat) const { Mat_Close(mat); }
@@ -163,8 +141,7 @@ struct Leaf {
 }  // namespace
 
 Synsets parse_meta_mat(std::span<const std::byte> bytes, const std::string& origin) {
-  require_whole(bytes, origin);
-  const MemoryFile file(bytes);
+  const MemoryFile file(expand_mat_file(bytes, origin));
   const std::unique_ptr<mat_t, CloseMat> mat(Mat_Open(file.path().c_str(), MAT_ACC_RDONLY));
   if (mat == nullptr) bad_meta(origin, "cannot be read by matio");
   const std::unique_ptr<matvar_t, FreeVar> variable(Mat_VarRead(mat.get(), "synsets"));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <ffkit/format/error.h>
 
@@ -65,6 +66,32 @@ TEST(MetaMat, IsRefusedWhereverItIsCut) {
   for (size_t length = 0; length < whole.size(); length += 7) {
     ASSERT_THAT(error_of(whole.substr(0, length)), HasSubstr("kit/meta.mat"))
         << "cut to " << length << " of " << whole.size();
+  }
+}
+
+// matio writes struct arrays uncompressed here, so the compressed form is made by hand.
+std::string compress_mat(const std::string& plain) {
+  std::string data(compressBound(plain.size()), '\0');
+  uLongf length = data.size();
+  compress(reinterpret_cast<Bytef*>(data.data()), &length,
+           reinterpret_cast<const Bytef*>(plain.data() + 128), plain.size() - 128);
+  const auto size = static_cast<uint32_t>(length);
+  std::string mat = plain.substr(0, 128) + std::string("\x0f\0\0\0", 4);
+  mat.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  return mat + data.substr(0, length);
+}
+
+TEST(MetaMat, IsReadCompressed) {
+  const std::string plain = meta_mat(testing::three_classes());
+  EXPECT_EQ(parse(compress_mat(plain)).wnids, parse(plain).wnids);
+}
+
+TEST(MetaMat, NoticesEveryDamagedByteOfCompressedData) {
+  const std::string whole = compress_mat(meta_mat(testing::three_classes()));
+  for (size_t i = 130; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    ASSERT_NE(error_of(damaged), "") << "byte " << i << " of " << whole.size();
   }
 }
 
