@@ -1,0 +1,48 @@
+# Waits until the converter has begun to write.
+wait_for() {
+  for _ in {1..500}; do
+    [ -e "$1" ] && return
+    sleep 0.02
+  done
+  fail "$1 did not appear"
+}
+start() {
+  "$FFCONVERT" demo dst --images 100000 --val-images 0 --size 128 --shard-size 1M >.out 2>.err &
+  converter=$!
+  wait_for dst/train/shard-00001.ffr
+}
+
+# kill -9: the marker stays, readers refuse the folder, the next run starts over.
+start
+# A second converter stays away meanwhile.
+run 1 "$FFCONVERT" demo dst --images 10
+one_line_err 'another conversion is writing to this folder'
+kill -9 $converter
+wait $converter 2>/dev/null
+check test -e dst/.ffkit-unfinished
+run 1 "$FFINSPECT" info dst
+err '^ffinspect: error: '
+echo mine >dst/notes.txt
+run 1 "$FFCONVERT" demo dst --images 10
+one_line_err "also something else: 'notes.txt'"
+check test -e dst/train/shard-00000.ffr
+rm dst/notes.txt
+run 0 "$FFCONVERT" demo dst --images 10 --val-images 0
+err 'note: dst: an unfinished conversion was found and removed; starting over'
+run 0 "$FFCONVERT" demo undisturbed --images 10 --val-images 0 --quiet
+check diff -r dst undisturbed
+rm -r dst
+
+# SIGTERM, SIGINT and SIGHUP: everything is taken back. (A background job of a script ignores SIGINT, hence the subshell.)
+for signal in TERM INT HUP; do
+  setsid bash -c 'trap - INT; exec "$FFCONVERT" demo dst --images 100000 --val-images 0 --size 128 --shard-size 1M' >.out 2>.err &
+  wait_for dst/train/shard-00001.ffr
+  converter=$!
+  kill -$signal $converter
+  wait $converter
+  status=$?
+  check test $status = 1
+  check grep -q '^ffconvert: error: stopped on request' .err
+  check test "$(wc -l <.err)" = 1
+  check test ! -e dst
+done

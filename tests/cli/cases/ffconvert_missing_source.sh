@@ -1,0 +1,12 @@
+for kind in imagenet folder; do
+  run 1 "$FFCONVERT" $kind nowhere dst
+  one_line_err '^ffconvert: error: nowhere: there is no such folder$'
+  no_out
+  mkdir -p empty
+  run 1 "$FFCONVERT" $kind empty dst
+  one_line_err '^ffconvert: error: .*empty: holds (no folders|neither ILSVRC2012_img_train.tar nor)'
+done
+mkdir -p tree/train/cat tree/val/cat
+run 1 "$FFCONVERT" folder tree dst
+err 'error: .*tree: there are no pictures in it'
+check test ! -e dst

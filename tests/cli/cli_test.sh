@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Runs one case: cli_test.sh cases/NAME.sh
+#
+# The case is a bash script that runs in an empty folder, with these words:
+#   run STATUS COMMAND...   runs it; its exit status must be STATUS; output goes to the files stdout and stderr
+#   out REGEX / err REGEX   a line of that file must match (grep -E)
+#   no_out / no_err         that file must be empty
+#   one_line_err REGEX      stderr must be one line, and match
+#   check COMMAND...        the command must succeed (check test -e file; check ! grep ...)
+#   skip REASON             ends the case as skipped (status 77)
+#   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
+# Programs: $FFCONVERT $FFINSPECT $FFTRAIN (unset without the trainer) $MAKE_DEVKIT. Real data: $FFKIT_SHARED_DATA, may be empty.
+set -uo pipefail
+
+fail() {
+  echo "FAILED: $*"
+  echo "  last command: ${last_command[*]:-none}"
+  for file in stdout stderr; do
+    [ -s "$work/.$file" ] && { echo "  --- $file"; head -c 4000 "$work/.$file"; }
+  done
+  exit 1
+}
+skip() { echo "SKIPPED: $*"; exit 77; }
+run() {
+  local expected=$1 status=0
+  shift
+  last_command=("$@")
+  "$@" >"$work/.stdout" 2>"$work/.stderr" || status=$?
+  [ "$status" = "$expected" ] || fail "exit status $status, expected $expected"
+}
+out() { grep -Eq -- "$1" "$work/.stdout" || fail "stdout does not match: $1"; }
+err() { grep -Eq -- "$1" "$work/.stderr" || fail "stderr does not match: $1"; }
+no_out() { [ ! -s "$work/.stdout" ] || fail "stdout is not empty"; }
+no_err() { [ ! -s "$work/.stderr" ] || fail "stderr is not empty"; }
+one_line_err() {
+  [ "$(wc -l <"$work/.stderr")" = 1 ] || fail "stderr is not one line"
+  err "$1"
+}
+check() {
+  if [ "$1" = ! ]; then
+    "${@:2}" && fail "should not hold: ${*:2}"
+  else
+    "$@" || fail "does not hold: $*"
+  fi
+  return 0
+}
+pictures() {
+  local folder=$1 count=$2 seed=${3:-0} i
+  mkdir -p "$folder"
+  "$FFCONVERT" demo "$work/.pictures" --images "$count" --val-images 0 --size 32 --order source \
+    --seed "$seed" --quiet || fail "cannot make pictures"
+  for ((i = 0; i < count; ++i)); do
+    "$FFINSPECT" cat "$work/.pictures" $i --split train --field image \
+      >"$(printf '%s/%04d.jpg' "$folder" $i)" || fail "cannot extract picture $i"
+  done
+  rm -r "$work/.pictures"
+}
+
+case_file=$(realpath "$1")
+cli_folder=$(dirname "$(realpath "$0")")
+work=$(mktemp -d "${TMPDIR:-/tmp}/ffkit-cli-XXXXXX")
+cleanup=()
+at_exit() {
+  for command in "${cleanup[@]:-}"; do eval "$command"; done
+  chmod -R u+rwx "$work" 2>/dev/null
+  rm -rf "$work"
+}
+trap at_exit EXIT
+cd "$work" || exit 1
+last_command=()
+# shellcheck source=/dev/null
+source "$case_file"
