@@ -10,7 +10,7 @@
 namespace ffkit {
 
 struct JpegHuffmanTable {
-  static constexpr int kLookupBits = 10;  // 9 and 11 were slower
+  static constexpr int kLookupBits = 10;
   static constexpr int kSkipBits = 11;
 
   // Entries, from the lowest bit: 6 bits length of the code (and of the value, where that is in the entry too), 6 bits
