@@ -1,33 +1,16 @@
 #include "decode_pool.h"
 
-#include <tbb/info.h>
-
-#include <algorithm>
 #include <utility>
 
 namespace ffkit {
-namespace {
-
-// TBB has one worker fewer than the process has cores, since it counts on the caller's help; ours sleeps in next(). So the
-// limit is lifted as long as a pool lives; each arena keeps to its own size. It is the same number for all pools, because TBB
-// takes the smallest that anyone asks for; 256 is what it accepts on any machine.
-size_t parallelism() {
-  return static_cast<size_t>(DecodePool::max_threads()) + 1;
-}
-
-}  // namespace
 
 DecodePool::DecodePool(int num_threads, size_t capacity, Work work)
     : work_(std::move(work)),
-      parallelism_(tbb::global_control::max_allowed_parallelism, parallelism()),
+      worker_limit_(num_threads),
       arena_(num_threads, /*reserved_for_masters=*/0),
       waiting_(capacity) {
   for (int slot = num_threads; slot > 0; --slot) free_slots_.push_back(slot - 1);
   arena_.initialize();
-}
-
-int DecodePool::max_threads() {
-  return std::max(255, tbb::info::default_concurrency());
 }
 
 DecodePool::~DecodePool() {

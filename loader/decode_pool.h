@@ -3,7 +3,6 @@
 // Thread-safe. `work` is called on the arena's threads, at most `num_threads` at a time, and must not throw.
 #pragma once
 
-#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
 #include <condition_variable>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "batch_queue.h"
+#include "worker_limit.h"
 
 namespace ffkit {
 
@@ -36,9 +36,6 @@ class DecodePool {
   DecodePool(const DecodePool&) = delete;
   DecodePool& operator=(const DecodePool&) = delete;
 
-  // The most threads a pool can have on this machine.
-  static int max_threads();
-
   void submit(std::span<const SampleChunk> chunks);
   // Drops what has not begun and waits for what has.
   void cancel();
@@ -47,7 +44,7 @@ class DecodePool {
   void run_one();
 
   const Work work_;
-  tbb::global_control parallelism_;
+  const WorkerLimit worker_limit_;
   tbb::task_arena arena_;
 
   std::mutex mutex_;  // guards what follows
