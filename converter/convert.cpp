@@ -131,6 +131,15 @@ int64_t ConvertSummary::file_bytes() const {
   return sum(splits, &SplitSummary::file_bytes);
 }
 
+void check_destination(const fs::path& destination) {
+  try {
+    Destination::require_usable(destination);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::io, "cannot be examined",
+                {.path = destination.string(), .errno_value = error.code().value()});
+  }
+}
+
 ConvertSummary convert(const Source& source, const fs::path& destination,
                        const ConvertOptions& options) {
   const auto start = std::chrono::steady_clock::now();

@@ -40,6 +40,10 @@ bool is_top_file(const fs::directory_entry& entry) {
          (name == kUnfinishedMarker || name == kReport || name.ends_with(".tmp"));
 }
 
+bool holds_marker(const fs::path& folder) {
+  return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
+}
+
 // What lies in a claimed folder, sorted into what a conversion makes and the first thing that it
 // does not.
 struct Contents {
@@ -90,26 +94,33 @@ void sync_path(const fs::path& path) {
 
 }  // namespace
 
+void Destination::require_usable(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  if (!fs::is_directory(folder)) {
+    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
+                {.path = folder.string()});
+  }
+  if (holds_marker(folder) || fs::is_empty(folder)) return;
+  const std::vector<std::string> splits = list_splits(folder);
+  throw Error(ErrorCode::invalid_argument,
+              splits.empty() ? "the folder is not empty; give a new or an empty one"
+                             : fmt::format("already holds a data set (split '{}'); remove it or "
+                                           "give another folder",
+                                           splits.front()),
+              {.path = folder.string()});
+}
+
 Destination::Destination(fs::path folder) : folder_(fs::weakly_canonical(fs::absolute(folder))) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
   try {
     make_folders();
-    const fs::path marker = folder_ / kUnfinishedMarker;
-    const bool has_marker = fs::exists(fs::symlink_status(marker));
-    if (!has_marker && !fs::is_empty(folder_)) {
-      const std::vector<std::string> splits = list_splits(folder_);
-      throw Error(ErrorCode::invalid_argument,
-                  splits.empty()
-                      ? "the folder is not empty; give a new or an empty one"
-                      : fmt::format("already holds a data set (split '{}'); remove it or give "
-                                    "another folder",
-                                    splits.front()),
-                  {.path = folder_.string()});
-    }
+    require_usable(folder_);
+    const bool has_marker = holds_marker(folder_);
     lock_marker();
     const Contents contents = list_contents(folder_);
     if (!contents.foreign.empty()) {
-      if (!has_marker) fs::remove(marker);  // another put something here this very moment
+      if (!has_marker)
+        fs::remove(folder_ / kUnfinishedMarker);  // another put something here this very moment
       owns_marker_ = false;
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("holds an unfinished conversion, but also something else: '{}'; "
@@ -141,10 +152,6 @@ void Destination::make_folders() {
   std::vector<fs::path> missing;
   for (fs::path path = folder_; !fs::exists(path); path = path.parent_path()) {
     missing.push_back(path);
-  }
-  if (missing.empty() && !fs::is_directory(folder_)) {
-    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
-                {.path = folder_.string()});
   }
   std::ranges::reverse(missing);
   for (const fs::path& path : missing) {

@@ -16,6 +16,9 @@ namespace ffkit {
 
 class Destination {
  public:
+  // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished conversion left. Changes nothing.
+  static void require_usable(const std::filesystem::path& folder);
+
   // Makes `folder` (and its parents) if need be and claims it. Throws Error(invalid_argument) when
   // it holds anything that a conversion did not leave, or when another process has claimed it;
   // Error(io) when it cannot be made. Nothing is changed then.

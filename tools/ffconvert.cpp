@@ -148,6 +148,7 @@ void run(Arguments& arguments) {
   if (!arguments.quiet) {
     options.progress = [&bar](const ffkit::ConvertProgress& progress) { bar.update(progress); };
   }
+  ffkit::check_destination(arguments.destination);  // before minutes go into listing the source
   const auto source = arguments.kind->open(arguments.source);
   for (const std::string& sentence : source->notes()) note(sentence);
   const ffkit::ConvertSummary summary = ffkit::convert(*source, arguments.destination, options);

@@ -1,7 +1,6 @@
 #include "image_tree.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <ffkit/format/error.h>
 
 #include "image_sample.h"
+#include "parallel_io.h"
 
 namespace ffkit {
 namespace {
@@ -76,7 +76,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
   std::vector<ImageListing> listings(folders.size());
   std::vector<std::optional<Error>> errors(folders.size());
   // Each file is looked at for its size: on network file systems that is what takes the time.
-  tbb::parallel_for(size_t{0}, folders.size(), [&](size_t i) {
+  parallel_io(folders.size(), [&](size_t i) {
     const fs::path folder = root / folders[i];
     try {
       list_images(root, fs::recursive_directory_iterator(folder), listings[i]);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "image_sample.h"
 #include "image_source.h"
 #include "image_tree.h"
+#include "parallel_io.h"
 #include "tar_index.h"
 
 namespace ffkit {
@@ -53,7 +53,7 @@ FoundSplit read_train_archive(const fs::path& path) {
   }
   std::vector<std::vector<TarMember>> members(archives.size());
   std::vector<std::optional<Error>> errors(archives.size());
-  tbb::parallel_for(size_t{0}, archives.size(), [&](size_t i) {
+  parallel_io(archives.size(), [&](size_t i) {
     try {
       members[i] = index_tar(headers, archives[i].data, path.string() + ": " + archives[i].name);
     } catch (const Error& error) {

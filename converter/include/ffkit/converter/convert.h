@@ -35,6 +35,10 @@ struct ConvertSummary {
   int64_t file_bytes() const;
 };
 
+// Throws Error(invalid_argument) when convert() would refuse `destination` for what it holds, Error(io) when it cannot be examined. Changes
+// nothing; for callers who want to know before they open a large source.
+void check_destination(const std::filesystem::path& destination);
+
 // Converts every split of `source` into `destination`, which is made when it does not exist (with
 // its parents). An existing folder must be empty or hold what a killed conversion left: that is
 // deleted, with a note, and made again. Anything else is an Error(invalid_argument) and nothing is
