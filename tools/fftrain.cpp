@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -13,21 +13,23 @@
 #include <ffkit/trainer/process_memory.h>
 #include <ffkit/trainer/trainer.h>
 
+#include "command_line.h"
+
 namespace {
 
 using ffkit::TrainOptions;
+
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  fftrain --data /fast/imagenet --work-dir runs/a --arch resnet50\n"
+    "  fftrain --resume runs/a\n"
+    "  fftrain --evaluate runs/a --data /fast/other";
 
 struct Command {
   TrainOptions options;
   std::filesystem::path resume;
   std::filesystem::path evaluate;
 };
-
-// Wrong use: one line and exit status 2.
-[[noreturn]] void fail_usage(const std::string& message) {
-  fmt::print(stderr, "fftrain: error: {}; see fftrain --help\n", message);
-  std::exit(2);
-}
 
 void add_data_options(CLI::App& app, TrainOptions& o) {
   app.add_option("--data", o.data, "Data set folder with the splits train and val");
@@ -72,7 +74,8 @@ void add_run_options(CLI::App& app, Command& command) {
          "--arch", [&o](const std::string& name) { o.arch = ffkit::parse_arch(name); }, "Model")
       ->check(CLI::IsMember({"resnet18", "resnet34", "resnet50"}))
       ->default_str(std::string(to_string(o.arch)));
-  app.add_option("--seed", o.seed, "Initial weights, order of the pictures, crops and flips");
+  app.add_option("--seed", o.seed, "Initial weights, order of the pictures, crops and flips")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--channels-last,!--no-channels-last", o.channels_last,
                "Memory format of pictures and convolutions (default: on)");
   app.add_option("--compute-threads", o.compute_threads, "Threads of the model; 0: all cores");
@@ -88,36 +91,15 @@ void add_run_options(CLI::App& app, Command& command) {
       ->excludes(resume);
 }
 
-// Parses the command line over the values that `command` holds.
-void parse(int argc, char** argv, Command& command) {
-  CLI::App app(
-      "Trains an image classifier on a data set folder. With --resume and --evaluate the options "
-      "of "
-      "the checkpoint's run are the defaults.",
-      "fftrain");
-  app.option_defaults()->always_capture_default();
-  app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
-  add_data_options(app, command.options);
-  add_optimisation_options(app, command.options);
-  add_run_options(app, command);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) std::exit(app.exit(e));  // --help, --version
-    fail_usage(e.what());
-  }
-}
-
-void run(int argc, char** argv) {
-  Command command;
-  parse(argc, argv, command);
+int run(CLI::App& app, int argc, char** argv, Command& command) {
   const std::filesystem::path checkpoint =
       command.resume.empty() ? command.evaluate : command.resume;
   if (!checkpoint.empty()) {
+    // What the command line says goes over what the checkpoint says.
     command.options = ffkit::read_checkpoint_options(checkpoint);
-    parse(argc, argv, command);
+    app.parse(argc, argv);
   }
-  if (command.options.data.empty()) fail_usage("--data is required");
+  if (command.options.data.empty()) throw CLI::RequiredError("--data");
 
   ffkit::ProgressOutput output;
   if (isatty(STDERR_FILENO) != 0) output.live = stderr;
@@ -128,17 +110,24 @@ void run(int argc, char** argv) {
   } else {
     ffkit::train(command.options, output);
   }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   ffkit::keep_freed_memory();
-  try {
-    run(argc, argv);
-    return 0;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "fftrain: error: {}\n", e.what());
-    return 1;
-  }
+  Command command;
+  CLI::App app(
+      "Trains an image classifier on a data set folder. With --resume and --evaluate the options "
+      "of "
+      "the checkpoint's run are the defaults.",
+      "fftrain");
+  app.option_defaults()->always_capture_default();
+  app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
+  app.footer(kFooter);
+  add_data_options(app, command.options);
+  add_optimisation_options(app, command.options);
+  add_run_options(app, command);
+  return ffkit::run_tool(app, argc, argv, [&] { return run(app, argc, argv, command); });
 }

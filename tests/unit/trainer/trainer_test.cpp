@@ -172,6 +172,7 @@ TEST_F(TrainerTest, SaysWhichSplitIsMissing) {
   fs::remove_all(data() / "val");
   EXPECT_ERROR(train(options("run"), kQuiet), not_found, "val");
   EXPECT_FALSE(fs::exists(temp_ / "run"));
+  testing::write_synthetic_split(data(), "val", 4, {}, 1);
   fs::remove_all(data() / "train");
   EXPECT_ERROR(train(options(), kQuiet), not_found, "train");
 }

@@ -1,0 +1,23 @@
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 30 --size 32 --quiet
+
+# One epoch, then another by --resume with the options that the checkpoint holds.
+run 0 "$FFTRAIN" --data data --work-dir run --arch resnet18 --image-size 32 --eval-resize 32 --batch-size 16 --lr 0.02 \
+  --epochs 1 --warmup-epochs 1
+no_err
+out '^epoch 1/1  train loss [0-9.]+  val loss [0-9.]+  top-1 [0-9.]+ %  top-5 100.00 %  lr 0.02  '
+check test -e run/epoch-0001.safetensors
+run 0 "$FFTRAIN" --resume run --epochs 2
+no_err
+out '^epoch 2/2  '
+out '^best top-1 .*run/epoch-0002.safetensors$'
+check test "$(wc -l <run/log.jsonl)" = 2
+
+# Evaluation finds what training printed.
+accuracy=$(sed -n 's/^epoch 2.*val \(loss [0-9.]*  top-1 [0-9.]* %  top-5 [0-9.]* %\).*/\1/p' "$work/.stdout")
+check test -n "$accuracy"
+run 0 "$FFTRAIN" --evaluate run
+no_err
+out "^val $accuracy  30 images$"
+run 0 "$FFTRAIN" --evaluate run/epoch-0002.safetensors --data data --batch-size 7
+out "top-1 [0-9.]+ %  top-5 100.00 %  30 images$"
