@@ -11,6 +11,7 @@
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
 # Programs: $FFCONVERT $FFINSPECT $FFTRAIN (unset without the trainer) $MAKE_DEVKIT. Real data: $FFKIT_SHARED_DATA, may be empty.
 set -uo pipefail
+export FFKIT_SHARED_DATA=${FFKIT_SHARED_DATA:-}
 
 fail() {
   echo "FAILED: $*"
