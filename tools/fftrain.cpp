@@ -123,7 +123,9 @@ int main(int argc, char** argv) {
       "of "
       "the checkpoint's run are the defaults.",
       "fftrain");
-  app.option_defaults()->always_capture_default();
+  // The last of several wins, so that scripts can pass their caller's options on.
+  app.option_defaults()->always_capture_default()->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
   app.footer(kFooter);
   add_data_options(app, command.options);

@@ -36,7 +36,7 @@ struct TrainOptions {
   int64_t batch_size = 256;  // pictures a step and process, >= 1
   double lr = 0.1;           // highest learning rate, > 0
   LrSchedule lr_schedule = LrSchedule::cosine;
-  int64_t warmup_epochs = 5;    // linear rise to lr, 0 <= warmup_epochs <= epochs
+  int64_t warmup_epochs = 0;    // linear rise to lr, 0 <= warmup_epochs <= epochs
   int64_t lr_step_epochs = 30;  // LrSchedule::step only, >= 1
   double lr_gamma = 0.1;        // LrSchedule::step only, 0 < lr_gamma <= 1
   double momentum = 0.9;        // 0 <= momentum < 1
