@@ -27,7 +27,7 @@ namespace ffkit {
 enum class IoEngine {
   automatic,  // io_uring where the kernel allows it, else pread (said once in the log)
   io_uring,   // Error(unsupported) where it is refused
-  pread,      // a pool of threads
+  pread,      // a pool of threads; what the page cache holds is read without them
 };
 
 enum class DirectIo {
@@ -40,10 +40,13 @@ struct IoOptions {
   IoEngine engine = IoEngine::automatic;
   DirectIo direct = DirectIo::automatic;
   int queue_depth = 64;                         // reads in flight, 1 .. 4096
-  int64_t max_bytes_in_flight = 64LL << 20;     // read buffers in use, from submission to the end of decoding; one record may exceed it alone
-  int num_retries = 3;                          // of a read that fails with EIO
+  // Read buffers in use, from submission to the end of decoding, >= 64 KiB; one record may exceed it alone.
+  int64_t max_bytes_in_flight = 64LL << 20;
+  int num_retries = 3;                          // of a read that fails with EIO, 0 .. 1000
 };
 
+// A bad sample is a record whose checksum, fields or image are broken, or whose image or label is null. A failing disk and a file that
+// was cut are not: such reads always fail.
 enum class BadSamples {
   fail,  // next() throws the Error of the first bad sample of the batch
   skip,  // it is replaced by a sample that depends on (seed, epoch, record) alone; counted, and logged with its identity
@@ -86,13 +89,14 @@ class Loader {
   const Dataset& dataset() const;
   const LoaderOptions& options() const;
 
-  // Batches of a whole epoch on this rank.
+  // Batches of a whole epoch on this rank; under Tail::exact without those in which this rank's share is empty.
   int64_t num_batches() const;
 
   // Starts `epoch` from its beginning, dropping what is left of the present one.
   void start_epoch(int64_t epoch);
-  // The next batch in order, or nothing at the end of the epoch. Blocks until it is ready. Throws the Error of a bad sample
-  // or a failed read; the epoch cannot be continued after that, but another one can be started.
+  // The next batch in order, or nothing at the end of the epoch. Blocks until it is ready. Begins epoch 0 when none was
+  // started. Throws the Error of a bad sample or a failed read; the epoch cannot be continued after that, but another one can be
+  // started.
   std::optional<Batch> next();
 
   // The state after the batches that next() has returned.
@@ -101,7 +105,7 @@ class Loader {
   // state belongs to another data set or seed.
   void restore(const LoaderState& state);
 
-  // Upper bound in bytes on slabs and read buffers, fixed at construction.
+  // Upper bound in bytes on slabs and read buffers, fixed at construction; a record larger than io.max_bytes_in_flight comes on top.
   int64_t memory_bound() const;
   LoaderStats stats() const;
 
