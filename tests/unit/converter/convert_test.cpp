@@ -54,7 +54,7 @@ TEST(Convert, WritesWhatTheReaderReads) {
                 fs::path(id).parent_path());
     }
   }
-  const Manifest& manifest = Dataset::open(dir / "out", "train").manifest();
+  const Manifest manifest = Dataset::open(dir / "out", "train").manifest();
   EXPECT_EQ(manifest.source.at("kind"), "folder");
   EXPECT_EQ(manifest.options.at("order"), "shuffled");
   EXPECT_THAT(manifest.created_by, HasSubstr("ffconvert "));
