@@ -1,4 +1,5 @@
 // Loaders that end early leave nothing behind: no threads, no descriptors, no memory that a batch still needs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -6,9 +7,11 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
@@ -23,14 +26,24 @@ int64_t count_entries(const char* folder) {
   return std::distance(begin(entries), end(entries));
 }
 
-class LoaderLifetimeTest : public ::testing::TestWithParam<IoEngine> {
+// Through the page cache reads are over at once; with O_DIRECT they are really in flight when a loader ends.
+class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, DirectIo>> {
  protected:
+  void SetUp() override {
+    try {
+      const Loader loader(dataset_, make_options());
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) GTEST_SKIP() << error.what();
+      throw;
+    }
+  }
+
   static LoaderOptions make_options() {
     LoaderOptions options;
     options.batch_size = 8;
     options.num_threads = 2;
     options.transform = RandomResizedCrop{.size = 32};
-    options.io.engine = GetParam();
+    std::tie(options.io.engine, options.io.direct) = GetParam();
     options.sampler.tail = Tail::exact;
     return options;
   }
@@ -137,11 +150,15 @@ TEST_P(LoaderLifetimeTest, TwoLoadersWorkSideBySide) {
   EXPECT_EQ(i, expected.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, LoaderLifetimeTest,
-                         ::testing::Values(IoEngine::automatic, IoEngine::pread),
-                         [](const auto& param_info) {
-                           return param_info.param == IoEngine::pread ? "pread" : "automatic";
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Engines, LoaderLifetimeTest,
+    ::testing::Combine(::testing::Values(IoEngine::automatic, IoEngine::pread),
+                       ::testing::Values(DirectIo::off, DirectIo::on)),
+    [](const auto& param_info) {
+      return fmt::format("{}_{}",
+                         std::get<0>(param_info.param) == IoEngine::pread ? "pread" : "automatic",
+                         std::get<1>(param_info.param) == DirectIo::on ? "direct" : "buffered");
+    });
 
 }  // namespace
 }  // namespace ffkit
