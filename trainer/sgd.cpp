@@ -8,8 +8,16 @@
 namespace ffkit {
 namespace {
 
-// Whether element i of one lies where element i of the other does: the same strides, but for
-// dimensions of size 1.
+// `t` as the fused kernel wants it: contiguous. For channels_last that is the same memory seen as NHWC; given as it is, the
+// kernel would copy it, update the copy and copy it back.
+at::Tensor dense_view(const at::Tensor& t) {
+  if (t.dim() == 4 && !t.is_contiguous() && t.is_contiguous(at::MemoryFormat::ChannelsLast)) {
+    return t.permute({0, 2, 3, 1});
+  }
+  return t;
+}
+
+// Whether element i of one lies where element i of the other does: the same strides, but for dimensions of size 1.
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) != 1 && a.stride(d) != b.stride(d)) return false;
@@ -42,9 +50,9 @@ void Sgd::step(double lr) {
     if (!g.defined()) continue;
     // The fused kernel walks the memory of all three side by side.
     if (!same_layout(w, g)) g = at::empty_like(w).copy_(g);
-    weights.push_back(w);
-    gradients.push_back(std::move(g));
-    if (!momentum_.empty()) velocities.push_back(momentum_[i].tensor);
+    weights.push_back(dense_view(w));
+    gradients.push_back(dense_view(g));
+    if (!momentum_.empty()) velocities.push_back(dense_view(momentum_[i].tensor));
   }
   at::_fused_sgd_(weights, gradients, velocities, options_.weight_decay, options_.momentum, lr,
                   /*dampening=*/0.0, options_.nesterov, /*maximize=*/false,

@@ -61,6 +61,22 @@ TEST(Sgd, LeavesParametersWithoutGradientAlone) {
   EXPECT_FALSE(b.grad().defined());
 }
 
+TEST(Sgd, TreatsBothMemoryFormatsAlike) {
+  const at::Tensor start = at::arange(48, at::kFloat).view({2, 3, 4, 2});
+  std::vector<at::Tensor> results;
+  for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+    at::Tensor w = start.clone(format).requires_grad_(true);
+    w.mutable_grad() = start.mul(0.25).contiguous(format);
+    Sgd sgd({{"w", w}}, {.momentum = 0.5, .nesterov = true, .weight_decay = 0.125});
+    sgd.step(0.5);
+    sgd.step(0.5);
+    EXPECT_TRUE(w.is_contiguous(format));
+    results.push_back(w.detach());
+  }
+  EXPECT_TRUE(results[0].equal(results[1]));
+  EXPECT_FALSE(results[0].equal(start));
+}
+
 TEST(Sgd, UpdatesElementByElementWhenGradientHasAnotherMemoryFormat) {
   at::Tensor w = at::zeros({2, 3, 2, 2}).contiguous(at::MemoryFormat::ChannelsLast);
   w.requires_grad_(true);

@@ -115,6 +115,46 @@ TEST_F(TrainerTest, GivesTheSameResultInBothMemoryFormats) {
   EXPECT_NEAR(result.loss, summary.last.loss, 1e-4);
 }
 
+TEST_F(TrainerTest, EvaluatesEachPictureOnItsOwn) {
+  train(options("run"), kQuiet);
+  TrainOptions o = options();
+  const EvalResult eights = evaluate(o, temp_ / "run", kQuiet);
+  o.batch_size = 3;
+  const EvalResult threes = evaluate(o, temp_ / "run", kQuiet);
+  EXPECT_EQ(threes.num_images, 20);
+  EXPECT_NEAR(threes.loss, eights.loss, 1e-5);
+}
+
+TEST_F(TrainerTest, HeedsEveryOptionOfTheOptimisation) {
+  const auto train_with = [&](const std::string& name,
+                              const std::function<void(TrainOptions&)>& change) {
+    TrainOptions o = options(name);
+    o.limit_batches = 3;
+    o.epochs = 2;
+    o.warmup_epochs = 0;
+    change(o);
+    train(o, kQuiet);
+    return read_safetensors(temp_ / name / "epoch-0002.safetensors").tensors[0].tensor;
+  };
+  const at::Tensor base = train_with("base", [](auto&) {});
+  EXPECT_TRUE(base.equal(train_with("again", [](auto&) {})));
+  const std::vector<std::pair<std::string, std::function<void(TrainOptions&)>>> changes = {
+      {"lr", [](auto& o) { o.lr = 0.03; }},
+      {"lr_schedule", [](auto& o) { o.lr_schedule = LrSchedule::step; }},
+      {"warmup_epochs", [](auto& o) { o.warmup_epochs = 1; }},
+      {"momentum", [](auto& o) { o.momentum = 0.5; }},
+      {"nesterov", [](auto& o) { o.nesterov = true; }},
+      {"weight_decay", [](auto& o) { o.weight_decay = 0.01; }},
+      {"label_smoothing", [](auto& o) { o.label_smoothing = 0.1; }},
+      {"crop_scale", [](auto& o) { o.crop_scale_min = 0.9; }},
+      {"image_size", [](auto& o) { o.image_size = 40; }},
+      {"batch_size", [](auto& o) { o.batch_size = 6; }},
+  };
+  for (const auto& [name, change] : changes) {
+    EXPECT_FALSE(base.equal(train_with(name, change))) << name;
+  }
+}
+
 TEST_F(TrainerTest, LogsEachEpoch) {
   train(options("run"), kQuiet);
   std::ifstream in(temp_ / "run/log.jsonl");
