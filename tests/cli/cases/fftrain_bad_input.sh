@@ -2,7 +2,7 @@
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
 run 0 "$FFCONVERT" demo train_only --classes 3 --images 24 --val-images 0 --size 32 --quiet
 run 0 "$FFCONVERT" demo four --classes 4 --images 24 --val-images 8 --size 32 --quiet
-options=(--arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --warmup-epochs 0 --lr 0.01)
+options=(--compute-threads 1 --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --warmup-epochs 0 --lr 0.01)
 bad() { # REGEX ARGUMENTS...
   run 1 "$FFTRAIN" "${@:2}"
   one_line_err "^fftrain: error: .*$1"

@@ -39,6 +39,7 @@ class TrainerTest : public ::testing::Test {
     o.lr = 0.02;
     o.warmup_epochs = 1;
     o.keep_checkpoints = 0;
+    o.compute_threads = 1;  // several would only wait for each other where tests run in parallel
     return o;
   }
 
@@ -69,7 +70,9 @@ TEST_F(TrainerTest, LearnsToTellColoursApart) {
 }
 
 TEST_F(TrainerTest, EndsWithTheSameBitsWhenResumed) {
-  train(options("straight"), kQuiet);
+  TrainOptions straight = options("straight");
+  straight.compute_threads = 2;
+  train(straight, kQuiet);
   const fs::path first = temp_ / "straight/epoch-0001.safetensors";
   TrainOptions o = read_checkpoint_options(first);
   EXPECT_EQ(o.work_dir, temp_ / "straight");
