@@ -110,7 +110,8 @@ void Destination::require_usable(const fs::path& folder) {
               {.path = folder.string()});
 }
 
-Destination::Destination(fs::path folder) : folder_(fs::weakly_canonical(fs::absolute(folder))) {
+Destination::Destination(const fs::path& folder)
+    : folder_(fs::weakly_canonical(fs::absolute(folder))) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
   try {
     make_folders();

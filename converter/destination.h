@@ -22,7 +22,7 @@ class Destination {
   // Makes `folder` (and its parents) if need be and claims it. Throws Error(invalid_argument) when
   // it holds anything that a conversion did not leave, or when another process has claimed it;
   // Error(io) when it cannot be made. Nothing is changed then.
-  explicit Destination(std::filesystem::path folder);
+  explicit Destination(const std::filesystem::path& folder);
   ~Destination();
   Destination(const Destination&) = delete;
   Destination& operator=(const Destination&) = delete;

@@ -18,7 +18,7 @@ namespace {
 std::array<uint8_t, 16> make_uuid(const Manifest& manifest, size_t shard_number) {
   std::string text = fmt::format("{}\n{}\n{}\n", manifest.split,
                                  schema_to_json(manifest.schema).dump(), shard_number);
-  for (const auto& [key, value] : manifest.options) text += key + "=" + value + "\n";
+  for (const auto& [key, value] : manifest.options) text += fmt::format("{}={}\n", key, value);
   const auto bytes = std::as_bytes(std::span(text));
   const std::array<uint64_t, 2> words = {fnv1a64(bytes), fnv1a64(bytes, ~kFnvBasis)};
   std::array<uint8_t, 16> uuid{};

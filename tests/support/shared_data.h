@@ -19,6 +19,7 @@ inline std::filesystem::path shared_data(const char* name) {
 }  // namespace ffkit::testing
 
 // Ends the test as skipped, with the reason, when the shared data lacks `name`.
-#define FFKIT_REQUIRE_SHARED_DATA(variable, name)                                              \
-  const std::filesystem::path variable = ::ffkit::testing::shared_data(name);                  \
-  if ((variable).empty()) GTEST_SKIP() << "real data '" << (name) << "' is not in $FFKIT_SHARED_DATA"
+#define FFKIT_REQUIRE_SHARED_DATA(variable, name)                             \
+  const std::filesystem::path variable = ::ffkit::testing::shared_data(name); \
+  if ((variable).empty())                                                     \
+  GTEST_SKIP() << "real data '" << (name) << "' is not in $FFKIT_SHARED_DATA"

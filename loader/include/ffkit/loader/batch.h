@@ -3,9 +3,9 @@
 // A batch may be destroyed on any thread, also after its Loader. The memory stays valid and unchanged as long as the batch lives.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <array>
 #include <memory>
 #include <span>
 
@@ -37,8 +37,10 @@ class Batch {
   DType dtype() const;
   Layout layout() const;
   int64_t epoch() const;
-  int64_t step() const;            // number of the batch in this epoch on this rank, from where the epoch was started
-  int64_t num_replaced() const;    // samples replaced because they could not be decoded (BadSamples::skip)
+  int64_t step()
+      const;  // number of the batch in this epoch on this rank, from where the epoch was started
+  int64_t num_replaced()
+      const;  // samples replaced because they could not be decoded (BadSamples::skip)
 
   struct Slab;  // private to the loader
   explicit Batch(std::shared_ptr<Slab> slab);

@@ -32,17 +32,17 @@ enum class IoEngine {
 
 enum class DirectIo {
   automatic,  // O_DIRECT when the split is larger than half of the machine's memory and the file system takes it
-  on,         // O_DIRECT; Error(unsupported) where the file system does not take it
-  off,        // through the page cache
+  on,   // O_DIRECT; Error(unsupported) where the file system does not take it
+  off,  // through the page cache
 };
 
 struct IoOptions {
   IoEngine engine = IoEngine::automatic;
   DirectIo direct = DirectIo::automatic;
-  int queue_depth = 64;                         // reads in flight, 1 .. 4096
+  int queue_depth = 64;  // reads in flight, 1 .. 4096
   // Read buffers in use, from submission to the end of decoding, >= 64 KiB; one record may exceed it alone.
   int64_t max_bytes_in_flight = 64LL << 20;
-  int num_retries = 3;                          // of a read that fails with EIO, 0 .. 1000
+  int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
 };
 
 // A bad sample is a record whose checksum, fields or image are broken, or whose image or label is null. A failing disk and a file that
@@ -53,13 +53,14 @@ enum class BadSamples {
 };
 
 struct LoaderOptions {
-  int64_t batch_size = 256;      // per rank
+  int64_t batch_size = 256;  // per rank
   SamplerOptions sampler;
   ImageTransform transform = RandomResizedCrop{};
   ImageOutput output;
-  int num_threads = 0;           // decoding threads; 0: all cores this process may use
-  int prefetch_batches = 3;      // batches prepared ahead of the consumer, >= 1
-  int held_batches = 2;          // batches the consumer may hold at the same time, >= 1; one more and next() throws
+  int num_threads = 0;       // decoding threads; 0: all cores this process may use
+  int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
+  int held_batches =
+      2;  // batches the consumer may hold at the same time, >= 1; one more and next() throws
   bool verify_checksums = true;  // CRC-32C of every record read
   BadSamples bad_samples = BadSamples::fail;
   IoOptions io;
@@ -70,10 +71,10 @@ struct LoaderOptions {
 
 // Where a loader is; enough to go on with exactly the next sample, also with other batch sizes, threads or world sizes.
 struct LoaderState {
-  std::string fingerprint;   // of the data set
+  std::string fingerprint;  // of the data set
   uint64_t seed = 0;
   int64_t epoch = 0;
-  int64_t position = 0;      // samples of the epoch consumed by all ranks together
+  int64_t position = 0;  // samples of the epoch consumed by all ranks together
   bool operator==(const LoaderState&) const = default;
 };
 
