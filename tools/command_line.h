@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <exception>
@@ -10,9 +11,18 @@
 
 namespace ffkit {
 
+// A data set of hundreds of shards takes more open files than the 1,024 that shells allow by default: takes what the system allows.
+inline void raise_open_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // if not, opening the shards says so
+}
+
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns the exit status.
 template <typename Action>
 int run_tool(CLI::App& app, int argc, char** argv, Action action) {
+  raise_open_file_limit();
   try {
     app.parse(argc, argv);
     return action();
