@@ -1,8 +1,8 @@
 // convert: a whole source into a data set folder, all or nothing.
 //
-//   DST/.ffkit-unfinished   while this runs (locked), removed last: readers refuse the folder until
-//   then DST/<split>/...         one folder a split (DatasetWriter) DST/report.jsonl        samples
-//   that were left out, one JSON object a line; only when there are any
+//   DST/.ffkit-unfinished   while this runs (locked), removed last: readers refuse the folder until then
+//   DST/<split>/...         one folder a split (DatasetWriter)
+//   DST/report.jsonl        samples that were left out, one JSON object a line; only when there are any
 #pragma once
 
 #include <cstdint>

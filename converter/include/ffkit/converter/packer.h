@@ -1,8 +1,8 @@
 // pack_split: the pipeline that turns one split of a source into records, in an order given
 // beforehand.
 //
-//   order ─▶ batches of samples ─▶ read, check, encode, CRC (parallel) ─▶ append in order (one at a
-//   time) ─▶ DatasetWriter
+//   order ─▶ batches of samples ─▶ read, check, encode, CRC ─▶ append in order ─▶ DatasetWriter
+//                                  (parallel)                  (one at a time)
 //
 // A batch holds up to 16 samples; at most two batches a thread are under way. Whatever the number
 // of threads, the same records are appended in the same order, and the same bad sample is the first
