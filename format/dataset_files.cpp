@@ -148,7 +148,7 @@ std::vector<std::string> list_splits(const fs::path& folder) {
     const fs::path& path = entry.path();
     if (fs::exists(path / kManifestName)) {
       splits.push_back(path.filename().string());
-    } else if (path.extension() == ".ffr" && find_v1_files(path, "") && !fs::exists(path.parent_path() / kManifestName)) {
+    } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
       splits.push_back(path.stem().string());
     }
   }

@@ -90,7 +90,7 @@ class Dataset {
   std::shared_ptr<const Choice> choice_;  // null: all
 };
 
-// The splits of a data set folder, sorted: the names of its sub-folders that hold a manifest, and "train" for v1's train.ffr.
+// The splits of a data set folder, sorted: the names of its sub-folders that hold a manifest, and "train" for v1's folder train.ffr.
 std::vector<std::string> list_splits(const std::filesystem::path& folder);
 
 // The file that marks a data set folder as not finished; the converter removes it last.
