@@ -13,6 +13,9 @@
 namespace ffkit {
 namespace {
 
+// The disk gets to work when this much was written, not only at fsync.
+constexpr int64_t kWriteBackBytes = 8 << 20;
+
 [[noreturn]] void fail(const char* what, const std::filesystem::path& path, int error) {
   const char* remedy = error == ENOSPC || error == EDQUOT ? "; free some space and run again" : "";
   throw Error(ErrorCode::io, fmt::format("{}{}", what, remedy),
@@ -37,11 +40,16 @@ File File::create(std::filesystem::path path) {
 }
 
 File::File(File&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      written_bytes_(other.written_bytes_),
+      unsent_bytes_(other.unsent_bytes_) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
+  std::swap(written_bytes_, other.written_bytes_);
+  std::swap(unsent_bytes_, other.unsent_bytes_);
   return *this;
 }
 
@@ -87,7 +95,17 @@ void File::write(std::span<const std::byte> data) {
       fail("cannot write", path_, errno);
     }
     data = data.subspan(static_cast<size_t>(n));
+    begin_write_back(n);
   }
+}
+
+void File::begin_write_back(int64_t num_written) {
+  unsent_bytes_ += num_written;
+  written_bytes_ += num_written;
+  if (unsent_bytes_ < kWriteBackBytes) return;
+  // A hint: where it fails (no such call on this file system, a disk error), sync() says what there is to say.
+  ::sync_file_range(fd_, written_bytes_ - unsent_bytes_, unsent_bytes_, SYNC_FILE_RANGE_WRITE);
+  unsent_bytes_ = 0;
 }
 
 void File::sync() {

@@ -27,16 +27,19 @@ class File {
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
   // otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
-  // Writes all of `data` at the file's position; throws Error(io).
+  // Appends all of `data`; throws Error(io). Every few megabytes it has the disk begin to write what is there, without waiting for it.
   void write(std::span<const std::byte> data);
   void sync();
   // Reports what close(2) says; the destructor cannot.
   void close();
 
  private:
+  void begin_write_back(int64_t num_written);
   File(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
   std::filesystem::path path_;
   int fd_ = -1;
+  int64_t written_bytes_ = 0;
+  int64_t unsent_bytes_ = 0;  // at their end, not yet on their way to the disk
 };
 
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.
