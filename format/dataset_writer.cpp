@@ -39,10 +39,11 @@ struct DatasetWriter::Impl {
 
   void open_shard() {
     const size_t number = manifest.shards.size();
-    manifest.shards.push_back({.file = fmt::format("shard-{:05}.ffr", number)});
+    const std::string file = fmt::format("shard-{:05}.ffr", number);
     shard = std::make_unique<ShardWriter>(
-        folder / manifest.shards.back().file, manifest.schema,
+        folder / file, manifest.schema,
         ShardWriterOptions{.alignment = options.alignment, .uuid = make_uuid(manifest, number)});
+    manifest.shards.push_back({.file = file});
   }
 
   void close_shard() {

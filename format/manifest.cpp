@@ -129,17 +129,20 @@ Manifest read_manifest(const std::filesystem::path& path) {
 
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
   const std::string text = to_json(manifest).dump(1) + "\n";
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
+  std::filesystem::path written = path;
+  written += ".tmp";
   try {
-    File file = File::create(temporary);
+    File file = File::create(written);
     file.write(std::as_bytes(std::span(text)));
     file.sync();
     file.close();
-    rename_durably(temporary, path);
+    rename_file(written, path);
+    written = path;
+    sync_folder_of(path);
   } catch (...) {
+    // Also under its final name: one that a power cut may take back is not written.
     std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    std::filesystem::remove(written, ignored);
     throw;
   }
 }
