@@ -95,7 +95,8 @@ ssize_t __wrap_write(int fd, const void* data, size_t num_bytes) {
 }
 
 int __wrap_fsync(int fd) {
-  if (active != nullptr && (active->is_interrupted() || active->fails(SystemCall::fsync))) return -1;
+  if (active != nullptr && (active->is_interrupted() || active->fails(SystemCall::fsync)))
+    return -1;
   return __real_fsync(fd);
 }
 

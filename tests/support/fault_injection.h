@@ -12,8 +12,8 @@ namespace ffkit::testing {
 
 // close: of files open for writing only. Writers need not care what closing a folder says.
 enum class SystemCall : uint8_t { open, write, fsync, close, rename, sync_file_range };
-inline constexpr std::array kSystemCalls = {SystemCall::open,  SystemCall::write,
-                                            SystemCall::fsync, SystemCall::close,
+inline constexpr std::array kSystemCalls = {SystemCall::open,   SystemCall::write,
+                                            SystemCall::fsync,  SystemCall::close,
                                             SystemCall::rename, SystemCall::sync_file_range};
 const char* to_string(SystemCall call);
 
