@@ -136,17 +136,21 @@ Manifest read_manifest(const std::filesystem::path& path) {
 
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
   const std::string text = to_json(manifest).dump(1) + "\n";
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
+  std::filesystem::path written = path;
+  written += ".tmp";
+  const bool is_replacement = std::filesystem::exists(path);
   try {
-    File file = File::create(temporary);
+    File file = File::create(written);
     file.write(std::as_bytes(std::span(text)));
     file.sync();
     file.close();
-    rename_durably(temporary, path);
+    rename_file(written, path);
+    // What a power cut may take back is not written. A replaced manifest cannot be had back, so the new one stays.
+    if (!is_replacement) written = path;
+    sync_folder_of(path);
   } catch (...) {
     std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    std::filesystem::remove(written, ignored);
     throw;
   }
 }

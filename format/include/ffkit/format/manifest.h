@@ -45,7 +45,8 @@ struct Manifest {
 // Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming
 // the file.
 Manifest read_manifest(const std::filesystem::path& path);
-// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io).
+// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io), and then leaves none, or one of both
+// when there was one before.
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
 }  // namespace ffkit
