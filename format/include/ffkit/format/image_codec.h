@@ -91,4 +91,8 @@ class ImageDecoder {
 // Encodes RGB pixels as a baseline JPEG (4:2:0); `quality` is 1 .. 100 as in libjpeg.
 std::vector<std::byte> encode_jpeg(const RgbView& pixels, int quality = 90);
 
+// Encodes RGB pixels as an 8-bit RGB PNG without loss. The same pixels give the same bytes. Throws
+// Error(invalid_argument) for less than 1 or more than 1,000,000 pixels each way.
+std::vector<std::byte> encode_png(const RgbView& pixels);
+
 }  // namespace ffkit
