@@ -31,12 +31,13 @@ std::span<const std::byte> RecordUnpacker::unpack(const ShardReader& shard, int6
   if (verify_checksum && where.checksum_type != Checksum::none) {
     const uint32_t computed = checksum_of(stored, where.checksum_type);
     if (computed != where.checksum) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("the record is damaged: {} of its {} bytes is {:08x}, expected {:08x}; "
-                              "copy or convert the shard again",
-                              where.checksum_type == Checksum::crc32c ? "CRC-32C" : "CRC-32",
-                              stored.size(), computed, where.checksum),
-                  {.path = shard.path().string(), .record = record, .offset = where.offset});
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("the record is damaged: {} of its {} bytes is {:08x}, expected {:08x}; "
+                      "copy or convert the shard again",
+                      where.checksum_type == Checksum::crc32c ? "CRC-32C" : "CRC-32", stored.size(),
+                      computed, where.checksum),
+          {.path = shard.path().string(), .record = record, .offset = where.offset});
     }
   }
   return shard.file_->unpack(record, where, stored, *buffers_);

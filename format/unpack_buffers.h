@@ -16,7 +16,8 @@ namespace ffkit {
 struct RecordUnpacker::Buffers {
   std::vector<std::byte> record;
   Pickle pickle;
-  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd{nullptr, ZSTD_freeDCtx};  // made when needed
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd{nullptr,
+                                                            ZSTD_freeDCtx};  // made when needed
 };
 
 }  // namespace ffkit

@@ -79,7 +79,9 @@ std::vector<ShardReader> open_files(const std::vector<fs::path>& files, V1Payloa
     V1FileOptions options{.payload = payload};
     if (!targets.empty()) {
       // The numbers of records are those that the same files had a moment ago, in agrees().
-      const int64_t count = ShardReader(open_v1_file(File::open_for_reading(path), {.payload = payload})).num_records();
+      const int64_t count =
+          ShardReader(open_v1_file(File::open_for_reading(path), {.payload = payload}))
+              .num_records();
       const auto end = next + std::min<ptrdiff_t>(count, targets.end() - next);
       options.labels.assign(next, end);
       next = end;
@@ -97,7 +99,8 @@ std::optional<std::vector<fs::path>> find_v1_files(const fs::path& path, const s
   if (!fs::is_directory(place)) return std::nullopt;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(place)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".ffr") files.push_back(entry.path());
+    if (entry.is_regular_file() && entry.path().extension() == ".ffr")
+      files.push_back(entry.path());
   }
   if (files.empty()) return std::nullopt;
   std::ranges::sort(files);
