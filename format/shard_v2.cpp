@@ -99,7 +99,7 @@ class ShardV2 final : public ShardFile {
     if (buffers.zstd == nullptr) buffers.zstd.reset(ZSTD_createDCtx());
     buffers.record.resize(static_cast<size_t>(where.raw_bytes));
     const ZSTD_DDict* dictionary =
-        where.codec == Codec::zstd_dictionary ? this->dictionary(record) : nullptr;
+        where.codec == Codec::zstd_dictionary ? this->dictionary(record, where.offset) : nullptr;
     const size_t size =
         ZSTD_decompress_usingDDict(buffers.zstd.get(), buffers.record.data(), buffers.record.size(),
                                    stored.data(), stored.size(), dictionary);
@@ -209,13 +209,13 @@ class ShardV2 final : public ShardFile {
   }
 
   // Read when the first record needs it, once.
-  const ZSTD_DDict* dictionary(int64_t record) const {
+  const ZSTD_DDict* dictionary(int64_t record, int64_t offset) const {
     const std::scoped_lock lock(dictionary_mutex_);
     if (dictionary_ == nullptr) {
       const int number = catalog_.find_stream("dictionary");
       if (number < 0 ||
           catalog_.streams[static_cast<size_t>(number)].num_bytes > kMaxDictionaryBytes) {
-        corrupt("the record needs a zstd dictionary, and the shard has none", -1, record);
+        corrupt("the record needs a zstd dictionary, and the shard has none", offset, record);
       }
       const auto bytes = read_stream("dictionary");
       dictionary_.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
