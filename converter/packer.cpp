@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <ffkit/converter/packer.h>
-#include <ffkit/format/crc32c.h>
+#include <ffkit/format/compression.h>
 #include <ffkit/format/error.h>
 
 namespace ffkit {
@@ -26,8 +26,9 @@ constexpr size_t kKeptBytes =
 
 struct EncodedSample {
   std::vector<std::byte> record;
-  uint32_t crc32c = 0;
-  std::optional<Error> error;  // set: the sample is bad and there is no record
+  StoredRecord stored;                // points to `record` or `compressed`
+  std::vector<std::byte> compressed;  // when that is smaller
+  std::optional<Error> error;         // set: the sample is bad and there is no record
 };
 
 struct Batch {
@@ -37,8 +38,11 @@ struct Batch {
 
 // What a thread needs to encode samples.
 struct Encoder {
-  explicit Encoder(const Schema& schema) { builder.emplace(schema); }
+  Encoder(const Schema& schema, const CompressionOptions& compression) : compressor(compression) {
+    builder.emplace(schema);
+  }
   std::optional<RecordBuilder> builder;
+  RecordCompressor compressor;
   SampleBuffers buffers;
 };
 
@@ -121,7 +125,11 @@ class SplitPacker {
         throw_if_cancelled();
         source_.read(split_, batch->samples[i], *encoder.builder, encoder.buffers);
         encoder.builder->encode(encoded.record);
-        encoded.crc32c = crc32c(encoded.record);
+        encoded.stored = encoder.compressor.compress(encoded.record);
+        if (encoded.stored.codec != Codec::none) {
+          encoded.compressed.assign(encoded.stored.bytes.begin(), encoded.stored.bytes.end());
+          encoded.stored.bytes = encoded.compressed;
+        }
       } catch (const Error& error) {
         // Judged in append(), in record order: which error is reported must not depend on which
         // thread was first.
@@ -138,11 +146,14 @@ class SplitPacker {
       if (encoded.error) {
         skip(batch->samples[i], *encoded.error);
       } else {
-        writer_.append(encoded.record, encoded.crc32c);
+        writer_.append(encoded.record, encoded.stored);
         ++result_.num_records;
         result_.record_bytes += static_cast<int64_t>(encoded.record.size());
       }
       if (encoded.record.capacity() > kKeptBytes) std::vector<std::byte>().swap(encoded.record);
+      if (encoded.compressed.capacity() > kKeptBytes) {
+        std::vector<std::byte>().swap(encoded.compressed);
+      }
     }
     if (options_.progress) {
       const SourceSplit& split = source_.splits()[split_];
@@ -177,7 +188,8 @@ class SplitPacker {
   size_t position_ = 0;  // in order_; only in next()
   PackResult result_;    // only in append()
   tbb::concurrent_queue<Batch*> free_batches_;
-  tbb::enumerable_thread_specific<Encoder> encoders_{[this] { return Encoder(schema_); }};
+  tbb::enumerable_thread_specific<Encoder> encoders_{
+      [this] { return Encoder(schema_, writer_.compression()); }};
 };
 
 }  // namespace

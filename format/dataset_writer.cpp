@@ -28,6 +28,15 @@ std::array<uint8_t, 16> make_uuid(const Manifest& manifest, size_t shard_number)
   return uuid;
 }
 
+void require_valid(const DatasetWriterOptions& options, const std::filesystem::path& folder) {
+  if (options.shard_bytes < (1 << 20)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("a shard of {} bytes is too small; the least is 1 MiB", options.shard_bytes),
+        {.path = folder.string()});
+  }
+}
+
 }  // namespace
 
 struct DatasetWriter::Impl {
@@ -35,36 +44,53 @@ struct DatasetWriter::Impl {
   Manifest manifest;
   DatasetWriterOptions options;
   std::unique_ptr<ShardWriter> shard;
+  std::vector<std::filesystem::path> written;  // finished shards, until the manifest names them
+  bool is_addition = false;
+  size_t next_number = 0;
   int64_t num_records = 0;
 
   void open_shard() {
-    const size_t number = manifest.shards.size();
-    manifest.shards.push_back({.file = fmt::format("shard-{:05}.ffr", number)});
-    shard = std::make_unique<ShardWriter>(
-        folder / manifest.shards.back().file, manifest.schema,
-        ShardWriterOptions{.alignment = options.alignment, .uuid = make_uuid(manifest, number)});
+    std::string file = fmt::format("shard-{:05}.ffr", next_number);
+    // An interrupted addition may have left shards that no manifest lists.
+    while (is_addition && std::filesystem::exists(folder / file)) {
+      file = fmt::format("shard-{:05}.ffr", ++next_number);
+    }
+    shard =
+        std::make_unique<ShardWriter>(folder / file, manifest.schema,
+                                      ShardWriterOptions{.alignment = options.alignment,
+                                                         .uuid = make_uuid(manifest, next_number),
+                                                         .compression = options.compression});
+    manifest.shards.push_back({.file = std::move(file)});
+    ++next_number;
+  }
+
+  template <typename AppendTo>
+  int64_t append(AppendTo append_to) {
+    if (shard == nullptr) open_shard();
+    append_to(*shard);
+    if (shard->bytes_written() >= options.shard_bytes) close_shard();
+    return num_records++;
   }
 
   void close_shard() {
     const ShardSummary summary = shard->finish();
     ManifestShard& entry = manifest.shards.back();
+    written.push_back(folder / entry.file);
     entry.num_records = summary.num_records;
     entry.file_bytes = summary.file_bytes;
     entry.record_bytes = summary.record_bytes;
+    entry.raw_bytes = summary.raw_bytes;
     entry.catalog_crc32c = summary.catalog_crc32c;
     shard.reset();
   }
 };
 
+DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
 DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
                              DatasetWriterOptions options) {
   manifest.schema.validate();
-  if (options.shard_bytes < (1 << 20)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("a shard of {} bytes is too small; the least is 1 MiB", options.shard_bytes),
-        {.path = folder.string()});
-  }
+  require_valid(options, folder);
   std::error_code error;
   std::filesystem::create_directory(folder, error);
   if (error) {
@@ -76,17 +102,46 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
                 {.path = folder.string()});
   }
   manifest.shards.clear();
-  impl_ = std::make_unique<Impl>(
-      Impl{.folder = std::move(folder), .manifest = std::move(manifest), .options = options});
+  impl_ = std::make_unique<Impl>(Impl{
+      .folder = std::move(folder), .manifest = std::move(manifest), .options = std::move(options)});
 }
 
-DatasetWriter::~DatasetWriter() = default;
+DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
+  require_valid(options, folder);
+  Manifest manifest = read_manifest(folder / "manifest.json");
+  const size_t next_number = manifest.shards.size();
+  const int64_t num_records = manifest.num_records();
+  return DatasetWriter(std::make_unique<Impl>(Impl{.folder = std::move(folder),
+                                                   .manifest = std::move(manifest),
+                                                   .options = std::move(options),
+                                                   .is_addition = true,
+                                                   .next_number = next_number,
+                                                   .num_records = num_records}));
+}
 
-int64_t DatasetWriter::append(std::span<const std::byte> record, uint32_t crc32c) {
-  if (impl_->shard == nullptr) impl_->open_shard();
-  impl_->shard->append(record, crc32c);
-  if (impl_->shard->bytes_written() >= impl_->options.shard_bytes) impl_->close_shard();
-  return impl_->num_records++;
+DatasetWriter::~DatasetWriter() {
+  if (impl_ == nullptr) return;
+  std::error_code ignored;
+  for (const auto& path : impl_->written) std::filesystem::remove(path, ignored);
+}
+
+DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;
+DatasetWriter& DatasetWriter::operator=(DatasetWriter&&) noexcept = default;
+
+const Schema& DatasetWriter::schema() const {
+  return impl_->manifest.schema;
+}
+
+const CompressionOptions& DatasetWriter::compression() const {
+  return impl_->options.compression;
+}
+
+int64_t DatasetWriter::append(std::span<const std::byte> record) {
+  return impl_->append([&](ShardWriter& shard) { shard.append(record); });
+}
+
+int64_t DatasetWriter::append(std::span<const std::byte> record, const StoredRecord& stored) {
+  return impl_->append([&](ShardWriter& shard) { shard.append(record, stored); });
 }
 
 Manifest DatasetWriter::finish() {
@@ -96,6 +151,7 @@ Manifest DatasetWriter::finish() {
   }
   if (impl_->shard != nullptr) impl_->close_shard();
   write_manifest(impl_->folder / "manifest.json", impl_->manifest);
+  impl_->written.clear();
   return impl_->manifest;
 }
 

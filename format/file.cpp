@@ -13,16 +13,27 @@
 namespace ffkit {
 namespace {
 
+// The disk gets to work when this much was written, not only at fsync.
+constexpr int64_t kWriteBackBytes = 8 << 20;
+
 [[noreturn]] void fail(const char* what, const std::filesystem::path& path, int error) {
   const char* remedy = error == ENOSPC || error == EDQUOT ? "; free some space and run again" : "";
   throw Error(ErrorCode::io, fmt::format("{}{}", what, remedy),
               {.path = path.string(), .errno_value = error});
 }
 
+// Calls that may be interrupted by a signal, until they are not.
+template <typename Call>
+auto uninterrupted(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
 }  // namespace
 
 File File::open_for_reading(std::filesystem::path path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (fd < 0) {
     throw Error(errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
                 "cannot open the file", {.path = path.string(), .errno_value = errno});
@@ -31,17 +42,25 @@ File File::open_for_reading(std::filesystem::path path) {
 }
 
 File File::create(std::filesystem::path path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fd = uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
   if (fd < 0) fail("cannot create the file", path, errno);
   return {std::move(path), fd};
 }
 
 File::File(File&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      written_bytes_(other.written_bytes_),
+      unsent_bytes_(other.unsent_bytes_),
+      is_broken_(other.is_broken_) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
+  std::swap(written_bytes_, other.written_bytes_);
+  std::swap(unsent_bytes_, other.unsent_bytes_);
+  std::swap(is_broken_, other.is_broken_);
   return *this;
 }
 
@@ -62,9 +81,9 @@ void File::read_at(int64_t offset, std::span<std::byte> out) const {
   size_t done = 0;
   while (done < out.size()) {
     const int64_t position = offset + static_cast<int64_t>(done);
-    const ssize_t n = ::pread(fd_, out.data() + done, out.size() - done, position);
+    const ssize_t n =
+        uninterrupted([&] { return ::pread(fd_, out.data() + done, out.size() - done, position); });
     if (n < 0) {
-      if (errno == EINTR) continue;
       throw Error(ErrorCode::io, "cannot read",
                   {.path = path_.string(), .offset = position, .errno_value = errno});
     }
@@ -80,36 +99,70 @@ void File::read_at(int64_t offset, std::span<std::byte> out) const {
 }
 
 void File::write(std::span<const std::byte> data) {
+  require_unbroken();
   while (!data.empty()) {
-    const ssize_t n = ::write(fd_, data.data(), data.size());
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      fail("cannot write", path_, errno);
-    }
+    const ssize_t n = uninterrupted([&] { return ::write(fd_, data.data(), data.size()); });
+    // 0 would be tried for ever.
+    if (n <= 0) break_with("cannot write", n < 0 ? errno : EIO);
     data = data.subspan(static_cast<size_t>(n));
+    begin_write_back(n);
   }
+}
+
+void File::begin_write_back(int64_t num_written) {
+  unsent_bytes_ += num_written;
+  written_bytes_ += num_written;
+  if (unsent_bytes_ < kWriteBackBytes) return;
+  // A hint: where it fails (no such call on this file system, a disk error), sync() says what there is to say.
+  ::sync_file_range(fd_, written_bytes_ - unsent_bytes_, unsent_bytes_, SYNC_FILE_RANGE_WRITE);
+  unsent_bytes_ = 0;
 }
 
 void File::sync() {
-  if (::fsync(fd_) != 0) fail("cannot fsync", path_, errno);
+  require_unbroken();
+  if (uninterrupted([&] { return ::fsync(fd_); }) != 0) break_with("cannot fsync", errno);
 }
 
 void File::close() {
-  const int fd = std::exchange(fd_, -1);
-  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) fail("cannot close", path_, errno);
+  require_unbroken();
+  is_broken_ = true;
+  // Not again when it is interrupted: Linux has closed it all the same (close(2)).
+  if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail("cannot close", path_, errno);
 }
 
-void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+void File::require_unbroken() const {
+  if (!is_broken_) return;
+  throw Error(
+      ErrorCode::io,
+      "cannot go on writing after an earlier error; remove what was written and begin again",
+      {.path = path_.string()});
+}
+
+void File::break_with(const char* what, int error) {
+  is_broken_ = true;
+  fail(what, path_, error);
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     fail(("cannot rename to " + to.string()).c_str(), from, errno);
   }
-  sync_folder(to.has_parent_path() ? to.parent_path() : std::filesystem::path("."));
+}
+
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  rename_file(from, to);
+  sync_folder_of(to);
+}
+
+void sync_folder_of(const std::filesystem::path& file) {
+  sync_folder(file.has_parent_path() ? file.parent_path() : std::filesystem::path("."));
 }
 
 void sync_folder(const std::filesystem::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd =
+      uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (fd < 0) fail("cannot open the folder", folder, errno);
-  const int result = ::fsync(fd);
+  const int result = uninterrupted([&] { return ::fsync(fd); });
   const int error = errno;
   ::close(fd);
   // Some network file systems have no fsync for folders; there a rename is as durable as it gets.

@@ -27,20 +27,31 @@ class File {
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
   // otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
-  // Writes all of `data` at the file's position; throws Error(io).
+  // Appends all of `data`; throws Error(io). Every few megabytes it has the disk begin to write what is there, without waiting for it.
+  // After an error of write(), sync() or close() all three throw: nobody knows what the file holds.
   void write(std::span<const std::byte> data);
   void sync();
-  // Reports what close(2) says; the destructor cannot.
+  // Reports what close(2) says; the destructor cannot. Once only.
   void close();
 
  private:
   File(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  void begin_write_back(int64_t num_written);
+  void require_unbroken() const;
+  [[noreturn]] void break_with(const char* what, int error);
+
   std::filesystem::path path_;
   int fd_ = -1;
+  int64_t written_bytes_ = 0;
+  int64_t unsent_bytes_ = 0;  // at their end, not yet on their way to the disk
+  bool is_broken_ = false;
 };
 
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.
+// When the fsync fails, `to` is in place.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
+void sync_folder_of(const std::filesystem::path& file);
 
 }  // namespace ffkit

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 
@@ -26,6 +24,12 @@ bool is_plain_file_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
+int64_t sum(const std::vector<ManifestShard>& shards, int64_t ManifestShard::*member) {
+  int64_t total = 0;
+  for (const ManifestShard& shard : shards) total += shard.*member;
+  return total;
+}
+
 Json to_json(const Manifest& manifest) {
   auto shards = Json::array();
   for (const ManifestShard& shard : manifest.shards) {
@@ -33,6 +37,7 @@ Json to_json(const Manifest& manifest) {
                       {"num_records", shard.num_records},
                       {"file_bytes", shard.file_bytes},
                       {"record_bytes", shard.record_bytes},
+                      {"raw_bytes", shard.raw_bytes},
                       {"catalog_crc32c", shard.catalog_crc32c}});
   }
   return {{"format", "ffkit-dataset"},
@@ -71,6 +76,7 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
                         .num_records = item.at("num_records").get<int64_t>(),
                         .file_bytes = item.at("file_bytes").get<int64_t>(),
                         .record_bytes = item.at("record_bytes").get<int64_t>(),
+                        .raw_bytes = item.at("raw_bytes").get<int64_t>(),
                         .catalog_crc32c = item.at("catalog_crc32c").get<uint32_t>()};
     if (!is_plain_file_name(shard.file))
       corrupt(path, fmt::format("'{}' is not a shard's file name", shard.file));
@@ -91,15 +97,16 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
 }  // namespace
 
 int64_t Manifest::num_records() const {
-  return std::accumulate(
-      shards.begin(), shards.end(), int64_t{0},
-      [](int64_t sum, const ManifestShard& shard) { return sum + shard.num_records; });
+  return sum(shards, &ManifestShard::num_records);
 }
-
 int64_t Manifest::file_bytes() const {
-  return std::accumulate(
-      shards.begin(), shards.end(), int64_t{0},
-      [](int64_t sum, const ManifestShard& shard) { return sum + shard.file_bytes; });
+  return sum(shards, &ManifestShard::file_bytes);
+}
+int64_t Manifest::record_bytes() const {
+  return sum(shards, &ManifestShard::record_bytes);
+}
+int64_t Manifest::raw_bytes() const {
+  return sum(shards, &ManifestShard::raw_bytes);
 }
 
 std::string Manifest::fingerprint() const {
@@ -129,17 +136,21 @@ Manifest read_manifest(const std::filesystem::path& path) {
 
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
   const std::string text = to_json(manifest).dump(1) + "\n";
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
+  std::filesystem::path written = path;
+  written += ".tmp";
+  const bool is_replacement = std::filesystem::exists(path);
   try {
-    File file = File::create(temporary);
+    File file = File::create(written);
     file.write(std::as_bytes(std::span(text)));
     file.sync();
     file.close();
-    rename_durably(temporary, path);
+    rename_file(written, path);
+    // What a power cut may take back is not written. A replaced manifest cannot be had back, so the new one stays.
+    if (!is_replacement) written = path;
+    sync_folder_of(path);
   } catch (...) {
     std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    std::filesystem::remove(written, ignored);
     throw;
   }
 }

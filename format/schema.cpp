@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 12> kDTypeNames = {
     "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"};
 constexpr std::array<size_t, 12> kDTypeSizes = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-constexpr std::array<std::string_view, 5> kFieldTypeNames = {"bytes", "string", "scalar", "tensor",
-                                                             "image"};
+constexpr std::array<std::string_view, 6> kFieldTypeNames = {"bytes",  "string", "scalar",
+                                                             "tensor", "image",  "list"};
 
 template <typename Enum, size_t n>
 Enum parse(std::string_view name, const std::array<std::string_view, n>& names, const char* what) {
@@ -27,9 +27,8 @@ Enum parse(std::string_view name, const std::array<std::string_view, n>& names, 
 
 std::string describe(const Field& field) {
   std::string text = fmt::format("'{}' {}", field.name, to_string(field.type));
-  if (field.type == FieldType::scalar || field.type == FieldType::tensor) {
-    text += fmt::format(" {}", to_string(field.dtype));
-  }
+  if (field.type == FieldType::list) text += fmt::format(" of {}", to_string(field.item));
+  if (has_dtype(field)) text += fmt::format(" {}", to_string(field.dtype));
   return text + (field.column ? " with column" : "");
 }
 
@@ -50,6 +49,11 @@ std::string_view to_string(FieldType type) {
 }
 FieldType parse_field_type(std::string_view name) {
   return parse<FieldType>(name, kFieldTypeNames, "field type");
+}
+
+bool has_dtype(const Field& field) {
+  const FieldType type = field.type == FieldType::list ? field.item : field.type;
+  return type == FieldType::scalar || type == FieldType::tensor;
 }
 
 int Schema::index_of(std::string_view name) const {
@@ -78,6 +82,14 @@ void Schema::validate() const {
     if (!seen.insert(field.name).second) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("two fields of the schema are called '{}'", field.name));
+    }
+    if (field.type == FieldType::list &&
+        (field.item == FieldType::scalar || field.item == FieldType::list)) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("field '{}' cannot be a list of {}: numbers are a tensor, and lists do "
+                      "not nest",
+                      field.name, to_string(field.item)));
     }
     if (field.column && field.type != FieldType::scalar && field.type != FieldType::string) {
       throw Error(

@@ -51,10 +51,16 @@ uint32_t trailer_crc(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+bool has_v2_magic(std::span<const std::byte> bytes) {
+  return bytes.size() >= kMagic.size() &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
 std::array<std::byte, kHeaderBytes> encode_header(const ShardHeader& header) {
   std::array<std::byte, kHeaderBytes> bytes{};
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   store_le(bytes.data() + 8, kMajorVersion);
+  store_le(bytes.data() + 12, kMinorVersion);
   store_le(bytes.data() + 16, header.alignment);
   std::memcpy(bytes.data() + 24, header.uuid.data(), header.uuid.size());
   store_le(bytes.data() + 4092, crc32c(std::span(bytes).first(4092)));
@@ -62,13 +68,31 @@ std::array<std::byte, kHeaderBytes> encode_header(const ShardHeader& header) {
 }
 
 ShardHeader decode_header(std::span<const std::byte, kHeaderBytes> bytes, const std::string& path) {
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
-    corrupt(path, 0, "is not an ffkit shard: it does not begin with the magic number");
+  if (!has_v2_magic(bytes)) {
+    corrupt(
+        path, 0,
+        "is neither an ffkit shard, for it does not begin with the magic number, nor an FFRecord "
+        "v1 file");
   }
   // Before the CRC: a newer version may keep its checksum elsewhere.
   check_major_version(load_le<uint32_t>(bytes.data() + 8), path);
   check_crc(load_le<uint32_t>(bytes.data() + 4092), crc32c(bytes.first(4092)), "the header", path,
             0);
+  if (load_le<uint32_t>(bytes.data() + 12) == 0) {
+    throw Error(
+        ErrorCode::unsupported,
+        "the shard was written before the first release, in another layout; convert the data "
+        "set again",
+        {.path = path});
+  }
+  if (const auto flags = load_le<uint32_t>(bytes.data() + 20); flags != 0) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("the shard uses features (flags {:08x}) that this program does not know; "
+                    "use a newer ffkit",
+                    flags),
+        {.path = path});
+  }
   ShardHeader header;
   header.alignment = load_le<uint32_t>(bytes.data() + 16);
   std::memcpy(header.uuid.data(), bytes.data() + 24, header.uuid.size());
@@ -135,6 +159,7 @@ std::string encode_catalog(const Catalog& catalog) {
   }
   const nlohmann::ordered_json json = {{"num_records", catalog.num_records},
                                        {"record_bytes", catalog.record_bytes},
+                                       {"raw_bytes", catalog.raw_bytes},
                                        {"schema", schema_to_json(catalog.schema)},
                                        {"streams", std::move(streams)}};
   return json.dump();
@@ -146,6 +171,7 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
     const auto json = nlohmann::ordered_json::parse(text);
     catalog.num_records = json.at("num_records").get<int64_t>();
     catalog.record_bytes = json.at("record_bytes").get<int64_t>();
+    catalog.raw_bytes = json.at("raw_bytes").get<int64_t>();
     catalog.schema = schema_from_json(json.at("schema"));
     for (const auto& item : json.at("streams")) {
       catalog.streams.push_back({.name = item.at("name").get<std::string>(),
@@ -160,18 +186,18 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
   }
 
   const auto require_stream = [&](const std::string& name, int64_t num_bytes) {
-    const auto found = std::ranges::find(catalog.streams, name, &StreamInfo::name);
-    if (found == catalog.streams.end()) {
+    const int found = catalog.find_stream(name);
+    if (found < 0) {
       corrupt(path, catalog_offset, fmt::format("the catalog lacks the stream '{}'", name));
     }
-    if (num_bytes >= 0 && found->num_bytes != num_bytes) {
+    const int64_t length = catalog.streams[static_cast<size_t>(found)].num_bytes;
+    if (num_bytes >= 0 && length != num_bytes) {
       corrupt(path, catalog_offset,
-              fmt::format("the stream '{}' has {} bytes instead of {}", name, found->num_bytes,
-                          num_bytes));
+              fmt::format("the stream '{}' has {} bytes instead of {}", name, length, num_bytes));
     }
   };
   const int64_t n = catalog.num_records;
-  if (n < 0 || n > catalog_offset) {  // every record takes at least 8 bytes of the file
+  if (n < 0 || n > catalog_offset / kEntryBytes) {
     corrupt(path, catalog_offset, fmt::format("the catalog claims {} records", n));
   }
   require_stream("entries", n * kEntryBytes);
@@ -195,22 +221,27 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
   return catalog;
 }
 
+int Catalog::find_stream(const std::string& name) const {
+  const auto found = std::ranges::find(streams, name, &StreamInfo::name);
+  return found == streams.end() ? -1 : static_cast<int>(found - streams.begin());
+}
+
 std::array<std::byte, kEntryBytes> encode_entry(const RecordLocation& location) {
   std::array<std::byte, kEntryBytes> bytes{};
   store_le(bytes.data(), location.offset);
   store_le(bytes.data() + 8, location.stored_bytes);
   store_le(bytes.data() + 16, location.raw_bytes);
-  store_le(bytes.data() + 24, location.crc32c);
-  store_le(bytes.data() + 28, location.codec);
+  store_le(bytes.data() + 24, location.checksum);
+  store_le(bytes.data() + 28, static_cast<uint8_t>(location.codec));
   return bytes;
 }
 
-RecordLocation decode_entry(const std::byte* bytes) {
-  return {.offset = load_le<int64_t>(bytes),
-          .stored_bytes = load_le<int64_t>(bytes + 8),
-          .raw_bytes = load_le<int64_t>(bytes + 16),
-          .crc32c = load_le<uint32_t>(bytes + 24),
-          .codec = load_le<uint8_t>(bytes + 28)};
+RecordLocation decode_entry(std::span<const std::byte, kEntryBytes> bytes) {
+  return {.offset = load_le<int64_t>(bytes.data()),
+          .stored_bytes = load_le<int64_t>(bytes.data() + 8),
+          .raw_bytes = load_le<int64_t>(bytes.data() + 16),
+          .checksum = load_le<uint32_t>(bytes.data() + 24),
+          .codec = static_cast<Codec>(bytes[28])};
 }
 
 uint32_t seal_page(std::span<std::byte, kPageBytes> page, int64_t page_number, uint32_t stream,

@@ -21,6 +21,7 @@ inline constexpr int64_t kPayloadBytes = 4064;  // of a stream's page
 inline constexpr int64_t kEntryBytes = 32;
 inline constexpr int64_t kMaxCatalogBytes = 64 << 20;  // bounds what opening allocates
 inline constexpr uint32_t kMajorVersion = 2;
+inline constexpr uint32_t kMinorVersion = 1;
 inline constexpr uint32_t kMinAlignment = 512;
 inline constexpr uint32_t kMaxAlignment = 1U << 20;
 
@@ -38,6 +39,9 @@ constexpr int64_t place_record(int64_t end, int64_t bytes, int64_t alignment) {
   const bool fits = bytes <= alignment && end % alignment + bytes <= alignment;
   return fits ? end : round_up(end, alignment);
 }
+
+// Whether a file that begins with `bytes` claims to be a shard.
+bool has_v2_magic(std::span<const std::byte> bytes);
 
 struct ShardHeader {
   uint32_t alignment = 4096;
@@ -70,8 +74,12 @@ struct StreamInfo {
 struct Catalog {
   int64_t num_records = 0;
   int64_t record_bytes = 0;
+  int64_t raw_bytes = 0;
   Schema schema;
   std::vector<StreamInfo> streams;
+
+  // Position of the stream called `name`; -1 when there is none.
+  int find_stream(const std::string& name) const;
 };
 std::string encode_catalog(const Catalog& catalog);
 // Checks that every stream that the schema calls for is there, has the right length and lies before
@@ -79,7 +87,8 @@ std::string encode_catalog(const Catalog& catalog);
 Catalog decode_catalog(std::string_view json, const std::string& path, int64_t catalog_offset);
 
 std::array<std::byte, kEntryBytes> encode_entry(const RecordLocation& location);
-RecordLocation decode_entry(const std::byte* bytes);
+// What the bytes say; not checked.
+RecordLocation decode_entry(std::span<const std::byte, kEntryBytes> bytes);
 
 // Fills in number, use and CRC of a page whose payload is in place. Returns the CRC.
 uint32_t seal_page(std::span<std::byte, kPageBytes> page, int64_t page_number, uint32_t stream,

@@ -1,288 +1,193 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
-#include <ffkit/format/crc32c.h>
+#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
+#include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "file.h"
-#include "little_endian.h"
-#include "shard_layout.h"
-#include "stream_reader.h"
+#include "record_layout.h"
+#include "shard_file.h"
+#include "v1_file.h"
 
 namespace ffkit {
 namespace {
 
-// Opening reads this much of the file's end at once: trailer and, nearly always, the whole catalog.
-constexpr int64_t kTailBytes = 16 << 10;
+std::unique_ptr<ShardFile> open_file(const std::filesystem::path& path,
+                                     const ShardReaderOptions& options) {
+  File file = File::open_for_reading(path);
+  if (looks_like_v1(file)) return open_v1_file(std::move(file), {});
+  return open_v2_file(std::move(file), options);
+}
 
-int64_t int_from(const std::byte* p, DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return load_le<uint8_t>(p);
-    case DType::i8:
-      return load_le<int8_t>(p);
-    case DType::u16:
-      return load_le<uint16_t>(p);
-    case DType::i16:
-      return load_le<int16_t>(p);
-    case DType::u32:
-      return load_le<uint32_t>(p);
-    case DType::i32:
-      return load_le<int32_t>(p);
-    default:
-      return load_le<int64_t>(p);
+const Field& column_field(const ShardReader& shard, const std::string& name, size_t& position) {
+  position = shard.schema().require(name);
+  const Field& field = shard.schema().fields[position];
+  if (!field.column) {
+    throw Error(ErrorCode::not_found, fmt::format("field '{}' is not kept as a column", name),
+                {.path = shard.path().string()});
   }
+  return field;
+}
+
+[[noreturn]] void wrong_column_type(const ShardReader& shard, const Field& field,
+                                    const char* wanted) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("column '{}' holds {}{}{}, not {}", field.name, to_string(field.type),
+                          has_dtype(field) ? " " : "",
+                          has_dtype(field) ? to_string(field.dtype) : "", wanted),
+              {.path = shard.path().string()});
+}
+
+// The numbers of a column, as Ts.
+template <typename T>
+std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
+  return visit_dtype(dtype, [&](auto type) {
+    using Stored = typename decltype(type)::type;
+    std::vector<T> values(bytes.size() / sizeof(Stored));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto number = load_number<Stored>(bytes.data() + i * sizeof(Stored));
+      if constexpr (std::is_arithmetic_v<Stored>) {
+        values[i] = static_cast<T>(number);
+      } else {
+        values[i] = static_cast<T>(static_cast<double>(number));  // 16-bit floats
+      }
+    }
+    return values;
+  });
 }
 
 }  // namespace
 
-struct ShardReader::Impl {
-  File file;
-  ShardHeader header;
-  ShardTrailer trailer;
-  Catalog catalog;
-  std::unique_ptr<StreamReader> entries;
-
-  explicit Impl(std::filesystem::path path) : file(File::open_for_reading(std::move(path))) {
-    const std::string name = file.path().string();
-    const int64_t size = file.size();
-    if (size < kHeaderBytes + kTrailerBytes) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("has {} bytes, too few for a shard; copy or convert the shard again", size),
-          {.path = name});
-    }
-    std::array<std::byte, kHeaderBytes> head;
-    file.read_at(0, head);
-    header = decode_header(head, name);
-
-    std::vector<std::byte> tail(static_cast<size_t>(std::min(size, kTailBytes)));
-    const auto tail_bytes = static_cast<int64_t>(tail.size());
-    file.read_at(size - tail_bytes, tail);
-    trailer = decode_trailer(std::span<const std::byte, kTrailerBytes>(
-                                 tail.data() + tail_bytes - kTrailerBytes, kTrailerBytes),
-                             name, size);
-    if (trailer.uuid != header.uuid) {
-      throw Error(ErrorCode::corrupt,
-                  "header and trailer are of different shards; copy or convert the shard again",
-                  {.path = name});
-    }
-    std::vector<std::byte> json(static_cast<size_t>(trailer.catalog_bytes));
-    const int64_t tail_start = size - tail_bytes;
-    if (trailer.catalog_offset >= tail_start) {
-      std::memcpy(json.data(), tail.data() + (trailer.catalog_offset - tail_start), json.size());
-    } else {
-      file.read_at(trailer.catalog_offset, json);
-    }
-    if (const uint32_t crc = crc32c(json); crc != trailer.catalog_crc32c) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format(
-              "the catalog is damaged: CRC-32C is {:08x}, expected {:08x}; copy or convert the "
-              "shard again",
-              crc, trailer.catalog_crc32c),
-          {.path = name, .offset = trailer.catalog_offset});
-    }
-    catalog = decode_catalog({reinterpret_cast<const char*>(json.data()), json.size()}, name,
-                             trailer.catalog_offset);
-    if (catalog.num_records != trailer.num_records) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("the catalog counts {} records, the trailer {}", catalog.num_records,
-                              trailer.num_records),
-                  {.path = name});
-    }
-    const size_t number = stream_number("entries");
-    entries = std::make_unique<StreamReader>(file, catalog.streams[number],
-                                             static_cast<uint32_t>(number));
-  }
-
-  size_t stream_number(const std::string& name) const {
-    return static_cast<size_t>(std::ranges::find(catalog.streams, name, &StreamInfo::name) -
-                               catalog.streams.begin());
-  }
-
-  std::vector<std::byte> read_stream(const std::string& name) const {
-    const size_t number = stream_number(name);
-    return StreamReader(file, catalog.streams[number], static_cast<uint32_t>(number)).read_all();
-  }
-
-  const Field& column_field(const std::string& name) const {
-    const Field& field = catalog.schema.fields[catalog.schema.require(name)];
-    if (!field.column) {
-      throw Error(ErrorCode::not_found, fmt::format("field '{}' is not kept as a column", name),
-                  {.path = file.path().string()});
-    }
-    return field;
-  }
-
-  [[noreturn]] void wrong_column_type(const Field& field, const char* wanted) const {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("column '{}' holds {} {}, not {}", field.name, to_string(field.type),
-                            field.type == FieldType::scalar ? to_string(field.dtype) : "", wanted),
-                {.path = file.path().string()});
-  }
-
-  void check_location(const RecordLocation& where, int64_t record) const {
-    const char* problem = nullptr;
-    if (where.offset < kHeaderBytes || where.stored_bytes < 1 ||
-        where.offset > trailer.catalog_offset ||
-        where.stored_bytes > trailer.catalog_offset - where.offset) {
-      problem = "its index entry points outside of the shard";
-    } else if (where.codec == 0 && where.raw_bytes != where.stored_bytes) {
-      problem = "its index entry has two lengths";
-    }
-    if (problem != nullptr) {
-      throw Error(ErrorCode::corrupt, fmt::format("{}; copy or convert the shard again", problem),
-                  {.path = file.path().string(), .record = record, .offset = where.offset});
-    }
-    if (where.codec != 0) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the record is stored with codec {}, which this program does not "
-                              "know; use a newer ffkit",
-                              where.codec),
-                  {.path = file.path().string(), .record = record, .offset = where.offset});
-    }
-  }
-};
-
-ShardReader::ShardReader(std::filesystem::path path)
-    : impl_(std::make_unique<Impl>(std::move(path))) {}
+ShardReader::ShardReader(const std::filesystem::path& path, const ShardReaderOptions& options)
+    : ShardReader(open_file(path, options)) {}
+ShardReader::ShardReader(std::unique_ptr<ShardFile> file)
+    : file_(std::move(file)), num_records_(file_->facts().num_records) {}
 ShardReader::~ShardReader() = default;
 ShardReader::ShardReader(ShardReader&&) noexcept = default;
 ShardReader& ShardReader::operator=(ShardReader&&) noexcept = default;
 
 const std::filesystem::path& ShardReader::path() const {
-  return impl_->file.path();
+  return file_->file().path();
 }
 const Schema& ShardReader::schema() const {
-  return impl_->catalog.schema;
+  return file_->schema();
 }
-int64_t ShardReader::num_records() const {
-  return impl_->catalog.num_records;
-}
-int64_t ShardReader::file_bytes() const {
-  return impl_->trailer.file_bytes;
-}
-uint32_t ShardReader::alignment() const {
-  return impl_->header.alignment;
-}
-uint32_t ShardReader::catalog_crc32c() const {
-  return impl_->trailer.catalog_crc32c;
-}
-const std::array<uint8_t, 16>& ShardReader::uuid() const {
-  return impl_->header.uuid;
+ShardFacts ShardReader::facts() const {
+  return file_->facts();
 }
 
 RecordLocation ShardReader::locate(int64_t record) const {
-  if (record < 0 || record >= num_records()) {
+  if (record < 0 || record >= num_records_) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no record {}; the shard has {}", record, num_records()),
+                fmt::format("there is no record {}; the shard has {}", record, num_records_),
                 {.path = path().string()});
   }
-  const RecordLocation where = decode_entry(impl_->entries->at(record * kEntryBytes));
-  impl_->check_location(where, record);
-  return where;
+  return file_->locate(record);
+}
+
+std::span<const std::byte> ShardReader::read(int64_t record, std::vector<std::byte>& buffer,
+                                             RecordUnpacker& unpacker) const {
+  const RecordLocation where = locate(record);
+  buffer.resize(static_cast<size_t>(where.stored_bytes));
+  file_->file().read_at(where.offset, buffer);
+  return unpacker.unpack(*this, record, where, buffer);
 }
 
 void ShardReader::read(int64_t record, std::vector<std::byte>& out) const {
-  const RecordLocation where = locate(record);
-  out.resize(static_cast<size_t>(where.stored_bytes));
-  impl_->file.read_at(where.offset, out);
-  if (const uint32_t crc = crc32c(out); crc != where.crc32c) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format(
-            "the record is damaged: CRC-32C of its {} bytes is {:08x}, expected {:08x}; copy or "
-            "convert the shard again",
-            where.stored_bytes, crc, where.crc32c),
-        {.path = path().string(), .record = record, .offset = where.offset});
+  RecordUnpacker unpacker;
+  const auto unpacked = read(record, out, unpacker);
+  if (unpacked.data() != out.data()) out.assign(unpacked.begin(), unpacked.end());
+}
+
+bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte>& out) const {
+  const size_t num_fields = schema().fields.size();
+  if (field >= num_fields) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field {} is out of range: the schema has {}", field, num_fields),
+                {.path = path().string()});
   }
+  const RecordLocation where = locate(record);
+  if (where.codec != Codec::none) {
+    std::vector<std::byte> whole;
+    read(record, whole);
+    const FieldView view = RecordView(schema(), whole).field(field);
+    out.assign(view.raw().begin(), view.raw().end());
+    return !view.is_null();
+  }
+  const auto fail = [&](const std::string& message) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("field '{}' {}; copy or convert the shard again",
+                            schema().fields[field].name, message),
+                {.path = path().string(), .record = record, .offset = where.offset});
+  };
+  const auto stored = static_cast<uint64_t>(where.stored_bytes);
+  std::vector<std::byte> table(table_bytes(num_fields));
+  if (table.size() > stored) fail("cannot be found: the record is too short for its table");
+  file_->file().read_at(where.offset, table);
+  const FieldPlace place = place_of_field(table, num_fields, field);
+  if (place.begin < table.size() || place.end < place.begin || place.end > stored) {
+    fail(fmt::format("ends at byte {} of a record of {} bytes", place.end, stored));
+  }
+  out.resize(place.end - place.begin);
+  file_->file().read_at(where.offset + static_cast<int64_t>(place.begin), out);
+  if (const uint32_t crc = field_crc(place, out); crc != place.crc32c) {
+    fail(fmt::format("is damaged: its CRC-32C is {:08x}, expected {:08x}", crc, place.crc32c));
+  }
+  return !place.is_null;
 }
 
 std::vector<int64_t> ShardReader::int_column(const std::string& name) const {
-  const Field& field = impl_->column_field(name);
-  if (field.type != FieldType::scalar || field.dtype == DType::f16 || field.dtype == DType::bf16 ||
-      field.dtype == DType::f32 || field.dtype == DType::f64) {
-    impl_->wrong_column_type(field, "integers");
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  if (field.type != FieldType::scalar || !is_integer(field.dtype)) {
+    wrong_column_type(*this, field, "integers");
   }
-  const auto bytes = impl_->read_stream("column/" + name);
-  const size_t width = size_of(field.dtype);
-  std::vector<int64_t> values(static_cast<size_t>(num_records()));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = int_from(bytes.data() + i * width, field.dtype);
-  return values;
+  return convert_column<int64_t>(file_->scalar_column(position), field.dtype);
 }
 
 std::vector<double> ShardReader::float_column(const std::string& name) const {
-  const Field& field = impl_->column_field(name);
-  if (field.type != FieldType::scalar || (field.dtype != DType::f32 && field.dtype != DType::f64)) {
-    impl_->wrong_column_type(field, "f32 or f64");
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  if (field.type != FieldType::scalar || is_integer(field.dtype)) {
+    wrong_column_type(*this, field, "floating-point numbers");
   }
-  const auto bytes = impl_->read_stream("column/" + name);
-  std::vector<double> values(static_cast<size_t>(num_records()));
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (field.dtype == DType::f32) {
-      float value;
-      std::memcpy(&value, bytes.data() + 4 * i, sizeof(value));
-      values[i] = value;
-    } else {
-      std::memcpy(&values[i], bytes.data() + 8 * i, sizeof(double));
-    }
-  }
-  return values;
+  return convert_column<double>(file_->scalar_column(position), field.dtype);
 }
 
 std::vector<std::string> ShardReader::string_column(const std::string& name) const {
-  const Field& field = impl_->column_field(name);
-  if (field.type != FieldType::string) impl_->wrong_column_type(field, "strings");
-  const auto ends = impl_->read_stream("column/" + name + "/ends");
-  const auto text = impl_->read_stream("column/" + name + "/text");
-  std::vector<std::string> values(static_cast<size_t>(num_records()));
-  uint64_t begin = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto end = load_le<uint64_t>(ends.data() + 8 * i);
-    if (end < begin || end > text.size()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("column '{}' ends at byte {} of {}", name, end, text.size()),
-                  {.path = path().string(), .record = static_cast<int64_t>(i)});
-    }
-    values[i].assign(reinterpret_cast<const char*>(text.data()) + begin, end - begin);
-    begin = end;
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  if (field.type != FieldType::string) wrong_column_type(*this, field, "strings");
+  return file_->string_column(position);
+}
+
+std::vector<ShardProblem> ShardReader::verify_index() const {
+  return file_->verify_index();
+}
+
+std::optional<ShardProblem> ShardReader::verify_record(int64_t record) const {
+  int64_t offset = -1;
+  try {
+    offset = locate(record).offset;
+    std::vector<std::byte> bytes;
+    read(record, bytes);
+    RecordView(schema(), bytes).verify_fields();
+  } catch (const Error& e) {
+    const Error named = e.context().path.empty()
+                            ? Error(e.code(), e.what(),
+                                    {.path = path().string(), .record = record, .offset = offset})
+                            : e;
+    return ShardProblem{
+        .record = record, .offset = named.context().offset, .message = named.what()};
   }
-  return values;
+  return std::nullopt;
 }
 
 std::vector<ShardProblem> ShardReader::verify() const {
-  std::vector<ShardProblem> problems;
-  const auto note = [&](const Error& e, int64_t record) {
-    problems.push_back({.record = record, .offset = e.context().offset, .message = e.what()});
-  };
-  for (const StreamInfo& stream : impl_->catalog.streams) {
-    try {
-      impl_->read_stream(stream.name);
-    } catch (const Error& e) {
-      note(e, -1);
-    }
-  }
-  std::vector<std::byte> record;
-  int64_t record_bytes = 0;
-  for (int64_t i = 0; i < num_records(); ++i) {
-    try {
-      read(i, record);
-      record_bytes += static_cast<int64_t>(record.size());
-      RecordView view(schema(), record);
-    } catch (const Error& e) {
-      note(e, i);
-    }
-  }
-  if (problems.empty() && record_bytes != impl_->catalog.record_bytes) {
-    problems.push_back(
-        {.message = fmt::format("{}: the records have {} bytes, the catalog says {}",
-                                path().string(), record_bytes, impl_->catalog.record_bytes)});
+  std::vector<ShardProblem> problems = verify_index();
+  for (int64_t i = 0; i < num_records_; ++i) {
+    if (auto problem = verify_record(i)) problems.push_back(std::move(*problem));
   }
   return problems;
 }

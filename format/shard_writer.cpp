@@ -51,6 +51,8 @@ struct ShardWriter::Impl {
   std::vector<std::byte> buffer;
   int64_t num_records = 0;
   int64_t record_bytes = 0;
+  int64_t raw_bytes = 0;
+  RecordCompressor compressor;
   StreamWriter entries{"entries"};
   std::vector<ColumnWriter> columns;
 
@@ -91,12 +93,14 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
   }
   std::filesystem::path temporary = path;
   temporary += ".tmp";
+  RecordCompressor compressor(options.compression);
   File file = File::create(temporary);
   impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
                                       .temporary = std::move(temporary),
                                       .schema = std::move(schema),
-                                      .options = options,
-                                      .file = std::move(file)});
+                                      .options = std::move(options),
+                                      .file = std::move(file),
+                                      .compressor = std::move(compressor)});
   impl_->buffer.reserve(kWriteBufferBytes);
   for (size_t i = 0; i < impl_->schema.fields.size(); ++i) {
     const Field& field = impl_->schema.fields[i];
@@ -108,7 +112,7 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
       impl_->columns.push_back({i, StreamWriter(name), std::nullopt});
     }
   }
-  impl_->write(encode_header({.alignment = options.alignment, .uuid = options.uuid}));
+  impl_->write(encode_header({.alignment = impl_->options.alignment, .uuid = impl_->options.uuid}));
 }
 
 ShardWriter::~ShardWriter() {
@@ -118,10 +122,10 @@ ShardWriter::~ShardWriter() {
 }
 
 int64_t ShardWriter::append(std::span<const std::byte> record) {
-  return append(record, crc32c(record));
+  return append(record, impl_->compressor.compress(record));
 }
 
-int64_t ShardWriter::append(std::span<const std::byte> record, uint32_t crc32c) {
+int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecord& stored) {
   Impl& self = *impl_;
   const RecordView view(self.schema, record);
   for (ColumnWriter& column : self.columns) {
@@ -136,14 +140,19 @@ int64_t ShardWriter::append(std::span<const std::byte> record, uint32_t crc32c) 
     }
   }
 
-  const auto bytes = static_cast<int64_t>(record.size());
+  const auto bytes = static_cast<int64_t>(stored.bytes.size());
+  const auto raw_bytes = static_cast<int64_t>(record.size());
   const int64_t offset = place_record(self.end, bytes, self.options.alignment);
   self.pad_to(offset);
-  self.write(record);
-  self.entries.append(encode_entry(
-      {.offset = offset, .stored_bytes = bytes, .raw_bytes = bytes, .crc32c = crc32c, .codec = 0}));
+  self.write(stored.bytes);
+  self.entries.append(encode_entry({.offset = offset,
+                                    .stored_bytes = bytes,
+                                    .raw_bytes = raw_bytes,
+                                    .checksum = stored.crc32c,
+                                    .codec = stored.codec}));
   for (ColumnWriter& column : self.columns) column.append(view, self.schema.fields[column.field]);
   self.record_bytes += bytes;
+  self.raw_bytes += raw_bytes;
   return self.num_records++;
 }
 
@@ -159,8 +168,10 @@ ShardSummary ShardWriter::finish() {
   self.pad_to(round_up(self.end, kPageBytes));
   self.flush();
 
-  Catalog catalog{
-      .num_records = self.num_records, .record_bytes = self.record_bytes, .schema = self.schema};
+  Catalog catalog{.num_records = self.num_records,
+                  .record_bytes = self.record_bytes,
+                  .raw_bytes = self.raw_bytes,
+                  .schema = self.schema};
   const auto write_stream = [&](const StreamWriter& stream) {
     const auto number = static_cast<uint32_t>(catalog.streams.size());
     catalog.streams.push_back(stream.write(self.file, self.end, number));
@@ -170,6 +181,11 @@ ShardSummary ShardWriter::finish() {
   for (const ColumnWriter& column : self.columns) {
     write_stream(column.values);
     if (column.text) write_stream(*column.text);
+  }
+  if (const auto& dictionary = self.options.compression.dictionary; !dictionary.empty()) {
+    StreamWriter stream("dictionary");
+    stream.append(dictionary);
+    write_stream(stream);
   }
 
   const std::string json = encode_catalog(catalog);
@@ -190,6 +206,7 @@ ShardSummary ShardWriter::finish() {
   return {.num_records = self.num_records,
           .file_bytes = trailer.file_bytes,
           .record_bytes = self.record_bytes,
+          .raw_bytes = self.raw_bytes,
           .catalog_crc32c = trailer.catalog_crc32c};
 }
 

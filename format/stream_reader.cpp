@@ -3,44 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
+#include <cstring>
 
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/error.h>
 
-#include "little_endian.h"
-
 namespace ffkit {
 
-StreamReader::StreamReader(const File& file, StreamInfo info, uint32_t number)
-    : file_(file), info_(std::move(info)), number_(number), pages_(nullptr, std::free) {
-  const auto count = static_cast<size_t>(std::max<int64_t>(info_.num_pages(), 1));
-  pages_.reset(static_cast<std::byte**>(std::calloc(count, sizeof(std::byte*))));
-  if (pages_ == nullptr) throw std::bad_alloc();
+StreamReader::StreamReader(const File& file, StreamInfo info, uint32_t number, int64_t cache_bytes)
+    : file_(file),
+      info_(std::move(info)),
+      number_(number),
+      slots_(static_cast<size_t>(std::clamp<int64_t>(cache_bytes / kPageBytes, 1,
+                                                     std::max<int64_t>(info_.num_pages(), 1)))) {}
+
+void StreamReader::load(int64_t page_number, Page& page) const {
+  file_.read_at(info_.offset + page_number * kPageBytes, page);
+  check_page(page, page_number, number_, info_, file_.path().string());
 }
 
-StreamReader::~StreamReader() {
-  for (int64_t page = 0; page < info_.num_pages(); ++page) delete[] pages_[page];
-}
-
-std::span<const std::byte, kPageBytes> StreamReader::load(int64_t page_number) const {
-  std::atomic_ref<std::byte*> slot(pages_[page_number]);
-  std::byte* page = slot.load(std::memory_order_acquire);
-  if (page == nullptr) {
-    auto fresh = std::make_unique<std::byte[]>(kPageBytes);
-    const std::span<std::byte, kPageBytes> bytes(fresh.get(), kPageBytes);
-    file_.read_at(info_.offset + page_number * kPageBytes, bytes);
-    check_page(bytes, page_number, number_, info_, file_.path().string());
-    // Two threads may load the same page; one of them wins.
-    if (slot.compare_exchange_strong(page, fresh.get(), std::memory_order_acq_rel))
-      page = fresh.release();
+void StreamReader::read(int64_t position, std::span<std::byte> element) const {
+  const int64_t page_number = position / kPayloadBytes;
+  const auto within = static_cast<size_t>(position % kPayloadBytes);
+  const size_t number = static_cast<size_t>(page_number) % slots_.size();
+  Slot& slot = slots_[number];
+  std::mutex& mutex = mutexes_[number % kNumMutexes];
+  const auto copy_from = [&](const Page& page) {
+    std::memcpy(element.data(), page.data() + within, element.size());
+  };
+  {
+    const std::scoped_lock lock(mutex);
+    if (slot.page_number == page_number) return copy_from(*slot.page);
   }
-  return std::span<const std::byte, kPageBytes>(page, kPageBytes);
-}
-
-const std::byte* StreamReader::at(int64_t position) const {
-  return load(position / kPayloadBytes).data() + position % kPayloadBytes;
+  // Two threads may read the same page at once; the later one's is kept.
+  auto page = std::make_unique<Page>();
+  load(page_number, *page);
+  copy_from(*page);
+  const std::scoped_lock lock(mutex);
+  slot.page_number = page_number;
+  slot.page.swap(page);
 }
 
 std::vector<std::byte> StreamReader::read_all() const {

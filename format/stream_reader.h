@@ -1,11 +1,11 @@
 // StreamReader: checked access to one index stream of an open shard. Thread-safe.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -16,29 +16,34 @@ namespace ffkit {
 
 class StreamReader {
  public:
-  // `file` must outlive the reader. `number` is the stream's position in the catalog.
-  StreamReader(const File& file, StreamInfo info, uint32_t number);
-  ~StreamReader();
+  // `file` must outlive the reader. `number` is the stream's position in the catalog. Keeps up to `cache_bytes` of pages.
+  StreamReader(const File& file, StreamInfo info, uint32_t number,
+               int64_t cache_bytes = kPageBytes);
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
   const StreamInfo& info() const { return info_; }
-  // The payload byte at `position`, from a page that is read and checked on first use and kept. The
-  // elements of a stream do not cross pages (FORMAT.md). Valid as long as the reader. Throws
-  // Error(corrupt) or Error(io).
-  const std::byte* at(int64_t position) const;
+  // Copies the element at `position` of the payload, which must not cross a page: those of entries and columns do not (FORMAT.md).
+  // Throws Error(corrupt) or Error(io).
+  void read(int64_t position, std::span<std::byte> element) const;
   // The whole payload; checks every page and the checksum over all of them.
   std::vector<std::byte> read_all() const;
 
  private:
-  std::span<const std::byte, kPageBytes> load(int64_t page_number) const;
+  using Page = std::array<std::byte, kPageBytes>;
+  struct Slot {
+    int64_t page_number = -1;
+    std::unique_ptr<Page> page;
+  };
+  void load(int64_t page_number, Page& page) const;
 
   const File& file_;
   StreamInfo info_;
   uint32_t number_;
-  // One pointer a page, null until it is needed. calloc: pages of pointers that are never touched
-  // cost no memory.
-  std::unique_ptr<std::byte*[], void (*)(void*)> pages_;
+  // Page p is kept in slot p modulo their number, if at all: pages that lie together do not displace each other.
+  mutable std::vector<Slot> slots_;
+  static constexpr size_t kNumMutexes = 16;
+  mutable std::array<std::mutex, kNumMutexes> mutexes_;  // of slot modulo their number
 };
 
 }  // namespace ffkit

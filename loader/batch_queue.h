@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include <ffkit/format/dataset.h>
+
 #include "read_buffer_pool.h"
 #include "slab_pool.h"
 
@@ -24,7 +26,7 @@ class BatchQueue;
 // A sample on its way from the read to its slab.
 struct PendingSample {
   std::span<const std::byte> record;  // as stored
-  uint32_t crc32c = 0;                // of the record, by the index
+  Dataset::Location location;         // where it was read from
   ReadBufferPool::Block* block =
       nullptr;               // where the record lies; null when there is only an error
   std::exception_ptr error;  // why there is no record

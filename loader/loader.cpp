@@ -12,8 +12,7 @@ namespace ffkit {
 
 struct Loader::Impl {
   Impl(Dataset dataset, LoaderOptions options)
-      : parts(std::move(dataset), std::move(options)),
-        fingerprint(parts.dataset.manifest().fingerprint()) {}
+      : parts(std::move(dataset), std::move(options)), fingerprint(parts.dataset.fingerprint()) {}
 
   void start(int64_t epoch, int64_t position) {
     run.reset();  // waits for its threads before the next one takes over the parts

@@ -98,10 +98,11 @@ bool ReadLoop::submit(const PlannedRead& read) {
       parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
   if (block == nullptr) return false;
   for (int64_t i = read.first; i < read.first + read.count; ++i) {
-    const RecordLocation& record = plan_.samples[static_cast<size_t>(i)].location.record;
+    const Dataset::Location& location = plan_.samples[static_cast<size_t>(i)].location;
+    const RecordLocation& record = location.record;
     PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
     sample.block = block;
-    sample.crc32c = record.crc32c;
+    sample.location = location;
     sample.record = {block->data + (record.offset - read.offset),
                      static_cast<size_t>(record.stored_bytes)};
   }

@@ -1,9 +1,5 @@
 #include "read_plan.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
-
 namespace ffkit {
 namespace {
 
@@ -20,16 +16,6 @@ PlannedSample locate(const Dataset& dataset, int64_t record_index) {
   PlannedSample sample;
   try {
     sample.location = dataset.locate(record_index);
-    const RecordLocation& record = sample.location.record;
-    if (record.codec != 0) {
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("the record is stored with codec {}, which this version does not read",
-                      record.codec),
-          {.path = dataset.shard(sample.location.shard_index).path().string(),
-           .record = sample.location.local_index,
-           .offset = record.offset});
-    }
   } catch (...) {
     sample.error = std::current_exception();
   }

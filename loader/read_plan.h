@@ -13,8 +13,7 @@ namespace ffkit {
 
 struct PlannedSample {
   Dataset::Location location;
-  std::exception_ptr
-      error;  // set when the record cannot be located or is stored in a way not handled here
+  std::exception_ptr error;  // set when the record cannot be located
 };
 
 // Samples first .. first+count-1 of the batch lie in num_bytes at offset; 0 bytes: one sample that has an error.

@@ -5,7 +5,7 @@
 
 #include <exception>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/format/dtype_visitor.h>
 
 #include "mix64.h"
 
@@ -19,10 +19,6 @@ constexpr int kMaxReplacements = 16;
 bool is_bad_sample(const Error& error) {
   return error.code() == ErrorCode::corrupt || error.code() == ErrorCode::unsupported ||
          error.code() == ErrorCode::not_found;
-}
-
-bool is_integer(DType dtype) {
-  return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64;
 }
 
 }  // namespace
@@ -54,7 +50,7 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
   bytes_per_image_ = 3 * size * size * size_of(options.output.dtype);
   slots_.reserve(static_cast<size_t>(num_slots));
   for (int i = 0; i < num_slots; ++i) {
-    slots_.push_back({ImagePipeline(options.transform, options.output), {}});
+    slots_.push_back({ImagePipeline(options.transform, options.output), {}, {}});
   }
 }
 
@@ -64,8 +60,7 @@ void SampleDecoder::decode(int slot, PendingBatch& batch, int64_t position) {
   Slot& own = slots_[static_cast<size_t>(slot)];
   try {
     try {
-      check(sample, record_index);
-      write(own, sample.record, record_index, *batch.slab, position);
+      write(own, unpack(own, sample), record_index, *batch.slab, position);
     } catch (const Error& error) {
       const Error described = describe(error, record_index);
       if (options_.bad_samples == BadSamples::fail || !is_bad_sample(error)) throw described;
@@ -76,21 +71,17 @@ void SampleDecoder::decode(int slot, PendingBatch& batch, int64_t position) {
   }
 }
 
-void SampleDecoder::check(const PendingSample& sample, int64_t record_index) {
+std::span<const std::byte> SampleDecoder::unpack(Slot& slot, const PendingSample& sample) {
   if (sample.error != nullptr) std::rethrow_exception(sample.error);
-  if (!options_.verify_checksums) return;
+  const Dataset::Location& location = sample.location;
   const int64_t begin = now_ns();
-  const uint32_t computed = crc32c(sample.record);
-  stats_.checksum_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
-  if (computed == sample.crc32c) return;
-  const Dataset::Location location = dataset_.locate(record_index);
-  throw Error(ErrorCode::corrupt,
-              fmt::format("the record's checksum is {:08x} but its index says {:08x}; the file is "
-                          "damaged, copy or convert it again",
-                          computed, sample.crc32c),
-              {.path = dataset_.shard(location.shard_index).path().string(),
-               .record = location.local_index,
-               .offset = location.record.offset});
+  const auto record =
+      slot.unpacker.unpack(dataset_.shard(location.shard_index), location.local_index,
+                           location.record, sample.record, options_.verify_checksums);
+  if (options_.verify_checksums || location.record.codec != Codec::none) {
+    stats_.checksum_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+  }
+  return record;
 }
 
 void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t record_index,
@@ -107,24 +98,15 @@ void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t
 }
 
 int64_t SampleDecoder::label(const RecordView& view) const {
-  switch (label_dtype_) {
-    case DType::u8:
-      return view.scalar<uint8_t>(label_field_);
-    case DType::i8:
-      return view.scalar<int8_t>(label_field_);
-    case DType::u16:
-      return view.scalar<uint16_t>(label_field_);
-    case DType::i16:
-      return view.scalar<int16_t>(label_field_);
-    case DType::u32:
-      return view.scalar<uint32_t>(label_field_);
-    case DType::i32:
-      return view.scalar<int32_t>(label_field_);
-    case DType::u64:
-      return static_cast<int64_t>(view.scalar<uint64_t>(label_field_));
-    default:
-      return view.scalar<int64_t>(label_field_);
-  }
+  const FieldView field = view.field(label_field_);
+  return visit_dtype(label_dtype_, [&](auto type) -> int64_t {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<int64_t>(field.scalar<T>());
+    } else {
+      return 0;  // refused by the constructor
+    }
+  });
 }
 
 Error SampleDecoder::describe(const Error& error, int64_t record_index) const {
@@ -146,8 +128,10 @@ void SampleDecoder::replace(Slot& slot, PendingBatch& batch, int64_t position,
   for (uint64_t attempt = 0; attempt < kMaxReplacements; ++attempt) {
     const auto candidate = static_cast<int64_t>(mix64(key, attempt) % num_records);
     try {
-      dataset_.read(candidate, slot.record);
-      write(slot, slot.record, candidate, *batch.slab, position);
+      const Dataset::Location location = dataset_.locate(candidate);
+      const auto record = dataset_.shard(location.shard_index)
+                              .read(location.local_index, slot.replacement, slot.unpacker);
+      write(slot, record, candidate, *batch.slab, position);
     } catch (const Error& error) {
       if (!is_bad_sample(error)) throw;
       continue;

@@ -12,6 +12,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
+#include <ffkit/format/record_unpacker.h>
 #include <ffkit/loader/loader.h>
 
 #include "batch_queue.h"
@@ -33,10 +34,12 @@ class SampleDecoder {
  private:
   struct Slot {
     ImagePipeline pipeline;
-    std::vector<std::byte> record;  // of a replacement
+    RecordUnpacker unpacker;
+    std::vector<std::byte> replacement;  // as stored
   };
 
-  void check(const PendingSample& sample, int64_t record_index);
+  // The record of a sample that was read.
+  std::span<const std::byte> unpack(Slot& slot, const PendingSample& sample);
   void write(Slot& slot, std::span<const std::byte> record, int64_t record_index, Batch::Slab& slab,
              int64_t position);
   int64_t label(const RecordView& view) const;

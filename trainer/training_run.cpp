@@ -56,7 +56,7 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
                             train.num_records(), options.batch_size),
                 {.path = train.path().string()});
   }
-  state_.loader = {.fingerprint = train.manifest().fingerprint(), .seed = options.seed};
+  state_.loader = {.fingerprint = train.fingerprint(), .seed = options.seed};
 }
 
 void TrainingRun::restore(const std::filesystem::path& checkpoint) {

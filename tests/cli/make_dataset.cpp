@@ -1,6 +1,7 @@
 // Data sets that ffconvert does not make, one split 'train' in FOLDER:
 //
 //   make_dataset types FOLDER              a field of every type and dtype, five records, the last one all null
+//   make_dataset zstd FOLDER               the same, compressed
 //   make_dataset pictures FOLDER CLASS,CLASS,... LABEL:KIND:ID...
 //       image classification, one record an argument; KIND is jpeg, png, junk or null, an empty LABEL or ID is null
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/image_codec.h>
 #include <ffkit/format/record.h>
@@ -51,12 +51,13 @@ std::vector<std::string> split_text(const std::string& text, char separator, siz
 
 class Writer {
  public:
-  Writer(const std::string& folder, Schema schema, std::vector<std::string> classes)
-      : writer_(prepared(folder), manifest(std::move(schema), std::move(classes))) {}
+  Writer(const std::string& folder, Schema schema, std::vector<std::string> classes, int level = 0)
+      : writer_(prepared(folder), manifest(std::move(schema), std::move(classes)),
+                {.compression = {.level = level}}) {}
 
   void append(RecordBuilder& builder) {
     builder.encode(record_);
-    writer_.append(record_, crc32c(record_));
+    writer_.append(record_);
   }
   void finish() { writer_.finish(); }
 
@@ -79,7 +80,7 @@ class Writer {
   std::vector<std::byte> record_;
 };
 
-// Sets scalar `field` to `number`; f16 and bf16, which have no C++ type, to these bits.
+// Sets scalar `field` to about `number`; f16 and bf16 to 1.
 void set_number(RecordBuilder& builder, size_t field, DType dtype, int number) {
   switch (dtype) {
     case DType::u8:
@@ -100,29 +101,31 @@ void set_number(RecordBuilder& builder, size_t field, DType dtype, int number) {
       return builder.set_scalar(field, 0.1F + static_cast<float>(number));
     case DType::f64:
       return builder.set_scalar(field, 0.25 + number);
-    default:
+    case DType::f16:
+      return builder.set_scalar_bits(field, dtype, 0x3C00);
+    case DType::bf16:
+      return builder.set_scalar_bits(field, dtype, 0x3F80);
+    case DType::u16:
       return builder.set_scalar(field, static_cast<uint16_t>(number));
   }
 }
 
-void make_types(const std::string& folder) {
+void make_types(const std::string& folder, int level) {
   Schema schema{{{"cam_front/image", FieldType::image},
                  {"blob", FieldType::bytes},
                  {"note", FieldType::string, DType::u8, true},
                  {"lidar", FieldType::tensor, DType::f32},
-                 {"weights", FieldType::tensor, DType::bf16}}};
+                 {"weights", FieldType::tensor, DType::bf16},
+                 {"tags", FieldType::list, DType::u8, false, FieldType::string},
+                 {"crops", FieldType::list, DType::u8, false, FieldType::image},
+                 {"boxes", FieldType::list, DType::i16, false, FieldType::tensor}}};
+  const size_t num_others = schema.fields.size();
   for (const DType dtype : kDTypes) {
     schema.fields.push_back(
         {fmt::format("n/{}", to_string(dtype)), FieldType::scalar, dtype, true});
   }
-  // The record's bytes are the same when f16 and bf16 are called u16, which the builder can be given.
-  Schema writable = schema;
-  for (Field& field : writable.fields) {
-    const bool is_half = field.dtype == DType::f16 || field.dtype == DType::bf16;
-    if (field.type == FieldType::scalar && is_half) field.dtype = DType::u16;
-  }
-  Writer writer(folder, schema, {});
-  RecordBuilder builder(writable);
+  Writer writer(folder, schema, {}, level);
+  RecordBuilder builder(schema);
   for (int i = 0; i < 4; ++i) {
     const auto image = picture(i == 3 ? "junk" : "jpeg", i);
     const auto blob = to_bytes(std::string("\0\xff blob", 7) + std::to_string(i));
@@ -133,10 +136,15 @@ void make_types(const std::string& folder) {
     builder.set_string(2, i == 1 ? "tab\there" : "gr\xc3\xbc\xc3\x9f dich");
     builder.set_tensor(3, {DType::f32, {2, 3}, std::as_bytes(std::span(lidar))});
     builder.set_tensor(4, {DType::bf16, {2}, std::as_bytes(std::span(weights))});
-    for (size_t f = 5; f < schema.fields.size(); ++f) {
-      const int half = schema.fields[f].dtype == DType::f16 ? 0x3C00 : 0x3F80;  // 1
-      const bool is_half = schema.fields[f].dtype != writable.fields[f].dtype;
-      set_number(builder, f, writable.fields[f].dtype, is_half ? half : i);
+    const std::string_view tags[] = {"red", "tab\there"};
+    builder.set_list(5, std::span(tags).first(static_cast<size_t>(i) % 3));
+    const std::span<const std::byte> crops[] = {image, image};
+    builder.set_list(6, crops);
+    const int16_t box[] = {-1, 2, 3, 4};
+    const TensorView boxes[] = {{DType::i16, {2, 2}, std::as_bytes(std::span(box))}};
+    builder.set_list(7, boxes);
+    for (size_t f = num_others; f < schema.fields.size(); ++f) {
+      set_number(builder, f, schema.fields[f].dtype, i);
     }
     writer.append(builder);
   }
@@ -169,8 +177,8 @@ void make_pictures(const std::string& folder, const std::string& classes,
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   try {
-    if (args.size() == 2 && args[0] == "types") {
-      ffkit::make_types(args[1]);
+    if (args.size() == 2 && (args[0] == "types" || args[0] == "zstd")) {
+      ffkit::make_types(args[1], args[0] == "zstd" ? 3 : 0);
     } else if (args.size() > 3 && args[0] == "pictures") {
       ffkit::make_pictures(args[1], args[2], {args.begin() + 3, args.end()});
     } else {

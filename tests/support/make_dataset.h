@@ -84,7 +84,7 @@ inline Dataset make_dataset(const std::filesystem::path& folder, const DatasetSp
     }
     const ShardSummary summary = writer.finish();
     manifest.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
-                               summary.catalog_crc32c});
+                               summary.raw_bytes, summary.catalog_crc32c});
   }
   write_manifest(folder / "manifest.json", manifest);
   return Dataset::open(folder);

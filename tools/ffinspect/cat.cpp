@@ -41,9 +41,8 @@ Json record_json(const Dataset& dataset, const RecordView& record, const Options
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     if (!options.field.empty() && field.name != options.field) continue;
-    Json& value = fields[field.name] = field_json(schema, record, i, true);
-    const bool is_binary = value.is_object() && field.type != FieldType::tensor;
-    if (is_binary && !options.field.empty()) value["base64"] = base64(record.raw(i));
+    fields[field.name] =
+        field_json(schema, record, i, options.field.empty() ? Detail::values : Detail::content);
   }
   Json json = {{"split", dataset.manifest().split}, {"record", options.record}, {"fields", fields}};
   if (const auto label = label_of(schema, record); label) {
@@ -60,15 +59,18 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
     throw Error(ErrorCode::not_found, fmt::format("field '{}' is null", field.name),
                 {.path = dataset.path().string(), .record = options.record});
   }
-  switch (field.type) {
-    case FieldType::string:
-      write_output(options.output, std::string(record.string(i)) + "\n");
-      return;
-    case FieldType::scalar:
-      write_output(options.output, field_text(dataset.schema(), record, i) + "\n");
-      return;
-    default:
-      break;
+  if (field.type == FieldType::list) {
+    throw CLI::ValidationError(
+        "--field", fmt::format("field '{}' is a list; take it with --json, or with export to files",
+                               field.name));
+  }
+  if (field.type == FieldType::string) {
+    write_output(options.output, std::string(record.string(i)) + "\n");
+    return;
+  }
+  if (field.type == FieldType::scalar) {
+    write_output(options.output, field_text(dataset.schema(), record, i) + "\n");
+    return;
   }
   if (options.output.empty() && stdout_is_terminal()) {
     throw CLI::ValidationError(

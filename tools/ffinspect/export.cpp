@@ -19,8 +19,8 @@ constexpr const char* kFooter =
 with what the id has below the class' folder, and an extension by encoding where it has none. Of two equal names the
 later record's becomes name-2. All other schemas become
   OUT/<split>/<record number>/<field>.<ext>
-with tensors as .npy (bf16 as float32), numbers and strings as .txt; 'cam_front/image' lies in a folder cam_front.
-Null fields have no file. Nothing is overwritten; an export that fails removes what it wrote.
+with tensors as .npy (bf16 as float32), numbers and strings as .txt; 'cam_front/image' lies in a folder cam_front, the
+items of a list in one of the list's name. Null fields have no file. Nothing is overwritten; an export that fails removes what it wrote.
 
 With --json: one document with output, splits: [split, num_records, num_files, num_bytes, num_skipped,
   renamed: [record, file]].)";
@@ -35,7 +35,7 @@ void print_text(const ExportedSplit& split, const std::string& destination) {
              with_commas(split.num_files), split.num_files == 1 ? "file" : "files", destination,
              split.split, human_bytes(split.num_bytes));
   if (split.num_skipped > 0) {
-    fmt::print("{}: {} of the records have no file: what it would hold is null\n", split.split,
+    fmt::print("{}: records without a file, because what it would hold is null: {}\n", split.split,
                with_commas(split.num_skipped));
   }
   for (const auto& [record, path] : split.renamed) {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMinBins = 6;
 constexpr size_t kMaxBins = 14;
+constexpr size_t kMinDecades = 4;
 
 // Round numbers of `steps` in every decade, from the last one that is <= low to the first that is > high.
 std::vector<int64_t> ratio_limits(int64_t low, int64_t high, std::span<const double> steps) {
@@ -58,7 +59,7 @@ std::vector<int64_t> choose_limits(int64_t low, int64_t high) {
   }
   std::vector<int64_t> limits = ratio_limits(first, std::max(high, first), kOne);
   // Less than about a decade: even widths show more than ratios do.
-  return limits.size() > kMinBins ? limits : even_limits(low, high);
+  return limits.size() >= kMinDecades ? limits : even_limits(low, high);
 }
 
 }  // namespace

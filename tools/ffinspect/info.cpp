@@ -19,10 +19,10 @@ namespace {
 constexpr const char* kFooter =
     R"(The sizes of records are those of all of them, or of an even sample where there are more than two million.
 
-With --json: one document {"splits": [...]}, each with split, path, num_records, num_shards, file_bytes,
-  record_size (num_records, is_sample, stored_bytes, raw_bytes, compression_ratio, min, median, mean, max,
-  histogram of begin, end, num_records), fields (name, type, dtype, column), classes, class_names, source,
-  options, created_by, fingerprint.)";
+With --json: one document {"splits": [...]}, each with split, path, num_records, num_shards, format_version,
+  file_bytes, stored_bytes and raw_bytes (of records, compressed and not), compression_ratio, record_size
+  (num_records, is_sample, min, median, mean, max, histogram of begin, end, num_records), fields (name, type,
+  item, dtype, column), classes, class_names, source, options, created_by, fingerprint, warnings.)";
 
 constexpr size_t kClassesShown = 3;
 
@@ -30,13 +30,15 @@ int64_t median(const std::vector<int64_t>& sorted) {
   return sorted[sorted.size() / 2];
 }
 
-double ratio(const RecordSizes& sizes) {
-  return static_cast<double>(sizes.raw_sum) /
-         static_cast<double>(std::max<int64_t>(1, sizes.stored_sum));
+double compression_ratio(const Manifest& manifest) {
+  return static_cast<double>(manifest.raw_bytes()) /
+         static_cast<double>(std::max<int64_t>(1, manifest.record_bytes()));
 }
 
-int64_t mean(const RecordSizes& sizes) {
-  return sizes.stored_sum / std::max<int64_t>(1, std::ssize(sizes.stored_bytes));
+std::string compression_text(const Manifest& manifest) {
+  if (manifest.raw_bytes() == manifest.record_bytes()) return "none (ratio 1.00)";
+  return fmt::format("ratio {:.2f}: {} of records stored as {}", compression_ratio(manifest),
+                     human_bytes(manifest.raw_bytes()), human_bytes(manifest.record_bytes()));
 }
 
 void print_facts(const char* title, const std::map<std::string, std::string>& facts) {
@@ -64,17 +66,15 @@ void print_sizes(const RecordSizes& sizes) {
   if (sizes.stored_bytes.empty()) return;
   fmt::print("  record size  {} to {}, median {}, mean {}{}\n",
              human_bytes(sizes.stored_bytes.front()), human_bytes(sizes.stored_bytes.back()),
-             human_bytes(median(sizes.stored_bytes)), human_bytes(mean(sizes)),
+             human_bytes(median(sizes.stored_bytes)), human_bytes(sizes.mean),
              sizes.is_sample ? fmt::format(" (sample of {} records)",
                                            with_commas(std::ssize(sizes.stored_bytes)))
                              : "");
   const std::vector<Bin> bins = make_bins(sizes.stored_bytes);
   const int64_t largest = std::ranges::max(bins, {}, &Bin::count).count;
   for (const Bin& bin : bins) {
-    const std::string line =
-        fmt::format("{:>15} to {:>8}  {:>9}  {}", human_bytes(bin.begin), human_bytes(bin.end),
-                    with_commas(bin.count), bar(bin.count, largest));
-    fmt::print("{}\n", line);
+    fmt::print("{:>15} to {:>8}  {:>9}{}\n", human_bytes(bin.begin), human_bytes(bin.end),
+               with_commas(bin.count), bin.count == 0 ? "" : "  " + bar(bin.count, largest));
   }
 }
 
@@ -86,11 +86,7 @@ void print_text(const Dataset& dataset) {
   fmt::print("  records      {} in {} {}, {}\n", with_commas(dataset.num_records()),
              with_commas(dataset.num_shards()), dataset.num_shards() == 1 ? "shard" : "shards",
              human_bytes(manifest.file_bytes()));
-  fmt::print("  compression  {}\n",
-             sizes.raw_sum == sizes.stored_sum
-                 ? "none (ratio 1.00)"
-                 : fmt::format("ratio {:.2f}: {} stored as {}", ratio(sizes),
-                               human_bytes(sizes.raw_sum), human_bytes(sizes.stored_sum)));
+  fmt::print("  compression  {}\n", compression_text(manifest));
   print_sizes(sizes);
   const char* title = "fields";
   for (const Field& field : manifest.schema.fields) {
@@ -100,20 +96,19 @@ void print_text(const Dataset& dataset) {
   print_classes(manifest);
   print_facts("source", manifest.source);
   print_facts("options", manifest.options);
-  fmt::print("  made by      {}\n", escaped(manifest.created_by));
-  fmt::print("  fingerprint  {}\n", manifest.fingerprint());
+  if (!manifest.created_by.empty()) {
+    fmt::print("  made by      {}\n", escaped(manifest.created_by));
+  }
+  fmt::print("  fingerprint  {}\n", dataset.fingerprint());
+  for (const std::string& warning : dataset.warnings()) fmt::print("  note         {}\n", warning);
 }
 
 Json sizes_json(const RecordSizes& sizes) {
-  Json json = {{"num_records", sizes.stored_bytes.size()},
-               {"is_sample", sizes.is_sample},
-               {"stored_bytes", sizes.stored_sum},
-               {"raw_bytes", sizes.raw_sum},
-               {"compression_ratio", ratio(sizes)}};
+  Json json = {{"num_records", sizes.stored_bytes.size()}, {"is_sample", sizes.is_sample}};
   if (!sizes.stored_bytes.empty()) {
     json["min"] = sizes.stored_bytes.front();
     json["median"] = median(sizes.stored_bytes);
-    json["mean"] = mean(sizes);
+    json["mean"] = sizes.mean;
     json["max"] = sizes.stored_bytes.back();
   }
   Json& histogram = json["histogram"] = Json::array();
@@ -131,7 +126,11 @@ Json split_json(const Dataset& dataset) {
           {"path", dataset.path().string()},
           {"num_records", dataset.num_records()},
           {"num_shards", dataset.num_shards()},
+          {"format_version", dataset.format_version()},
           {"file_bytes", manifest.file_bytes()},
+          {"stored_bytes", manifest.record_bytes()},
+          {"raw_bytes", manifest.raw_bytes()},
+          {"compression_ratio", compression_ratio(manifest)},
           {"record_size", sizes_json(read_record_sizes(dataset))},
           {"fields", fields},
           {"classes", manifest.classes},
@@ -139,7 +138,8 @@ Json split_json(const Dataset& dataset) {
           {"source", manifest.source},
           {"options", manifest.options},
           {"created_by", manifest.created_by},
-          {"fingerprint", manifest.fingerprint()}};
+          {"fingerprint", dataset.fingerprint()},
+          {"warnings", dataset.warnings()}};
 }
 
 int info(const Target& target) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kFooter =
     R"(With --json: JSON Lines, one object a record with split, record, fields (by name: null, a number, a text, or for
-  images num_bytes, encoding, width, height, for bytes num_bytes, for tensors dtype, shape), and where there is
+  images num_bytes, encoding, width, height, for bytes num_bytes, for tensors dtype, shape, or an array of these), and where there is
   a label class, class_name.)";
 
 struct Options {
@@ -48,7 +48,7 @@ Json line_json(const Dataset& dataset, int64_t index, const RecordView& record) 
   const Schema& schema = dataset.schema();
   Json fields = Json::object();
   for (size_t f = 0; f < schema.fields.size(); ++f) {
-    fields[schema.fields[f].name] = field_json(schema, record, f);
+    fields[schema.fields[f].name] = field_json(schema, record, f, Detail::sizes);
   }
   Json json = {{"split", dataset.manifest().split}, {"record", index}, {"fields", fields}};
   if (const auto label = label_of(schema, record); label) {

@@ -10,8 +10,7 @@ namespace ffkit {
 
 struct RecordSizes {
   std::vector<int64_t> stored_bytes;  // sorted; of all records, or of an even sample
-  int64_t stored_sum = 0;             // over those
-  int64_t raw_sum = 0;                // the same before compression
+  int64_t mean = 0;                   // of those
   bool is_sample = false;
 };
 

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <tuple>
 
-#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 
 #include "progress_line.h"
@@ -21,57 +19,25 @@ namespace {
 
 constexpr int64_t kRecordsAtOnce = 32;
 
-ShardProblem problem_of(const Error& error, const std::filesystem::path& file, int64_t record) {
+ShardProblem problem_of(const Error& error, const std::filesystem::path& file) {
   const bool names_file = !error.context().path.empty();
-  return {.record = record,
-          .offset = error.context().offset,
-          .message = names_file ? error.what()
-                                : Error(error.code(), error.what(),
-                                        {.path = file.string(), .record = record})
-                                      .what()};
-}
-
-// What is wrong with the index and the columns. Index pages of the records are checked with the records.
-std::vector<ShardProblem> index_problems(const ShardReader& shard) {
-  std::vector<ShardProblem> problems;
-  for (const Field& field : shard.schema().fields) {
-    if (!field.column) continue;
-    try {
-      if (field.type == FieldType::string) {
-        shard.string_column(field.name);
-      } else if (is_integer(field.dtype)) {
-        shard.int_column(field.name);
-      } else if (field.dtype == DType::f32 || field.dtype == DType::f64) {
-        shard.float_column(field.name);
-      }
-    } catch (const Error& error) {
-      problems.push_back(problem_of(error, shard.path(), -1));
-    }
-  }
-  return problems;
-}
-
-std::optional<ShardProblem> record_problem(const ShardReader& shard, int64_t record) {
-  std::vector<std::byte> bytes;
-  try {
-    shard.read(record, bytes);
-    const RecordView view(shard.schema(), bytes);
-  } catch (const Error& error) {
-    return problem_of(error, shard.path(), record);
-  }
-  return std::nullopt;
+  return {.offset = error.context().offset,
+          .message = names_file
+                         ? error.what()
+                         : Error(error.code(), error.what(), {.path = file.string()}).what()};
 }
 
 // Where the shard is another than the manifest says.
 std::string difference(const ShardReader& shard, const ManifestShard& listed,
                        const Schema& schema) {
-  if (shard.num_records() != listed.num_records || shard.file_bytes() != listed.file_bytes ||
-      shard.catalog_crc32c() != listed.catalog_crc32c) {
+  const ShardFacts facts = shard.facts();
+  if (facts.num_records != listed.num_records || facts.file_bytes != listed.file_bytes ||
+      facts.checksum != listed.catalog_crc32c) {
     return fmt::format(
         "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
         "{}, {}, {:08x}; copy or convert it again",
-        shard.num_records(), shard.file_bytes(), shard.catalog_crc32c(), listed.num_records,
-        listed.file_bytes, listed.catalog_crc32c);
+        facts.num_records, facts.file_bytes, facts.checksum, listed.num_records, listed.file_bytes,
+        listed.catalog_crc32c);
   }
   const std::string other = shard.schema().difference(schema);
   return other.empty() ? "" : "does not have the manifest's schema: " + other;
@@ -109,6 +75,26 @@ class DamageList {
   std::vector<Entry> list_;
 };
 
+// Index, columns and records of an open shard.
+void check_content(const ShardReader& shard, int64_t first_record, DamageList& damage,
+                   ProgressLine& progress) {
+  for (const ShardProblem& problem : shard.verify_index()) {
+    damage.add(shard.path(), problem, first_record);
+  }
+  if (shard.num_records() == 0) return;
+  // The file's bytes are shown evenly over its records: asking the index for each would cost more than it shows.
+  const int64_t bytes_shown = shard.facts().file_bytes / shard.num_records();
+  const tbb::blocked_range<int64_t> all(0, shard.num_records(), kRecordsAtOnce);
+  tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
+    for (int64_t i = range.begin(); i < range.end(); ++i) {
+      if (const auto problem = shard.verify_record(i); problem) {
+        damage.add(shard.path(), *problem, first_record);
+      }
+      progress.add(bytes_shown);
+    }
+  });
+}
+
 void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
                  const Schema& schema, int64_t first_record, DamageList& damage,
                  ProgressLine& progress) {
@@ -116,7 +102,7 @@ void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
   try {
     shard.emplace(file);
   } catch (const Error& error) {
-    damage.add(file, problem_of(error, file, -1), first_record);
+    damage.add(file, problem_of(error, file), first_record);
     progress.add(listed.file_bytes);
     return;
   }
@@ -124,19 +110,7 @@ void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
     damage.add(file, {.message = Error(ErrorCode::corrupt, text, {.path = file.string()}).what()},
                first_record);
   }
-  for (const ShardProblem& problem : index_problems(*shard)) {
-    damage.add(file, problem, first_record);
-  }
-  const tbb::blocked_range<int64_t> all(0, shard->num_records(), kRecordsAtOnce);
-  tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
-    for (int64_t i = range.begin(); i < range.end(); ++i) {
-      if (const auto problem = record_problem(*shard, i); problem) {
-        damage.add(file, *problem, first_record);
-      }
-      // The file's bytes are shown evenly over its records: asking the index for each would cost more than it shows.
-      progress.add(shard->file_bytes() / shard->num_records());
-    }
-  });
+  check_content(*shard, first_record, damage, progress);
 }
 
 }  // namespace
@@ -174,23 +148,16 @@ SplitCheck check_opened(const Dataset& dataset) {
                    .split = dataset.manifest().split,
                    .num_records = dataset.num_records(),
                    .num_shards = dataset.num_shards(),
-                   .file_bytes = dataset.manifest().file_bytes()};
+                   .file_bytes = dataset.manifest().file_bytes(),
+                   .warnings = dataset.warnings()};
   DamageList damage;
   ProgressLine progress(check.split, check.file_bytes);
-  const tbb::blocked_range<int64_t> all(0, dataset.num_records(), kRecordsAtOnce);
-  tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
-    std::vector<std::byte> bytes;
-    for (int64_t i = range.begin(); i < range.end(); ++i) {
-      try {
-        dataset.read(i, bytes);
-        const RecordView view(dataset.schema(), bytes);
-      } catch (const Error& error) {
-        const std::filesystem::path file =
-            error.context().path.empty() ? dataset.path().string() : error.context().path;
-        damage.add(file, problem_of(error, file, i), 0);
-      }
-      progress.add(check.file_bytes / check.num_records);
-    }
+  std::vector<int64_t> first_record = {0};
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    first_record.push_back(first_record.back() + dataset.shard(i).num_records());
+  }
+  tbb::parallel_for(int64_t{0}, dataset.num_shards(), [&](int64_t i) {
+    check_content(dataset.shard(i), first_record[static_cast<size_t>(i)], damage, progress);
   });
   check.damage = damage.sorted();
   return check;

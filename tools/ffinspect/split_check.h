@@ -25,12 +25,13 @@ struct SplitCheck {
   int64_t num_records = 0;
   int64_t num_shards = 0;
   int64_t file_bytes = 0;
-  std::vector<Damage> damage;  // in the order of shards and records
+  std::vector<std::string> warnings;  // what the check could not find out
+  std::vector<Damage> damage;         // in the order of shards and records
 };
 
 // Checks the split in `folder`, which holds a manifest, on all threads. A broken manifest is damage too.
 SplitCheck check_split_folder(const std::filesystem::path& folder);
-// Checks a data set of another kind, one that Dataset::open reads without a manifest: all records.
+// Checks a data set without a manifest that Dataset::open reads: FFRecord v1, a single shard.
 SplitCheck check_opened(const Dataset& dataset);
 
 }  // namespace ffkit

@@ -33,15 +33,6 @@ struct Options {
   int64_t max_classes = 40;
 };
 
-std::vector<double> float_column(const Dataset& dataset, const std::string& field) {
-  std::vector<double> all;
-  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    const std::vector<double> part = dataset.shard(i).float_column(field);
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
-}
-
 // Minimum and maximum are exact, whatever the type; sums are made of doubles.
 template <typename T>
 Json number_stats(const std::vector<T>& values) {
@@ -78,15 +69,7 @@ Json string_stats(const std::vector<std::string>& values) {
 
 Json column_stats(const Dataset& dataset, const Field& field) {
   if (field.type == FieldType::string) return string_stats(dataset.string_column(field.name));
-  if (!is_integer(field.dtype)) {
-    try {
-      return number_stats(float_column(dataset, field.name));
-    } catch (const Error& error) {
-      // A dtype that columns can hold but the library does not read back: the other columns still have their statistics.
-      if (error.code() != ErrorCode::invalid_argument) throw;
-      return {{"count", dataset.num_records()}, {"error", error.what()}};
-    }
-  }
+  if (!is_integer(field.dtype)) return number_stats(dataset.float_column(field.name));
   const std::vector<int64_t> values = dataset.int_column(field.name);
   if (field.dtype != DType::u64) return number_stats(values);
   // The column gives the bits of a u64 as an int64_t.
@@ -151,10 +134,6 @@ void print_columns(const Json& columns) {
       const auto num_empty = column["num_empty"].get<int64_t>();
       fmt::print(" {} distinct{}\n", with_commas(column["distinct"].get<int64_t>()),
                  num_empty == 0 ? "" : fmt::format(", {} empty", with_commas(num_empty)));
-      continue;
-    }
-    if (column.contains("error")) {
-      fmt::print(" cannot be read: {}\n", column["error"].get<std::string>());
       continue;
     }
     const int64_t num_nan = column.value("num_nan", int64_t{0});

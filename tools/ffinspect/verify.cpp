@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kFooter = R"(Exit status 1 when anything is damaged.
 
 With --json: one document with is_whole, splits: [split, path, is_whole, num_records, num_shards, file_bytes,
-  problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not
+  warnings, problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not
   apply.)";
 
 void refuse_unfinished(const std::filesystem::path& folder) {
@@ -32,25 +32,35 @@ void refuse_unfinished(const std::filesystem::path& folder) {
       {.path = folder.string()});
 }
 
-// The splits' folders that hold a manifest; empty when this is a data set of another kind, or none.
-std::vector<std::filesystem::path> split_folders(const Target& target) {
+bool has_manifest(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "manifest.json");
+}
+
+std::vector<SplitCheck> check_splits(const Target& target) {
   const std::filesystem::path path = target.path;
-  if (!std::filesystem::is_directory(path)) return {};
-  refuse_unfinished(path);
-  const std::filesystem::path one = target.split.empty() ? path : path / target.split;
-  if (std::filesystem::exists(one / "manifest.json")) {
-    if (target.split.empty()) refuse_unfinished(std::filesystem::absolute(path).parent_path());
-    return {one};
+  std::vector<SplitCheck> checks;
+  if (std::filesystem::is_directory(path)) {
+    refuse_unfinished(path);
+    const std::filesystem::path one = target.split.empty() ? path : path / target.split;
+    if (has_manifest(one)) {
+      if (target.split.empty()) refuse_unfinished(std::filesystem::absolute(path).parent_path());
+      return {check_split_folder(one)};
+    }
+    if (target.split.empty()) {
+      for (const std::string& split : list_splits(path)) {
+        checks.push_back(has_manifest(path / split) ? check_split_folder(path / split)
+                                                    : check_opened(Dataset::open(path, split)));
+      }
+    }
   }
-  std::vector<std::filesystem::path> folders;
-  if (target.split.empty()) {
-    for (const std::string& split : list_splits(path)) folders.push_back(path / split);
-  }
-  return folders;
+  // Without a manifest, or none at all: opening says which.
+  if (checks.empty()) checks.push_back(check_opened(Dataset::open(path, target.split)));
+  return checks;
 }
 
 void print_text(const SplitCheck& check) {
   for (const Damage& damage : check.damage) fmt::print("{}\n", damage.message);
+  for (const std::string& warning : check.warnings) fmt::print("note: {}\n", warning);
   if (check.damage.empty()) {
     fmt::print("{}: whole: {} {}, {} {}, {}\n", check.path, with_commas(check.num_records),
                check.num_records == 1 ? "record" : "records", with_commas(check.num_shards),
@@ -84,15 +94,12 @@ Json to_json(const SplitCheck& check) {
           {"num_records", check.num_records},
           {"num_shards", check.num_shards},
           {"file_bytes", check.file_bytes},
+          {"warnings", check.warnings},
           {"problems", problems}};
 }
 
 int verify(const Target& target) {
-  std::vector<SplitCheck> checks;
-  for (const auto& folder : split_folders(target)) checks.push_back(check_split_folder(folder));
-  if (checks.empty()) {
-    for (const Dataset& dataset : open_splits(target)) checks.push_back(check_opened(dataset));
-  }
+  const std::vector<SplitCheck> checks = check_splits(target);
   bool is_whole = true;
   Json splits = Json::array();
   for (const SplitCheck& check : checks) {

@@ -46,7 +46,7 @@ END
 out 'record 1: its name is taken; written as train/cat/x-2.jpg$'
 out 'record 2: its name is taken; written as train/cat/x-2-2.jpg$'
 out 'record 10: its name is taken; written as train/cat/x-3.jpg$'
-out '1 of the records have no file'
+out '^train: records without a file, because what it would hold is null: 1$'
 for record in 0 1 10; do
   name=$(sed "s/^0$/x/; s/^1$/x-2/; s/^10$/x-3/" <<<$record)
   "$FFINSPECT" cat odd $record --field image | cmp - named/train/cat/$name.jpg || fail "record $record differs"

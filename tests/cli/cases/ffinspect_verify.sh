@@ -99,7 +99,7 @@ one_line_err '^ffinspect: error: nowhere: '
 mkdir empty
 run 1 "$FFINSPECT" verify empty --json
 no_out
-one_line_err 'is not an ffkit data set'
+one_line_err '^ffinspect: error: empty: is not a'
 touch whole/.ffkit-unfinished
 run 1 "$FFINSPECT" verify whole
 one_line_err 'has not finished'

@@ -1,17 +1,17 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include <cstring>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <ffkit/format/crc32c.h>
 
-namespace ffkit {
-namespace internal {
-uint32_t crc32c_portable(std::span<const std::byte> data, uint32_t crc);
-}
+#include "crc32c_paths.h"
 
+namespace ffkit {
 namespace {
 
 std::span<const std::byte> bytes(std::string_view text) {
@@ -36,16 +36,62 @@ TEST(Crc32c, IsTheSameInPieces) {
   }
 }
 
-TEST(Crc32c, HardwareAgreesWithTables) {
+class Crc32cPaths : public ::testing::TestWithParam<Crc32cPath> {};
+INSTANTIATE_TEST_SUITE_P(All, Crc32cPaths, ::testing::ValuesIn(crc32c_paths()),
+                         [](const auto& path) { return std::string(path.param.name); });
+
+// One bit at a time, from the definition.
+uint32_t bitwise(uint32_t crc, std::span<const std::byte> data) {
+  for (const std::byte byte : data) {
+    crc ^= std::to_integer<uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) * 0x82F63B78U);
+  }
+  return crc;
+}
+
+std::vector<std::byte> random_bytes(size_t size) {
   std::mt19937 random(1);
-  std::vector<std::byte> data(300);
+  std::vector<std::byte> data(size);
   for (auto& byte : data) byte = static_cast<std::byte>(random());
-  for (size_t begin = 0; begin < 9; ++begin) {
-    for (size_t size = 0; size + begin <= data.size(); size += 7) {
-      const auto part = std::span(data).subspan(begin, size);
-      EXPECT_EQ(crc32c(part, 5), internal::crc32c_portable(part, 5));
+  return data;
+}
+
+// Lengths over several of the largest blocks that a path takes at once: 6144 bytes.
+TEST_P(Crc32cPaths, FollowTheDefinitionForEveryLength) {
+  const auto data = random_bytes(14000);
+  uint32_t expected = 0xDEADBEEF;
+  for (size_t size = 0; size <= data.size(); ++size) {
+    ASSERT_EQ(GetParam().extend(0xDEADBEEF, data.data(), size), expected) << size;
+    if (size < data.size()) expected = bitwise(expected, std::span(data).subspan(size, 1));
+  }
+}
+
+TEST_P(Crc32cPaths, FollowTheDefinitionForEveryAlignment) {
+  const auto data = random_bytes(64 + 1100);
+  for (size_t begin = 0; begin < 64; ++begin) {
+    uint32_t expected = 1;
+    for (size_t size = 0; begin + size < data.size(); ++size) {
+      ASSERT_EQ(GetParam().extend(1, data.data() + begin, size), expected) << begin << " " << size;
+      expected = bitwise(expected, std::span(data).subspan(begin + size, 1));
     }
   }
+}
+
+// The last byte lies at the end of a page behind which nothing may be read.
+TEST_P(Crc32cPaths, ReadNothingBehindTheEnd) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* memory =
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const begin = static_cast<std::byte*>(memory);
+  ASSERT_EQ(mprotect(begin + page, page, PROT_NONE), 0);
+  for (size_t size = 0; size <= page; ++size) {
+    const std::span data(begin + page - size, size);
+    ASSERT_EQ(GetParam().extend(~0U, data.data(), size),
+              crc32c_paths()[0].extend(~0U, data.data(), size))
+        << size;
+  }
+  munmap(memory, 2 * page);
 }
 
 }  // namespace

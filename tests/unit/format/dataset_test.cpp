@@ -3,7 +3,6 @@
 
 #include <fstream>
 
-#include <ffkit/format/crc32c.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 
@@ -33,7 +32,7 @@ Manifest write_split(const std::filesystem::path& folder, const std::string& spl
     builder.set_scalar<int64_t>(1, i % 2);
     builder.set_string(2, id);
     builder.encode(record);
-    writer.append(record, crc32c(record));
+    writer.append(record);
   }
   return writer.finish();
 }
@@ -79,7 +78,7 @@ TEST(Dataset, OpensASplitByItsOwnFolder) {
 TEST(Dataset, MissingThingsAreNamed) {
   const TempDir dir;
   EXPECT_ERROR(Dataset::open(dir / "none", "train"), not_found, "there is no such folder");
-  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not an ffkit data set");
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not a data set");
   write_split(dir.path(), "val", 3);
   write_split(dir.path(), "test", 3);
   EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found,
@@ -111,7 +110,7 @@ TEST(DatasetWriter, NothingIsReadableBeforeFinish) {
   {
     DatasetWriter writer(dir / "train",
                          {.split = "train", .schema = image_classification_schema()});
-    EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not an ffkit data set");
+    EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not a data set");
     EXPECT_ERROR(writer.finish(), invalid_argument, "at least one record");
   }
   EXPECT_FALSE(std::filesystem::exists(dir / "train/manifest.json"));
@@ -125,8 +124,8 @@ TEST(DatasetWriter, ShardsOfOneSplitHaveDifferentUuids) {
   const TempDir dir;
   write_split(dir.path(), "train", 700);
   const Dataset dataset = Dataset::open(dir.path(), "train");
-  EXPECT_NE(dataset.shard(0).uuid(), dataset.shard(1).uuid());
-  EXPECT_EQ(dataset.shard(0).uuid()[6] >> 4, 8);
+  EXPECT_NE(dataset.shard(0).facts().uuid, dataset.shard(1).facts().uuid);
+  EXPECT_EQ(dataset.shard(0).facts().uuid[6] >> 4, 8);
 }
 
 TEST(Manifest, EveryTruncationIsRefused) {

@@ -74,11 +74,12 @@ TEST_P(ShardAlignment, RecordsComeBackWhole) {
   const ShardSummary summary = write_shard(dir / "a.ffr", n, GetParam());
   const ShardReader reader(dir / "a.ffr");
   EXPECT_EQ(reader.num_records(), n);
-  EXPECT_EQ(reader.alignment(), GetParam());
-  EXPECT_EQ(reader.file_bytes(), summary.file_bytes);
-  EXPECT_EQ(static_cast<uintmax_t>(reader.file_bytes()), std::filesystem::file_size(dir / "a.ffr"));
+  EXPECT_EQ(reader.facts().alignment, GetParam());
+  EXPECT_EQ(reader.facts().file_bytes, summary.file_bytes);
+  EXPECT_EQ(static_cast<uintmax_t>(reader.facts().file_bytes),
+            std::filesystem::file_size(dir / "a.ffr"));
   EXPECT_EQ(reader.schema(), image_classification_schema());
-  EXPECT_EQ(reader.uuid()[2], 3);
+  EXPECT_EQ(reader.facts().uuid[2], 3);
   std::vector<std::byte> record;
   for (int64_t i = n - 1; i >= 0; --i) {
     reader.read(i, record);
@@ -123,7 +124,7 @@ TEST(Shard, ColumnsEqualTheRecords) {
   EXPECT_ERROR(reader.int_column("image"), not_found, "'image' is not kept as a column");
   EXPECT_ERROR(reader.int_column("id"), invalid_argument, "not integers");
   EXPECT_ERROR(reader.string_column("label"), invalid_argument, "not strings");
-  EXPECT_ERROR(reader.float_column("label"), invalid_argument, "not f32 or f64");
+  EXPECT_ERROR(reader.float_column("label"), invalid_argument, "not floating-point numbers");
 }
 
 TEST(Shard, FloatColumnsAndNullsRead) {
@@ -303,7 +304,7 @@ TEST(ShardReader, OtherFilesAreRefused) {
   const TempDir dir;
   EXPECT_ERROR(ShardReader{dir / "none.ffr"}, not_found, "cannot open the file: No such file");
   write_file(dir / "text.ffr", std::vector<std::byte>(10000, std::byte{'x'}));
-  EXPECT_ERROR(ShardReader{dir / "text.ffr"}, corrupt, "is not an ffkit shard");
+  EXPECT_ERROR(ShardReader{dir / "text.ffr"}, corrupt, "is neither an ffkit shard");
   EXPECT_ERROR(ShardReader{dir.path()}, invalid_argument, "is not a regular file");
 }
 

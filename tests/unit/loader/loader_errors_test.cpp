@@ -53,7 +53,7 @@ TEST_F(LoaderErrorsTest, FailNamesFileAndRecordInTheBatchOfTheSample) {
   Loader loader(dataset, make_options(BadSamples::fail));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
   EXPECT_ERROR(loader.next(), corrupt, "shard-00001.ffr: record 4: ");
-  EXPECT_ERROR(loader.next(), corrupt, "checksum");
+  EXPECT_ERROR(loader.next(), corrupt, "CRC-32C");
   EXPECT_EQ(loader.state().position, 15);
   // Another epoch can be started, and fails at the same place.
   loader.start_epoch(1);

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/image_codec.h>
 #include <ffkit/format/record.h>
@@ -50,7 +49,7 @@ inline void write_synthetic_split(const std::filesystem::path& folder, const std
     builder.set_scalar<int64_t>(manifest.schema.require("label"), label);
     builder.set_string(manifest.schema.require("id"), id);
     builder.encode(record);
-    writer.append(record, crc32c(record));
+    writer.append(record);
   }
   writer.finish();
 }

@@ -1,6 +1,6 @@
 // CRC-32C (Castagnoli polynomial 0x1EDC6F41, reflected 0x82F63B78, initial value and final xor
-// 0xFFFFFFFF, RFC 3720 §12.1), the checksum of everything in a shard. Uses the SSE4.2 instruction
-// where the processor has it. Thread-safe.
+// 0xFFFFFFFF, RFC 3720 §12.1), the checksum of everything in a shard. Uses SSE4.2 or AVX-512
+// instructions where the processor has them. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -20,6 +20,7 @@ struct DatasetWriterOptions {
   int64_t shard_bytes =
       256LL << 20;            // a shard is closed once it holds this many bytes; at least 1 MiB
   uint32_t alignment = 4096;  // see ShardWriterOptions
+  CompressionOptions compression;  // see ShardWriterOptions
 };
 
 class DatasetWriter {
@@ -28,12 +29,21 @@ class DatasetWriter {
   // options and created_by; its shards are filled in here. Throws Error(invalid_argument) when
   // `folder` already holds a manifest.
   DatasetWriter(std::filesystem::path folder, Manifest manifest, DatasetWriterOptions options = {});
+  // Goes on with the split that `folder` holds: new shards are added behind its own, which are not touched, and finish() replaces the manifest at
+  // once. Until then readers see the split as it was. Throws as read_manifest() does.
+  static DatasetWriter append_to(std::filesystem::path folder, DatasetWriterOptions options = {});
+  // Without finish(), removes the shards it wrote.
   ~DatasetWriter();
-  DatasetWriter(const DatasetWriter&) = delete;
-  DatasetWriter& operator=(const DatasetWriter&) = delete;
+  DatasetWriter(DatasetWriter&&) noexcept;
+  DatasetWriter& operator=(DatasetWriter&&) noexcept;
 
-  // Appends an encoded record with its CRC-32C; returns its number in the split.
-  int64_t append(std::span<const std::byte> record, uint32_t crc32c);
+  const Schema& schema() const;
+  // For RecordCompressors that prepare what append() takes.
+  const CompressionOptions& compression() const;
+
+  // Appends an encoded record; returns its number in the split. See ShardWriter::append.
+  int64_t append(std::span<const std::byte> record);
+  int64_t append(std::span<const std::byte> record, const StoredRecord& stored);
 
   // Closes the last shard and writes the manifest. A split without records is an
   // Error(invalid_argument).
@@ -41,6 +51,7 @@ class DatasetWriter {
 
  private:
   struct Impl;
+  explicit DatasetWriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

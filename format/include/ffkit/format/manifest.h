@@ -16,7 +16,8 @@ struct ManifestShard {
   std::string file;  // name in the split's folder, "shard-00000.ffr"
   int64_t num_records = 0;
   int64_t file_bytes = 0;
-  int64_t record_bytes = 0;
+  int64_t record_bytes = 0;  // of the records in the file
+  int64_t raw_bytes = 0;     // of the records before compression
   uint32_t catalog_crc32c = 0;
 };
 
@@ -35,6 +36,8 @@ struct Manifest {
 
   int64_t num_records() const;
   int64_t file_bytes() const;
+  int64_t record_bytes() const;
+  int64_t raw_bytes() const;
   // Identifies the content: 16 hex digits over the record counts and checksums of all shards.
   std::string fingerprint() const;
 };
@@ -42,7 +45,8 @@ struct Manifest {
 // Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming
 // the file.
 Manifest read_manifest(const std::filesystem::path& path);
-// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io).
+// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io), and then leaves none, or one of both
+// when there was one before.
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
 }  // namespace ffkit

@@ -1,9 +1,9 @@
-// Records: the bytes of one sample's fields, laid out as in FORMAT.md, "Record".
+// Records: the bytes of one sample's fields, laid out as in FORMAT.md, "Records and alignment".
 //
-//   | u64 end[F] | field 0 | pad | field 1 | pad | ...     each field starts at a multiple of 8
+//   | u64 end[F] | u32 crc[F] | pad | field 0 | pad | field 1 | ...     each field starts at a multiple of 8
 //
-// RecordBuilder makes them, RecordView reads them without copying. Neither may be shared between
-// threads while modified.
+// RecordBuilder makes them, RecordView and FieldView read them without copying. None may be shared
+// between threads while modified.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,54 @@ struct TensorView {
   std::span<const std::byte> data;  // product(shape) * size_of(dtype) bytes
 };
 
+// The items of a list field. Points into the record it was read from.
+class ListView {
+ public:
+  size_t size() const { return items_.size(); }
+  // Throw as the getters of FieldView do, and std::out_of_range for i >= size().
+  std::span<const std::byte> bytes(size_t i) const;  // lists of bytes and images
+  std::string_view string(size_t i) const;
+  TensorView tensor(size_t i) const;
+
+ private:
+  friend class FieldView;
+  const Field* field_ = nullptr;
+  std::vector<std::span<const std::byte>> items_;
+};
+
+// One field of a record: its bytes and what they mean. Does not own the bytes, nor the Field.
+class FieldView {
+ public:
+  // `raw` is what FORMAT.md's table of types says about `field`.
+  FieldView(const Field& field, std::span<const std::byte> raw, bool is_null)
+      : field_(&field), raw_(raw), is_null_(is_null) {}
+
+  bool is_null() const { return is_null_; }
+  std::span<const std::byte> raw() const { return raw_; }
+  // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
+  // its size is wrong and Error(not_found) when it is null.
+  std::span<const std::byte> bytes() const;  // bytes and image fields
+  std::string_view string() const;
+  template <typename T>
+  T scalar() const {
+    uint64_t bits = scalar_bits(dtype_of<T>());
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+  }
+  // The bits of a scalar whose dtype must be `dtype`, in the low bytes.
+  uint64_t scalar_bits(DType dtype) const;
+  TensorView tensor() const;
+  ListView list() const;
+
+ private:
+  std::span<const std::byte> typed(FieldType a, FieldType b) const;
+
+  const Field* field_;
+  std::span<const std::byte> raw_;
+  bool is_null_;
+};
+
 // Collects the fields of one record. Fields that are not set are null.
 class RecordBuilder {
  public:
@@ -53,7 +101,8 @@ class RecordBuilder {
   explicit RecordBuilder(const Schema& schema);
 
   // Setters take the field's position in the schema and throw Error(invalid_argument) when its type
-  // is another. The data is not copied until encode(): it must stay where it is until then.
+  // is another. The data is not copied until encode(): it must stay where it is until then. Lists
+  // are copied.
   void set_bytes(size_t field, std::span<const std::byte> value);  // bytes and image fields
   void set_string(size_t field, std::string_view value);
   template <typename T>
@@ -62,7 +111,15 @@ class RecordBuilder {
     std::memcpy(&bits, &value, sizeof(T));
     set_scalar_bits(field, dtype_of<T>(), bits);
   }
+  // For dtypes that C++ has no type for: the number's bits, in the low bytes.
+  void set_scalar_bits(size_t field, DType dtype, uint64_t bits);
   void set_tensor(size_t field, const TensorView& value);
+  void set_list(size_t field,
+                std::span<const std::span<const std::byte>> items);  // of bytes or images
+  void set_list(size_t field, std::span<const std::string_view> items);
+  void set_list(size_t field, std::span<const TensorView> items);
+  // Takes a field of a record over as it is stored, null included; its type must be this field's.
+  void set_raw(size_t field, const FieldView& value);
 
   // Writes the record to `out` (replacing what it held) and clears the builder for the next one.
   void encode(std::vector<std::byte>& out);
@@ -71,11 +128,12 @@ class RecordBuilder {
   struct Value {
     bool is_set = false;
     uint64_t scalar_bits = 0;
-    std::vector<std::byte> tensor_header;
+    bool has_scalar_bits = false;
+    std::vector<std::byte> head;  // bytes of its own, before `data`
     std::span<const std::byte> data;
   };
   Value& slot(size_t field, FieldType a, FieldType b);
-  void set_scalar_bits(size_t field, DType dtype, uint64_t bits);
+  Value& list_slot(size_t field, FieldType a, FieldType b);
 
   const Schema& schema_;
   std::vector<Value> values_;
@@ -86,29 +144,28 @@ class RecordBuilder {
 class RecordView {
  public:
   // Checks the field table against the length of `record`; throws Error(corrupt) where it does not
-  // fit. `schema` and `record` must outlive the view.
+  // fit. The fields' checksums are not checked: the one over the record covers them. `schema` and
+  // `record` must outlive the view.
   RecordView(const Schema& schema, std::span<const std::byte> record);
 
-  bool is_null(size_t field) const;
-  // The bytes of a field of any type as stored; empty for null.
-  std::span<const std::byte> raw(size_t field) const;
-  // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
-  // its size is wrong and Error(not_found) when it is null.
-  std::span<const std::byte> bytes(size_t field) const;  // bytes and image fields
-  std::string_view string(size_t field) const;
+  // Throws Error(invalid_argument) when out of range.
+  FieldView field(size_t field) const;
+  // Throws Error(corrupt) when a field does not have its checksum.
+  void verify_fields() const;
+
+  // Shorthands for field(i)'s functions of the same names.
+  bool is_null(size_t i) const { return field(i).is_null(); }
+  std::span<const std::byte> raw(size_t i) const { return field(i).raw(); }
+  std::span<const std::byte> bytes(size_t i) const { return field(i).bytes(); }
+  std::string_view string(size_t i) const { return field(i).string(); }
   template <typename T>
-  T scalar(size_t field) const {
-    uint64_t bits = scalar_bits(field, dtype_of<T>());
-    T value;
-    std::memcpy(&value, &bits, sizeof(T));
-    return value;
+  T scalar(size_t i) const {
+    return field(i).scalar<T>();
   }
-  TensorView tensor(size_t field) const;
+  TensorView tensor(size_t i) const { return field(i).tensor(); }
+  ListView list(size_t i) const { return field(i).list(); }
 
  private:
-  std::span<const std::byte> typed(size_t field, FieldType a, FieldType b) const;
-  uint64_t scalar_bits(size_t field, DType dtype) const;
-
   const Schema& schema_;
   std::span<const std::byte> record_;
 };

@@ -26,6 +26,7 @@ enum class FieldType : uint8_t {
   scalar,  // one number of Field::dtype
   tensor,  // numbers of Field::dtype with a shape of their own in every record
   image,   // an encoded image file (JPEG, PNG, ...) as bytes
+  list,    // any number of items of type Field::item
 };
 std::string_view to_string(FieldType type);
 FieldType parse_field_type(std::string_view name);
@@ -35,9 +36,13 @@ struct Field {
   FieldType type = FieldType::bytes;
   DType dtype = DType::u8;  // of scalar and tensor fields; ignored for the others
   bool column = false;      // scalar and string fields only: also kept as a column in the index
+  FieldType item = FieldType::bytes;  // of list fields: bytes, string, image, or tensor of `dtype`
 
   bool operator==(const Field&) const = default;
 };
+
+// Whether `field` has numbers, and hence a dtype: scalars, tensors and lists of tensors.
+bool has_dtype(const Field& field);
 
 struct Schema {
   std::vector<Field> fields;
@@ -46,8 +51,8 @@ struct Schema {
   int index_of(std::string_view name) const;
   // Position of the field called `name`; throws Error(not_found) that lists the fields there are.
   size_t require(std::string_view name) const;
-  // Throws Error(invalid_argument) unless every name is present and unique and columns are scalars
-  // or strings.
+  // Throws Error(invalid_argument) unless every name is present and unique, columns are scalars
+  // or strings and lists hold what lists can.
   void validate() const;
   // One sentence on the first difference to `other`, empty when they are equal.
   std::string difference(const Schema& other) const;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 
+#include <ffkit/format/compression.h>
 #include <ffkit/format/schema.h>
 
 namespace ffkit {
@@ -25,13 +26,17 @@ struct ShardWriterOptions {
   // Identifies the shard; written to header and trailer. The same input must give the same uuid, so
   // that conversions are repeatable to the byte.
   std::array<uint8_t, 16> uuid{};
+  // How append(record) compresses. Its dictionary, if any, is stored in the shard, and records compressed elsewhere must have been
+  // compressed with the same.
+  CompressionOptions compression;
 };
 
 // What a finished shard is known by in its data set's manifest.
 struct ShardSummary {
   int64_t num_records = 0;
   int64_t file_bytes = 0;
-  int64_t record_bytes = 0;  // sum of the records' lengths
+  int64_t record_bytes = 0;  // sum of the records' lengths in the file
+  int64_t raw_bytes = 0;     // sum of the records' lengths before compression
   uint32_t catalog_crc32c =
       0;  // covers, through the checksums it contains, every byte of the shard that is not padding
 };
@@ -49,8 +54,8 @@ class ShardWriter {
   // block on the disk. Throws Error(corrupt) when the bytes are not a record of the schema,
   // Error(io) when writing fails.
   int64_t append(std::span<const std::byte> record);
-  // The same with the record's CRC-32C already computed, e.g. on another thread.
-  int64_t append(std::span<const std::byte> record, uint32_t crc32c);
+  // The same with what a RecordCompressor made of `record`, e.g. on another thread.
+  int64_t append(std::span<const std::byte> record, const StoredRecord& stored);
 
   int64_t num_records() const;
   // Bytes of header and records so far.

@@ -61,7 +61,7 @@ struct LoaderOptions {
   int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
   int held_batches =
       2;  // batches the consumer may hold at the same time, >= 1; one more and next() throws
-  bool verify_checksums = true;  // CRC-32C of every record read
+  bool verify_checksums = true;  // of every record read
   BadSamples bad_samples = BadSamples::fail;
   IoOptions io;
   std::shared_ptr<SlabAllocator> allocator;  // null: default_slab_allocator()

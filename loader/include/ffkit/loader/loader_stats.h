@@ -13,7 +13,7 @@ struct LoaderStats {
   int64_t bytes_read = 0;    // from the disk or the page cache, alignment included
   int64_t num_reads = 0;
   double read_seconds = 0;       // summed over reads, submission to completion
-  double checksum_seconds = 0;   // summed over threads
+  double checksum_seconds = 0;   // summed over threads: checksums, decompression
   double decode_seconds = 0;     // summed over threads: decode to pixels
   double transform_seconds = 0;  // summed over threads: resize, flip, normalise, write to the slab
   double wait_seconds = 0;       // the consumer's, in next(): the stall that training feels

@@ -1,0 +1,162 @@
+#include "dataset_files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+
+#include "v1_dataset.h"
+#include "v1_file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kManifestName = "manifest.json";
+
+void refuse_unfinished(const fs::path& folder) {
+  if (fs::exists(folder / kUnfinishedMarker)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the conversion that made this folder has not finished ({} is there); run the "
+                    "same ffconvert command again",
+                    kUnfinishedMarker),
+        {.path = folder.string()});
+  }
+}
+
+void check_against_manifest(const ShardReader& shard, const ManifestShard& expected,
+                            const Schema& schema) {
+  const ShardFacts facts = shard.facts();
+  std::string problem;
+  if (facts.num_records != expected.num_records || facts.file_bytes != expected.file_bytes ||
+      facts.checksum != expected.catalog_crc32c) {
+    problem = fmt::format(
+        "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
+        "{}, {}, {:08x}",
+        facts.num_records, facts.file_bytes, facts.checksum, expected.num_records,
+        expected.file_bytes, expected.catalog_crc32c);
+  } else if (const std::string difference = shard.schema().difference(schema);
+             !difference.empty()) {
+    problem = "does not have the manifest's schema: " + difference;
+  }
+  if (!problem.empty()) {
+    throw Error(ErrorCode::corrupt, problem + "; copy or convert the data set again",
+                {.path = shard.path().string()});
+  }
+}
+
+DatasetFiles open_split(const fs::path& folder) {
+  DatasetFiles files{.path = folder, .manifest = read_manifest(folder / kManifestName)};
+  for (const ManifestShard& expected : files.manifest.shards) {
+    files.shards.emplace_back(folder / expected.file);
+    check_against_manifest(files.shards.back(), expected, files.manifest.schema);
+  }
+  return files;
+}
+
+bool is_v1(const fs::path& path) {
+  return looks_like_v1(File::open_for_reading(path));
+}
+
+[[noreturn]] void not_found(const fs::path& path, const std::string& split) {
+  const auto splits = list_splits(path);
+  if (splits.empty()) {
+    throw Error(ErrorCode::not_found,
+                "is not a data set: there is no manifest.json in it or in its folders, and no "
+                "FFRecord v1 file",
+                {.path = path.string()});
+  }
+  const std::string wish =
+      split.empty() ? "say which split is meant" : fmt::format("there is no split '{}'", split);
+  throw Error(ErrorCode::not_found,
+              fmt::format("{}; the data set has {}", wish, fmt::join(splits, ", ")),
+              {.path = path.string()});
+}
+
+}  // namespace
+
+DatasetFiles open_dataset_files(const fs::path& path, const std::string& split) {
+  if (!fs::exists(path)) {
+    throw Error(ErrorCode::not_found,
+                "there is no such folder or file; give the folder that ffconvert wrote",
+                {.path = path.string()});
+  }
+  if (!fs::is_directory(path)) {
+    if (!split.empty()) {
+      throw Error(
+          ErrorCode::not_found,
+          fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
+          {.path = path.string()});
+    }
+    return open_listed_files({path});
+  }
+  refuse_unfinished(path);
+  const fs::path folder = split.empty() ? path : path / split;
+  if (fs::exists(folder / kManifestName)) {
+    if (split.empty() && path.has_parent_path()) refuse_unfinished(path.parent_path());
+    return open_split(folder);
+  }
+  if (const auto files = find_v1_files(path, split)) {
+    // Shards without their manifest are what an interrupted writer leaves.
+    for (const fs::path& file : *files) {
+      if (!is_v1(file)) {
+        throw Error(ErrorCode::invalid_argument,
+                    "has no manifest.json beside it, so whatever wrote this shard has not "
+                    "finished; convert "
+                    "again, or open the shard by its own name",
+                    {.path = file.string()});
+      }
+    }
+    return open_v1_dataset(*files);
+  }
+  not_found(path, split);
+}
+
+DatasetFiles open_listed_files(const std::vector<fs::path>& paths) {
+  if (paths.empty()) {
+    throw Error(ErrorCode::invalid_argument, "a data set needs at least one file");
+  }
+  if (std::ranges::any_of(paths, is_v1)) return open_v1_dataset(paths);
+  DatasetFiles files{.path = paths.front()};
+  files.manifest.split = paths.front().stem().string();
+  for (const fs::path& path : paths) {
+    files.shards.emplace_back(path);
+    const ShardReader& shard = files.shards.back();
+    if (const std::string difference = shard.schema().difference(files.shards.front().schema());
+        !difference.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("has another schema than {}: {}", paths.front().string(), difference),
+                  {.path = path.string()});
+    }
+    const ShardFacts facts = shard.facts();
+    files.manifest.shards.push_back({.file = path.filename().string(),
+                                     .num_records = facts.num_records,
+                                     .file_bytes = facts.file_bytes,
+                                     .record_bytes = facts.record_bytes,
+                                     .raw_bytes = facts.raw_bytes,
+                                     .catalog_crc32c = facts.checksum});
+  }
+  files.manifest.schema = files.shards.front().schema();
+  return files;
+}
+
+std::vector<std::string> list_splits(const fs::path& folder) {
+  std::vector<std::string> splits;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    if (fs::exists(path / kManifestName)) {
+      splits.push_back(path.filename().string());
+    } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
+      splits.push_back(path.stem().string());
+    }
+  }
+  std::ranges::sort(splits);
+  return splits;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,57 @@
+// Filter: which records of a data set are wanted, told from their columns (Dataset::where). A plain value.
+//
+//   label in {3, 7, 100..199} and id != "n01440764/broken.JPEG" and timestamp >= 1.5e9
+//
+// Conditions, joined by "and", on fields with a column:
+//   FIELD == VALUE    also != < <= > >=      numbers are compared as numbers, texts byte by byte
+//   FIELD in {VALUE, FIRST..LAST, ...}       also "not in"; LAST is included
+// A VALUE is a number, a word, or a text in single or double quotes. Null fields count as 0 or the empty text.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/format/shard_reader.h>
+
+namespace ffkit {
+
+struct FilterCondition {
+  enum class Op : uint8_t {
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    in,
+    not_in
+  };
+  struct Range {
+    std::string first;
+    std::string last;  // equal to `first` for a single value
+  };
+
+  std::string field;
+  Op op = Op::equal;
+  std::vector<Range> values;  // one for all but in and not_in
+};
+
+struct Filter {
+  std::vector<FilterCondition> conditions;  // all must hold; none: every record
+};
+
+// Parses the text form above; throws Error(invalid_argument) that says where it does not fit.
+Filter parse_filter(std::string_view text);
+
+// The records of `shard` (ascending) for which `filter` holds. Reads columns, no records. Throws Error(not_found) for a field without a column,
+// Error(invalid_argument) for a value that its type cannot have.
+std::vector<int64_t> matching_records(const ShardReader& shard, const Filter& filter);
+
+// Record numbers from a text file: one or more a line, separated by blanks or commas; "#" begins a comment. Throws Error naming file and
+// line.
+std::vector<int64_t> read_index_file(const std::filesystem::path& path);
+
+}  // namespace ffkit

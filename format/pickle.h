@@ -1,0 +1,66 @@
+// A reader of Python pickles that only ever makes plain values: None, booleans, integers, bytes, texts, lists, tuples and dicts. What else a
+// pickle may hold, above all calls of functions, is refused; the one exception is an empty collections.OrderedDict, which becomes a dict.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ffkit {
+
+class Pickle {
+ public:
+  enum class Kind : uint8_t { none, boolean, integer, bytes, text, list, tuple, dict };
+  // A value by its number. Values may be shared, and a hostile pickle may make a list an element of itself.
+  using Ref = uint32_t;
+
+  // Parses protocols 0 to 5 as far as they make plain values; `data` must hold one pickle and nothing behind it, and must outlive this object, whose
+  // bytes and texts point into it. Throws Error(unsupported) for an opcode or a global that is not allowed, Error(corrupt) for a broken pickle.
+  // Takes some 30 bytes of memory for each opcode.
+  void parse(std::span<const std::byte> data);
+
+  Ref root() const { return root_; }
+  Kind kind(Ref ref) const { return values_[ref].kind; }
+  // These throw Error(corrupt) when the value is of another kind. `what` names the value in messages.
+  int64_t integer(Ref ref, std::string_view what) const;
+  std::span<const std::byte> bytes(Ref ref, std::string_view what) const;
+  std::string_view text(Ref ref, std::string_view what) const;
+  const std::vector<Ref>& items(Ref ref, std::string_view what) const;  // of a list or tuple
+  std::vector<std::pair<Ref, Ref>> entries(Ref ref, std::string_view what) const;  // of a dict
+  // The value of `key` in a dict; throws Error(corrupt) when there is none.
+  Ref at(Ref dict, std::string_view key) const;
+
+ private:
+  struct Value {
+    Kind kind = Kind::none;
+    int64_t number = 0;      // an integer or a bool; where bytes and texts begin; which container
+    uint64_t num_bytes = 0;  // of bytes and texts
+  };
+  class Parser;
+
+  const Value& require(Ref ref, Kind kind, std::string_view what) const;
+  std::span<const std::byte> data_of(const Value& value) const {
+    return data_.subspan(static_cast<size_t>(value.number), value.num_bytes);
+  }
+
+  std::span<const std::byte> data_;
+  std::vector<Value> values_;
+  std::vector<std::vector<Ref>>
+      containers_;  // items of a list or tuple; keys and values of a dict, in turn
+  Ref root_ = 0;
+};
+
+// The pickle of the tuple (data, label), byte for byte as Python's pickle.dumps with protocol 4 writes it.
+void pickle_bytes_and_label(std::span<const std::byte> data, int64_t label,
+                            std::vector<std::byte>& out);
+
+// The pickle of {"classes": classes, "class_to_idx": {class: index}, "targets": targets}.
+std::vector<std::byte> pickle_class_list(const std::vector<std::string>& classes,
+                                         std::span<const int64_t> targets);
+
+}  // namespace ffkit

@@ -1,0 +1,347 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include <ffkit/format/error.h>
+
+#include "little_endian.h"
+#include "pickle.h"
+
+namespace ffkit {
+namespace {
+
+[[noreturn]] void corrupt(const std::string& message) {
+  throw Error(ErrorCode::corrupt, "the pickle is broken: " + message);
+}
+
+constexpr std::array<const char*, 8> kKindNames = {"None",   "a bool", "an integer", "bytes",
+                                                   "a text", "a list", "a tuple",    "a dict"};
+
+}  // namespace
+
+// The machine of Python's pickle.py: a stack of values with marks, and a memo. Opcodes are those of pickletools.py.
+class Pickle::Parser {
+ public:
+  explicit Parser(Pickle& pickle)
+      : in_(pickle.data_), values_(pickle.values_), containers_(pickle.containers_) {}
+
+  Ref run() {
+    for (;;) {
+      const auto opcode = static_cast<unsigned char>(take(1)[0]);
+      if (opcode == '.') {  // STOP
+        if (stack_.size() != 1 || !marks_.empty()) corrupt("it ends in the middle of a value");
+        if (at_ != in_.size()) corrupt(fmt::format("{} bytes follow its end", in_.size() - at_));
+        require_value(stack_.back());
+        return stack_.back();
+      }
+      execute(opcode);
+    }
+  }
+
+ private:
+  // What only lives on the stack: the two names that STACK_GLOBAL and REDUCE may see.
+  static constexpr Ref kOrderedDict = 0xFFFFFFFF;
+
+  void execute(unsigned char opcode) {
+    switch (opcode) {
+      case 0x80:  // PROTO
+        if (const int version = number<uint8_t>(); version > 5) {
+          corrupt(fmt::format("protocol {} does not exist", version));
+        }
+        return;
+      case 0x95:  // FRAME: only tells how much to read at once
+        if (number<uint64_t>() > in_.size() - at_) corrupt("a frame is longer than the data");
+        return;
+      case '(':
+        marks_.push_back(stack_.size());
+        return;
+      case '0':  // POP
+        pop();
+        return;
+      case '1':  // POP_MARK
+        stack_.resize(pop_mark());
+        return;
+      case '2':  // DUP
+        stack_.push_back(top());
+        return;
+      case 'N':
+        return push({.kind = Kind::none});
+      case 0x88:
+      case 0x89:
+        return push({.kind = Kind::boolean, .number = opcode == 0x88 ? 1 : 0});
+      case 'K':
+        return push_integer(number<uint8_t>());
+      case 'M':
+        return push_integer(number<uint16_t>());
+      case 'J':
+        return push_integer(number<int32_t>());
+      case 0x8a:  // LONG1
+        return push_integer(long_integer(number<uint8_t>()));
+      case 'C':
+        return push_data(Kind::bytes, number<uint8_t>());
+      case 'B':
+        return push_data(Kind::bytes, number<uint32_t>());
+      case 0x8e:  // BINBYTES8
+      case 0x96:  // BYTEARRAY8
+        return push_data(Kind::bytes, number<uint64_t>());
+      case 0x8c:
+        return push_data(Kind::text, number<uint8_t>());
+      case 'X':
+        return push_data(Kind::text, number<uint32_t>());
+      case 0x8d:
+        return push_data(Kind::text, number<uint64_t>());
+      case ']':
+        return push_container(Kind::list);
+      case 'a':
+        return append(stack_.size() - 1);
+      case 'e':
+        return append(pop_mark());
+      case 'l':
+        return collect(Kind::list, pop_mark());
+      case ')':
+        return push_container(Kind::tuple);
+      case 't':
+        return collect(Kind::tuple, pop_mark());
+      case 0x85:
+      case 0x86:
+      case 0x87: {
+        const size_t count = opcode - 0x84U;
+        if (stack_.size() < base() + count) corrupt("a tuple lacks elements");
+        return collect(Kind::tuple, stack_.size() - count);
+      }
+      case '}':
+        return push_container(Kind::dict);
+      case 's':
+        if (stack_.size() < base() + 3) corrupt("a dict lacks its entry");
+        return set_items(stack_.size() - 2);
+      case 'u':
+        return set_items(pop_mark());
+      case 'd': {
+        const size_t first = pop_mark();
+        const std::vector<Ref> pairs(stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end());
+        stack_.resize(first);
+        push_container(Kind::dict);
+        stack_.insert(stack_.end(), pairs.begin(), pairs.end());
+        return set_items(first + 1);
+      }
+      case 0x94:  // MEMOIZE
+        memo_[static_cast<uint32_t>(memo_.size())] = top();
+        return;
+      case 'q':
+        memo_[number<uint8_t>()] = top();
+        return;
+      case 'r':
+        memo_[number<uint32_t>()] = top();
+        return;
+      case 'h':
+        return get(number<uint8_t>());
+      case 'j':
+        return get(number<uint32_t>());
+      case 'c':  // GLOBAL
+      {
+        const std::string module = line();
+        return global(module, line());
+      }
+      case 0x93: {  // STACK_GLOBAL
+        const std::string name = text_of(pop());
+        return global(text_of(pop()), name);
+      }
+      case 'R': {  // REDUCE
+        const Ref arguments = pop();
+        require_value(arguments);
+        if (pop() != kOrderedDict || values_[arguments].kind != Kind::tuple ||
+            !items_of(arguments).empty()) {
+          throw Error(ErrorCode::unsupported,
+                      "the pickle calls something; only plain values are read here");
+        }
+        return push_container(Kind::dict);
+      }
+      default:
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
+                        "such pickles are never read here",
+                        opcode, at_ - 1));
+    }
+  }
+
+  std::span<const std::byte> take(uint64_t count) {
+    if (count > in_.size() - at_) corrupt("it is cut off");
+    const auto bytes = in_.subspan(at_, count);
+    at_ += count;
+    return bytes;
+  }
+  template <typename T>
+  T number() {
+    return load_le<T>(take(sizeof(T)).data());
+  }
+  int64_t long_integer(size_t num_bytes) {
+    if (num_bytes > 8) {
+      throw Error(ErrorCode::unsupported, "the pickle holds an integer of more than 64 bits");
+    }
+    const auto bytes = take(num_bytes);
+    uint64_t value = 0;
+    for (size_t i = 0; i < num_bytes; ++i) value |= static_cast<uint64_t>(bytes[i]) << (8 * i);
+    const bool is_negative = num_bytes > 0 && (static_cast<uint8_t>(bytes.back()) & 0x80) != 0;
+    if (is_negative && num_bytes < 8) value |= ~uint64_t{0} << (8 * num_bytes);
+    return static_cast<int64_t>(value);
+  }
+  std::string line() {
+    std::string text;
+    for (char c = 0; (c = static_cast<char>(take(1)[0])) != '\n';) text += c;
+    return text;
+  }
+
+  void push(Value value) {
+    values_.push_back(value);
+    stack_.push_back(static_cast<Ref>(values_.size() - 1));
+  }
+  void push_integer(int64_t value) { push({.kind = Kind::integer, .number = value}); }
+  void push_data(Kind kind, uint64_t num_bytes) {
+    const auto begin = static_cast<int64_t>(at_);
+    take(num_bytes);
+    push({.kind = kind, .number = begin, .num_bytes = num_bytes});
+  }
+  void push_container(Kind kind) {
+    containers_.emplace_back();
+    push({.kind = kind, .number = static_cast<int64_t>(containers_.size() - 1)});
+  }
+  std::vector<Ref>& items_of(Ref container) {
+    return containers_[static_cast<size_t>(values_[container].number)];
+  }
+
+  // Below this, the stack belongs to what began before the last mark.
+  size_t base() const { return marks_.empty() ? 0 : marks_.back(); }
+  Ref top() const {
+    if (stack_.size() <= base()) corrupt("an operand is missing");
+    return stack_.back();
+  }
+  Ref pop() {
+    const Ref ref = top();
+    stack_.pop_back();
+    return ref;
+  }
+  size_t pop_mark() {
+    if (marks_.empty()) corrupt("a mark is missing");
+    const size_t first = marks_.back();
+    marks_.pop_back();
+    return first;
+  }
+  void require_value(Ref ref) const {
+    if (ref == kOrderedDict) {
+      throw Error(ErrorCode::unsupported,
+                  "the pickle holds a class; only plain values are read here");
+    }
+  }
+
+  // Takes the values from `first` on off the stack.
+  std::vector<Ref> pop_from(size_t first) {
+    std::vector<Ref> taken(stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end());
+    stack_.resize(first);
+    for (const Ref ref : taken) require_value(ref);
+    return taken;
+  }
+  void append(size_t first) {
+    if (first > stack_.size() || first < base() + 1) corrupt("a list lacks its element");
+    const std::vector<Ref> added = pop_from(first);
+    std::vector<Ref>& items = items_of(container(Kind::list));
+    items.insert(items.end(), added.begin(), added.end());
+  }
+  void set_items(size_t first) {
+    if (first < base() + 1) corrupt("a dict is missing");
+    const std::vector<Ref> added = pop_from(first);
+    if (added.size() % 2 != 0) corrupt("a dict's key has no value");
+    std::vector<Ref>& items = items_of(container(Kind::dict));
+    items.insert(items.end(), added.begin(), added.end());
+  }
+  Ref container(Kind kind) const {
+    const Ref ref = top();
+    require_value(ref);
+    if (values_[ref].kind != kind) corrupt("something is added to what is no list or dict");
+    return ref;
+  }
+  void collect(Kind kind, size_t first) {
+    std::vector<Ref> items = pop_from(first);
+    push_container(kind);
+    containers_.back() = std::move(items);
+  }
+  void get(uint32_t number) {
+    const auto found = memo_.find(number);
+    if (found == memo_.end()) corrupt(fmt::format("memo {} is not set", number));
+    stack_.push_back(found->second);
+  }
+  std::string text_of(Ref ref) const {
+    require_value(ref);
+    if (values_[ref].kind != Kind::text) corrupt("a name is not a text");
+    const auto data = in_.subspan(static_cast<size_t>(values_[ref].number), values_[ref].num_bytes);
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
+  }
+  void global(const std::string& module, const std::string& name) {
+    if (module != "collections" || name != "OrderedDict") {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the pickle refers to {:.60}.{:.60}; only plain values are read here",
+                              module, name));
+    }
+    stack_.push_back(kOrderedDict);
+  }
+
+  std::span<const std::byte> in_;
+  size_t at_ = 0;
+  std::vector<Value>& values_;
+  std::vector<std::vector<Ref>>& containers_;
+  std::vector<Ref> stack_;
+  std::vector<size_t> marks_;
+  std::unordered_map<uint32_t, Ref> memo_;
+};
+
+void Pickle::parse(std::span<const std::byte> data) {
+  data_ = data;
+  values_.clear();
+  containers_.clear();
+  root_ = Parser(*this).run();
+}
+
+const Pickle::Value& Pickle::require(Ref ref, Kind kind, std::string_view what) const {
+  const Value& value = values_.at(ref);
+  if (value.kind != kind) {
+    corrupt(fmt::format("{} is {}, not {}", what, kKindNames[static_cast<size_t>(value.kind)],
+                        kKindNames[static_cast<size_t>(kind)]));
+  }
+  return value;
+}
+
+int64_t Pickle::integer(Ref ref, std::string_view what) const {
+  return require(ref, Kind::integer, what).number;
+}
+std::span<const std::byte> Pickle::bytes(Ref ref, std::string_view what) const {
+  return data_of(require(ref, Kind::bytes, what));
+}
+std::string_view Pickle::text(Ref ref, std::string_view what) const {
+  const auto data = data_of(require(ref, Kind::text, what));
+  return {reinterpret_cast<const char*>(data.data()), data.size()};
+}
+const std::vector<Pickle::Ref>& Pickle::items(Ref ref, std::string_view what) const {
+  const Value& value = require(ref, kind(ref) == Kind::tuple ? Kind::tuple : Kind::list, what);
+  return containers_[static_cast<size_t>(value.number)];
+}
+std::vector<std::pair<Pickle::Ref, Pickle::Ref>> Pickle::entries(Ref ref,
+                                                                 std::string_view what) const {
+  const auto& items = containers_[static_cast<size_t>(require(ref, Kind::dict, what).number)];
+  std::vector<std::pair<Ref, Ref>> entries;
+  for (size_t i = 0; i < items.size(); i += 2) entries.emplace_back(items[i], items[i + 1]);
+  return entries;
+}
+
+Pickle::Ref Pickle::at(Ref dict, std::string_view key) const {
+  // The last one counts, as in Python.
+  const auto all = entries(dict, fmt::format("what should hold '{}'", key));
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    if (kind(entry->first) == Kind::text && text(entry->first, "a key") == key)
+      return entry->second;
+  }
+  corrupt(fmt::format("there is no '{}' in it", key));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,218 @@
+#include "v1_file.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+
+#include "little_endian.h"
+#include "pickle.h"
+#include "shard_layout.h"
+#include "unpack_buffers.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kFixedBytes = 12;      // CRC and number of records
+constexpr int64_t kBytesPerRecord = 12;  // checksum and offset
+// What RecordView wants beyond the payload: the field table and padding.
+constexpr int64_t kMaxRecordOverhead = 64;
+
+class V1File final : public ShardFile {
+ public:
+  V1File(File file, V1FileOptions options)
+      : file_(std::move(file)), labels_(std::move(options.labels)) {
+    file_bytes_ = file_.size();
+    read_header();
+    payload_ = options.payload ? *options.payload : detect_payload();
+    schema_ = v1_schema(payload_);
+  }
+
+  const File& file() const override { return file_; }
+  const Schema& schema() const override { return schema_; }
+
+  ShardFacts facts() const override {
+    const int64_t record_bytes = file_bytes_ - kFixedBytes - kBytesPerRecord * num_records();
+    return {.version = 1,
+            .num_records = num_records(),
+            .file_bytes = file_bytes_,
+            .record_bytes = record_bytes,
+            .raw_bytes = record_bytes,
+            .alignment = 1,
+            .checksum = header_crc_,
+            .warning = stored_crc_ == 0
+                           ? "has no checksum over its header; damage to it can go unnoticed"
+                           : ""};
+  }
+
+  RecordLocation locate(int64_t record) const override {
+    const auto i = static_cast<size_t>(record);
+    const int64_t end = i + 1 < offsets_.size() ? offsets_[i + 1] : file_bytes_;
+    const int64_t bytes = end - offsets_[i];
+    // 0 stands for "no checksum", but is also that of no bytes.
+    const bool has_checksum = checksums_[i] != 0 || bytes == 0;
+    return {.offset = offsets_[i],
+            .stored_bytes = bytes,
+            .raw_bytes = bytes + kMaxRecordOverhead,
+            .checksum = checksums_[i],
+            .checksum_type = has_checksum ? Checksum::crc32 : Checksum::none,
+            .codec = Codec::v1};
+  }
+
+  std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
+                                    std::span<const std::byte> stored,
+                                    RecordUnpacker::Buffers& buffers) const override {
+    RecordBuilder builder(schema_);
+    if (payload_ == V1Payload::raw) {
+      builder.set_bytes(0, stored);
+    } else {
+      try {
+        const ImageAndLabel sample = parse(stored, buffers.pickle);
+        builder.set_bytes(0, sample.image);
+        builder.set_scalar<int64_t>(1, sample.label);
+      } catch (const Error& e) {
+        throw Error(e.code(), e.what(),
+                    {.path = file_.path().string(), .record = record, .offset = where.offset});
+      }
+    }
+    builder.encode(buffers.record);
+    return buffers.record;
+  }
+
+  std::vector<std::byte> scalar_column(size_t field) const override {
+    std::vector<int64_t> labels = labels_;
+    if (labels.empty()) {
+      RecordUnpacker::Buffers buffers;
+      std::vector<std::byte> stored;
+      for (int64_t i = 0; i < num_records(); ++i) {
+        const RecordLocation where = locate(i);
+        stored.resize(static_cast<size_t>(where.stored_bytes));
+        file_.read_at(where.offset, stored);
+        labels.push_back(
+            RecordView(schema_, unpack(i, where, stored, buffers)).scalar<int64_t>(field));
+      }
+    }
+    const auto bytes = std::as_bytes(std::span(labels));
+    return {bytes.begin(), bytes.end()};
+  }
+
+  std::vector<std::string> string_column(size_t) const override { return {}; }  // there is none
+  std::vector<ShardProblem> verify_index() const override { return {}; }        // done when opening
+
+ private:
+  struct ImageAndLabel {
+    std::span<const std::byte> image;
+    int64_t label = 0;
+  };
+
+  int64_t num_records() const { return static_cast<int64_t>(offsets_.size()); }
+
+  [[noreturn]] void corrupt(const std::string& message) const {
+    throw Error(ErrorCode::corrupt, message + "; copy or make the file again",
+                {.path = file_.path().string()});
+  }
+
+  void read_header() {
+    std::array<std::byte, kFixedBytes> fixed;
+    file_.read_at(0, fixed);
+    stored_crc_ = load_le<uint32_t>(fixed.data());
+    const auto count = load_le<int64_t>(fixed.data() + 4);
+    if (count < 0 || count > (file_bytes_ - kFixedBytes) / kBytesPerRecord) {
+      corrupt(fmt::format("is no FFRecord file: it claims {} records", count));
+    }
+    std::vector<std::byte> table(static_cast<size_t>(kBytesPerRecord * count));
+    file_.read_at(kFixedBytes, table);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(fixed.data());
+    header_crc_ = static_cast<uint32_t>(crc32_z(0, bytes + 4, 8));
+    if (!table.empty()) {  // zlib takes a null pointer for a wish to begin anew
+      header_crc_ = static_cast<uint32_t>(
+          crc32_z(header_crc_, reinterpret_cast<const unsigned char*>(table.data()), table.size()));
+    }
+    if (stored_crc_ != 0 && stored_crc_ != header_crc_) {
+      corrupt(fmt::format("the header is damaged: CRC-32 is {:08x}, expected {:08x}", header_crc_,
+                          stored_crc_));
+    }
+    checksums_.resize(static_cast<size_t>(count));
+    offsets_.resize(static_cast<size_t>(count));
+    const std::byte* offsets = table.data() + 4 * checksums_.size();
+    int64_t end = kFixedBytes + kBytesPerRecord * count;
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      checksums_[i] = load_le<uint32_t>(table.data() + 4 * i);
+      offsets_[i] = load_le<int64_t>(offsets + 8 * i);
+      if (i == 0 ? offsets_[i] != end : offsets_[i] < end) {
+        corrupt(fmt::format("the header places record {} at {}", i, offsets_[i]));
+      }
+      end = offsets_[i];
+    }
+    if (end > file_bytes_ || (count == 0 && end != file_bytes_)) {
+      corrupt(fmt::format("the file has {} bytes, but its last record begins at {}; it was cut off",
+                          file_bytes_, end));
+    }
+  }
+
+  // ImageNet's if the first record is such a pickle.
+  V1Payload detect_payload() const {
+    if (num_records() == 0) return V1Payload::raw;
+    const RecordLocation where = locate(0);
+    std::vector<std::byte> stored(static_cast<size_t>(where.stored_bytes));
+    file_.read_at(where.offset, stored);
+    try {
+      Pickle pickle;
+      parse(stored, pickle);
+      return V1Payload::imagenet;
+    } catch (const Error&) {
+      return V1Payload::raw;
+    }
+  }
+
+  static ImageAndLabel parse(std::span<const std::byte> stored, Pickle& pickle) {
+    pickle.parse(stored);
+    const auto& items = pickle.items(pickle.root(), "the record");
+    if (items.size() != 2) {
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("the record is a pickle of {} values, not of image and label", items.size()));
+    }
+    return {pickle.bytes(items[0], "the image"), pickle.integer(items[1], "the label")};
+  }
+
+  File file_;
+  int64_t file_bytes_ = 0;
+  uint32_t stored_crc_ = 0;
+  uint32_t header_crc_ = 0;  // as computed
+  std::vector<uint32_t> checksums_;
+  std::vector<int64_t> offsets_;
+  std::vector<int64_t> labels_;
+  V1Payload payload_ = V1Payload::raw;
+  Schema schema_;
+};
+
+}  // namespace
+
+Schema v1_schema(V1Payload payload) {
+  if (payload == V1Payload::raw) return Schema{{{.name = "data", .type = FieldType::bytes}}};
+  return Schema{{
+      {.name = "image", .type = FieldType::image},
+      {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+  }};
+}
+
+bool looks_like_v1(const File& file) {
+  const int64_t size = file.size();
+  if (size < kFixedBytes) return false;
+  std::array<std::byte, kFixedBytes> fixed;
+  file.read_at(0, fixed);
+  if (has_v2_magic(fixed)) return false;
+  const auto count = load_le<int64_t>(fixed.data() + 4);
+  return count >= 0 && count <= (size - kFixedBytes) / kBytesPerRecord;
+}
+
+std::unique_ptr<ShardFile> open_v1_file(File file, V1FileOptions options) {
+  return std::make_unique<V1File>(std::move(file), std::move(options));
+}
+
+}  // namespace ffkit
