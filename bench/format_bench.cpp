@@ -212,7 +212,7 @@ void open_dataset(benchmark::State& state) {
     }
     const ShardSummary summary = writer.finish();
     manifest.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
-                               summary.catalog_crc32c});
+                               summary.raw_bytes, summary.catalog_crc32c});
   }
   write_manifest(dir / "manifest.json", manifest);
   for (auto _ : state) benchmark::DoNotOptimize(Dataset::open(dir.path()));
