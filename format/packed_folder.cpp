@@ -17,7 +17,8 @@ constexpr std::string_view kMagic = "piouhjgbr";
 constexpr size_t kMaxDepth = 200;  // more than a path can have: it is limited to 4096 bytes
 
 bool has_magic(std::span<const std::byte> bytes) {
-  return bytes.size() > kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+  return bytes.size() > kMagic.size() &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
 }
 
 bool is_plain_name(std::string_view name) {
@@ -30,7 +31,10 @@ class TreeWalker {
  public:
   TreeWalker(const Pickle& tree, const ShardReader& reader, std::vector<PackedFolder::File>& files,
              std::vector<std::string>& folders)
-      : tree_(tree), reader_(reader), files_(files), folders_(folders),
+      : tree_(tree),
+        reader_(reader),
+        files_(files),
+        folders_(folders),
         is_taken_(static_cast<size_t>(reader.num_records())) {}
 
   void walk(Pickle::Ref folder, const std::string& prefix, size_t depth) {
@@ -40,7 +44,8 @@ class TreeWalker {
     open_.push_back(folder);
     for (const auto& [key, value] : tree_.entries(folder, fmt::format("the folder '{}'", prefix))) {
       const std::string_view name = tree_.text(key, "a name");
-      if (!is_plain_name(name)) corrupt(fmt::format("'{:.100}' in '{}' is not a file name", name, prefix));
+      if (!is_plain_name(name))
+        corrupt(fmt::format("'{:.100}' in '{}' is not a file name", name, prefix));
       std::string path = prefix + std::string(name);
       if (tree_.kind(value) == Pickle::Kind::dict) {
         folders_.push_back(path);
@@ -100,11 +105,13 @@ bool PackedFolder::is_packed_folder(const std::filesystem::path& path) {
     const ShardReader reader = open_raw(path);
     if (reader.num_records() == 0) return false;
     const RecordLocation last = reader.locate(reader.num_records() - 1);
-    std::vector<std::byte> begin(std::min<size_t>(kMagic.size() + 1, static_cast<size_t>(last.stored_bytes)));
+    std::vector<std::byte> begin(
+        std::min<size_t>(kMagic.size() + 1, static_cast<size_t>(last.stored_bytes)));
     ffkit::File::open_for_reading(path).read_at(last.offset, begin);
     return has_magic(begin);
   } catch (const Error& e) {
-    if (e.code() == ErrorCode::corrupt) return false;  // opening it as a data set says what is wrong
+    if (e.code() == ErrorCode::corrupt)
+      return false;  // opening it as a data set says what is wrong
     throw;
   }
 }

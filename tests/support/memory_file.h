@@ -14,7 +14,8 @@ namespace ffkit::testing {
 
 class MemoryFile {
  public:
-  explicit MemoryFile(std::span<const std::byte> bytes) : fd_(memfd_create("ffkit-test", MFD_CLOEXEC)) {
+  explicit MemoryFile(std::span<const std::byte> bytes)
+      : fd_(memfd_create("ffkit-test", MFD_CLOEXEC)) {
     if (fd_ < 0) throw std::runtime_error("memfd_create failed");
     write(0, bytes);
   }
@@ -24,7 +25,8 @@ class MemoryFile {
 
   std::filesystem::path path() const { return fmt::format("/proc/self/fd/{}", fd_); }
   void write(size_t offset, std::span<const std::byte> bytes) {
-    if (pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size())) {
+    if (pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(bytes.size())) {
       throw std::runtime_error("pwrite failed");
     }
   }

@@ -36,8 +36,9 @@ class Random {
 struct RandomField {
   bool is_null = false;
   uint64_t scalar = 0;
-  std::vector<std::vector<std::byte>> items;   // one for bytes, string, image and tensor data; any number for lists
-  std::vector<std::vector<int64_t>> shapes;    // of tensors
+  std::vector<std::vector<std::byte>>
+      items;  // one for bytes, string, image and tensor data; any number for lists
+  std::vector<std::vector<int64_t>> shapes;  // of tensors
 };
 using RandomRecord = std::vector<RandomField>;
 
@@ -50,11 +51,13 @@ inline Schema random_schema(Random& random) {
     field.type = static_cast<FieldType>(random.below(6));
     field.dtype = static_cast<DType>(random.below(12));
     if (field.type == FieldType::list) {
-      constexpr FieldType kItems[] = {FieldType::bytes, FieldType::string, FieldType::tensor, FieldType::image};
+      constexpr FieldType kItems[] = {FieldType::bytes, FieldType::string, FieldType::tensor,
+                                      FieldType::image};
       field.item = kItems[random.below(4)];
     }
     if (!has_dtype(field)) field.dtype = DType::u8;  // as schemas read from files have it
-    field.column = (field.type == FieldType::scalar || field.type == FieldType::string) && random.below(2) == 0;
+    field.column = (field.type == FieldType::scalar || field.type == FieldType::string) &&
+                   random.below(2) == 0;
     schema.fields.push_back(std::move(field));
   }
   return schema;
@@ -72,7 +75,8 @@ inline RandomRecord random_record(const Schema& schema, Random& random, size_t m
       size_t num_bytes = random.below(random.below(4) == 0 ? max_bytes : 40);
       std::vector<int64_t> shape;
       if (type == FieldType::tensor) {
-        for (size_t d = random.below(4); d > 0; --d) shape.push_back(static_cast<int64_t>(random.below(6)));
+        for (size_t d = random.below(4); d > 0; --d)
+          shape.push_back(static_cast<int64_t>(random.below(6)));
         num_bytes = size_of(field.dtype);
         for (const int64_t size : shape) num_bytes *= static_cast<size_t>(size);
       }
@@ -93,9 +97,12 @@ inline std::vector<std::byte> encode(const Schema& schema, const RandomRecord& r
     const RandomField& value = record[i];
     if (value.is_null) continue;
     const auto text = [&](size_t k) {
-      return std::string_view(reinterpret_cast<const char*>(value.items[k].data()), value.items[k].size());
+      return std::string_view(reinterpret_cast<const char*>(value.items[k].data()),
+                              value.items[k].size());
     };
-    const auto tensor = [&](size_t k) { return TensorView{field.dtype, value.shapes[k], value.items[k]}; };
+    const auto tensor = [&](size_t k) {
+      return TensorView{field.dtype, value.shapes[k], value.items[k]};
+    };
     switch (field.type) {
       case FieldType::bytes:
       case FieldType::image:
@@ -121,7 +128,8 @@ inline std::vector<std::byte> encode(const Schema& schema, const RandomRecord& r
         }
         if (field.item == FieldType::string) builder.set_list(i, texts);
         if (field.item == FieldType::tensor) builder.set_list(i, tensors);
-        if (field.item == FieldType::bytes || field.item == FieldType::image) builder.set_list(i, blobs);
+        if (field.item == FieldType::bytes || field.item == FieldType::image)
+          builder.set_list(i, blobs);
         break;
       }
     }
@@ -169,10 +177,12 @@ inline void expect_field(const Field& field, const FieldView& view, const Random
   }
 }
 
-inline void expect_record(const Schema& schema, std::span<const std::byte> bytes, const RandomRecord& expected) {
+inline void expect_record(const Schema& schema, std::span<const std::byte> bytes,
+                          const RandomRecord& expected) {
   const RecordView view(schema, bytes);
   view.verify_fields();
-  for (size_t i = 0; i < expected.size(); ++i) expect_field(schema.fields[i], view.field(i), expected[i]);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expect_field(schema.fields[i], view.field(i), expected[i]);
 }
 
 }  // namespace ffkit::testing

@@ -19,8 +19,9 @@ namespace {
 using testing::TempDir;
 
 Schema text_schema() {
-  return Schema{{{.name = "text", .type = FieldType::string},
-                 {.name = "number", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}};
+  return Schema{
+      {{.name = "text", .type = FieldType::string},
+       {.name = "number", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}};
 }
 
 // Short, with much in common with the others: what dictionaries are for.
@@ -43,7 +44,8 @@ std::vector<std::vector<std::byte>> text_records(int64_t count, int num_repeats 
   return records;
 }
 
-ShardSummary write(const std::filesystem::path& path, const std::vector<std::vector<std::byte>>& records,
+ShardSummary write(const std::filesystem::path& path,
+                   const std::vector<std::vector<std::byte>>& records,
                    const CompressionOptions& compression) {
   ShardWriter writer(path, text_schema(), {.compression = compression});
   for (const auto& record : records) writer.append(record);
@@ -78,7 +80,8 @@ TEST(Compression, DictionaryIsKeptInTheShardAndHelps) {
   EXPECT_LE(dictionary.size(), 8U << 10);
   EXPECT_EQ(dictionary, train_dictionary(std::span(records).first(1000), 8 << 10));
   const ShardSummary plain = write(dir / "plain.ffr", records, {.level = 3});
-  const ShardSummary with = write(dir / "with.ffr", records, {.level = 3, .dictionary = dictionary});
+  const ShardSummary with =
+      write(dir / "with.ffr", records, {.level = 3, .dictionary = dictionary});
   EXPECT_LT(with.record_bytes * 3, plain.record_bytes * 2);
   const ShardReader reader(dir / "with.ffr");
   EXPECT_EQ(reader.locate(1999).codec, Codec::zstd_dictionary);
@@ -105,23 +108,28 @@ TEST(Compression, WhatDoesNotShrinkIsStoredAsItIs) {
 TEST(Compression, RefusesWrongOptions) {
   EXPECT_ERROR(RecordCompressor({.level = 23}), invalid_argument, "zstd level 23 is out of range");
   EXPECT_ERROR(RecordCompressor({.level = -8}), invalid_argument, "-7 .. 22");
-  EXPECT_ERROR(RecordCompressor({.level = 1, .dictionary = std::vector<std::byte>(100)}), invalid_argument,
-               "not a zstd dictionary");
+  EXPECT_ERROR(RecordCompressor({.level = 1, .dictionary = std::vector<std::byte>(100)}),
+               invalid_argument, "not a zstd dictionary");
   const auto records = text_records(3);
-  EXPECT_ERROR(train_dictionary(records, 4096), invalid_argument, "use more records or a smaller dictionary");
+  EXPECT_ERROR(train_dictionary(records, 4096), invalid_argument,
+               "use more records or a smaller dictionary");
   EXPECT_ERROR(train_dictionary(records, 1), invalid_argument, "out of range");
 }
 
 // Rewrites entry 0 of a shard of one page of entries, with right checksums everywhere: what a hostile writer can make.
-void forge_entry(const std::filesystem::path& path, const std::function<void(RecordLocation&)>& change) {
+void forge_entry(const std::filesystem::path& path,
+                 const std::function<void(RecordLocation&)>& change) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::vector<std::byte> bytes(std::as_bytes(std::span(text)).begin(), std::as_bytes(std::span(text)).end());
+  std::vector<std::byte> bytes(std::as_bytes(std::span(text)).begin(),
+                               std::as_bytes(std::span(text)).end());
   const auto end = static_cast<int64_t>(bytes.size());
   ShardTrailer trailer = decode_trailer(
-      std::span<const std::byte, kTrailerBytes>(bytes.data() + end - kTrailerBytes, kTrailerBytes), "", end);
-  Catalog catalog = decode_catalog({text.data() + trailer.catalog_offset, static_cast<size_t>(trailer.catalog_bytes)},
-                                   "", trailer.catalog_offset);
+      std::span<const std::byte, kTrailerBytes>(bytes.data() + end - kTrailerBytes, kTrailerBytes),
+      "", end);
+  Catalog catalog = decode_catalog(
+      {text.data() + trailer.catalog_offset, static_cast<size_t>(trailer.catalog_bytes)}, "",
+      trailer.catalog_offset);
   StreamInfo& entries = catalog.streams[0];
   const std::span<std::byte, kPageBytes> page(bytes.data() + entries.offset, kPageBytes);
   RecordLocation entry = decode_entry(page.first<kEntryBytes>());
@@ -131,20 +139,23 @@ void forge_entry(const std::filesystem::path& path, const std::function<void(Rec
   entries.crc32c = crc32c(std::as_bytes(std::span(&crc, 1)));
   const std::string json = encode_catalog(catalog);
   bytes.resize(static_cast<size_t>(trailer.catalog_offset));
-  bytes.insert(bytes.end(), std::as_bytes(std::span(json)).begin(), std::as_bytes(std::span(json)).end());
+  bytes.insert(bytes.end(), std::as_bytes(std::span(json)).begin(),
+               std::as_bytes(std::span(json)).end());
   trailer.catalog_bytes = static_cast<int64_t>(json.size());
   trailer.catalog_crc32c = crc32c(std::as_bytes(std::span(json)));
   trailer.file_bytes = trailer.catalog_offset + trailer.catalog_bytes + kTrailerBytes;
   const auto sealed = encode_trailer(trailer);
   bytes.insert(bytes.end(), sealed.begin(), sealed.end());
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
 }
 
 class ForgedShard : public ::testing::Test {
  protected:
   ForgedShard() { write(path_, text_records(3), {.level = 3}); }
-  void expect_corrupt(const std::function<void(RecordLocation&)>& change, const std::string& message) {
+  void expect_corrupt(const std::function<void(RecordLocation&)>& change,
+                      const std::string& message) {
     forge_entry(path_, change);
     const ShardReader reader(path_);
     std::vector<std::byte> record;
@@ -159,25 +170,30 @@ class ForgedShard : public ::testing::Test {
 };
 
 TEST_F(ForgedShard, RawLengthIsBoundedBeforeMemoryIsAllocated) {
-  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = int64_t{1} << 60; }, "claims 1152921504606846976 bytes");
+  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = int64_t{1} << 60; },
+                 "claims 1152921504606846976 bytes");
 }
 
 TEST_F(ForgedShard, RawLengthThatZstdCannotReachIsRefused) {
-  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = (entry.stored_bytes + 2) * 32768; }, "claims ");
+  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = (entry.stored_bytes + 2) * 32768; },
+                 "claims ");
 }
 
 TEST_F(ForgedShard, FrameOfAnotherLengthIsRefused) {
-  expect_corrupt([](RecordLocation& entry) { ++entry.raw_bytes; }, "not the zstd frame that its index entry describes");
+  expect_corrupt([](RecordLocation& entry) { ++entry.raw_bytes; },
+                 "not the zstd frame that its index entry describes");
 }
 
 TEST_F(ForgedShard, MissingDictionaryIsNamed) {
-  expect_corrupt([](RecordLocation& entry) { entry.codec = Codec::zstd_dictionary; }, "needs a zstd dictionary");
+  expect_corrupt([](RecordLocation& entry) { entry.codec = Codec::zstd_dictionary; },
+                 "needs a zstd dictionary");
 }
 
 TEST_F(ForgedShard, UnknownCodecIsUnsupported) {
   forge_entry(path_, [](RecordLocation& entry) { entry.codec = static_cast<Codec>(3); });
   std::vector<std::byte> record;
-  EXPECT_ERROR(ShardReader(path_).read(0, record), unsupported, "codec 3, which this program does not know");
+  EXPECT_ERROR(ShardReader(path_).read(0, record), unsupported,
+               "codec 3, which this program does not know");
 }
 
 TEST_F(ForgedShard, RawFrameTakenForARecordIsRefused) {

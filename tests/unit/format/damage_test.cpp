@@ -19,9 +19,9 @@
 namespace ffkit {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::MemoryFile;
 using testing::TempDir;
-using ::testing::HasSubstr;
 
 // All that a reader can be asked for.
 struct Content {
@@ -95,9 +95,12 @@ std::vector<std::byte> make_shard() {
 
 std::vector<std::byte> make_v1_file() {
   std::string header;
-  const auto put = [&header](auto value) { header.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  const auto put = [&header](auto value) {
+    header.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
   const auto crc = [](const std::string& data) {
-    return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
+    return static_cast<uint32_t>(
+        crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
   };
   const std::vector<std::string> records = {"one", "", std::string(100, 'x'), "the last"};
   put(static_cast<int64_t>(records.size()));

@@ -1,5 +1,3 @@
-#include <ffkit/format/filter.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/filter.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
@@ -16,9 +15,9 @@
 namespace ffkit {
 namespace {
 
-using testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::TempDir;
 
 class FilterTest : public ::testing::Test {
  protected:
@@ -42,12 +41,15 @@ class FilterTest : public ::testing::Test {
     reader_.emplace(path_);
   }
 
-  std::vector<int64_t> match(const std::string& text) { return matching_records(*reader_, parse_filter(text)); }
+  std::vector<int64_t> match(const std::string& text) {
+    return matching_records(*reader_, parse_filter(text));
+  }
 
-  Schema schema_{{{.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
-                  {.name = "meta/time", .type = FieldType::scalar, .dtype = DType::f64, .column = true},
-                  {.name = "id", .type = FieldType::string, .column = true},
-                  {.name = "note", .type = FieldType::string}}};
+  Schema schema_{
+      {{.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+       {.name = "meta/time", .type = FieldType::scalar, .dtype = DType::f64, .column = true},
+       {.name = "id", .type = FieldType::string, .column = true},
+       {.name = "note", .type = FieldType::string}}};
   TempDir dir_;
   std::filesystem::path path_ = dir_ / "a.ffr";
   std::optional<ShardReader> reader_;
@@ -78,14 +80,19 @@ TEST_F(FilterTest, ComparesFloatsAndTexts) {
 }
 
 TEST_F(FilterTest, SaysWhatDoesNotFit) {
-  for (const char* text : {"", "label", "label ==", "label in", "label in {", "label in {}", "label in {1", "label in {1,}",
-                           "label == 1 or label == 2", "label not 3", "id == 'x", "label in {1..}", "== 3", "label == 1 and"}) {
-    EXPECT_ERROR(parse_filter(text), invalid_argument, std::string("the filter '") + text + "' lacks ") << text;
+  for (const char* text : {"", "label", "label ==", "label in", "label in {", "label in {}",
+                           "label in {1", "label in {1,}", "label == 1 or label == 2",
+                           "label not 3", "id == 'x", "label in {1..}", "== 3", "label == 1 and"}) {
+    EXPECT_ERROR(parse_filter(text), invalid_argument,
+                 std::string("the filter '") + text + "' lacks ")
+        << text;
   }
-  EXPECT_ERROR(match("label == one"), invalid_argument, "compares field 'label' with 'one', which is not an integer");
+  EXPECT_ERROR(match("label == one"), invalid_argument,
+               "compares field 'label' with 'one', which is not an integer");
   EXPECT_ERROR(match("label == 1.5"), invalid_argument, "'1.5'");
   EXPECT_ERROR(match("meta/time == x"), invalid_argument, "which is not a number");
-  EXPECT_ERROR(match("labels == 1"), not_found, "there is no field 'labels'; the records have label, meta/time");
+  EXPECT_ERROR(match("labels == 1"), not_found,
+               "there is no field 'labels'; the records have label, meta/time");
   EXPECT_ERROR(match("note == x"), not_found, "not kept as a column");
 }
 
@@ -126,9 +133,11 @@ TEST(IndexFile, IsReadOrNamed) {
   };
   EXPECT_THAT(read_index_file(write("3 1, 2\n# all\n\n7 # seven\n")), ElementsAre(3, 1, 2, 7));
   EXPECT_THAT(read_index_file(write("")), IsEmpty());
-  EXPECT_ERROR(read_index_file(write("1\n2x\n")), invalid_argument, "index: line 2: '2x' is not a record number");
+  EXPECT_ERROR(read_index_file(write("1\n2x\n")), invalid_argument,
+               "index: line 2: '2x' is not a record number");
   EXPECT_ERROR(read_index_file(write("-1")), invalid_argument, "line 1: '-1'");
-  EXPECT_ERROR(read_index_file(dir / "none"), not_found, "cannot open the index file: No such file");
+  EXPECT_ERROR(read_index_file(dir / "none"), not_found,
+               "cannot open the index file: No such file");
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using testing::encode;
 using testing::Random;
 using testing::RandomRecord;
-using ::testing::ElementsAre;
 
 constexpr size_t kNumRecords = 12;
 
@@ -39,13 +39,15 @@ Schema golden_schema() {
 std::vector<RandomRecord> golden_records() {
   Random random(2026);
   std::vector<RandomRecord> records;
-  for (size_t i = 0; i < kNumRecords; ++i) records.push_back(random_record(golden_schema(), random, 700));
+  for (size_t i = 0; i < kNumRecords; ++i)
+    records.push_back(random_record(golden_schema(), random, 700));
   return records;
 }
 
 void write_every_type(const fs::path& path) {
   ShardWriter writer(path, golden_schema(), {.alignment = 512, .uuid = {0x67, 0x6F, 0x6C, 0x64}});
-  for (const RandomRecord& record : golden_records()) writer.append(encode(golden_schema(), record));
+  for (const RandomRecord& record : golden_records())
+    writer.append(encode(golden_schema(), record));
   writer.finish();
 }
 
@@ -113,7 +115,8 @@ TEST(Golden, EveryTypeIsReadAndWrittenAlike) {
   expect_golden_records(Dataset::open(golden("every_type.ffr")));
   const testing::TempDir dir;
   write_every_type(dir / "now.ffr");
-  EXPECT_TRUE(content(dir / "now.ffr") == content(golden("every_type.ffr"))) << "the layout has changed";
+  EXPECT_TRUE(content(dir / "now.ffr") == content(golden("every_type.ffr")))
+      << "the layout has changed";
 }
 
 TEST(Golden, CompressedRecordsAreRead) {
@@ -136,7 +139,8 @@ TEST(Golden, DatasetIsReadAndWrittenAlike) {
   const testing::TempDir dir;
   write_dataset(dir / "now");
   for (const char* name : {"shard-00000.ffr", "shard-00001.ffr", "manifest.json"}) {
-    EXPECT_TRUE(content(dir / "now" / name) == content(golden("dataset") / name)) << name << " has changed";
+    EXPECT_TRUE(content(dir / "now" / name) == content(golden("dataset") / name))
+        << name << " has changed";
   }
 }
 

@@ -22,8 +22,8 @@ std::filesystem::path write_with(const TempDir& dir, const std::string& num_reco
       << R"(, "split": "a", "num_records": 3, "source": {}, "options": {}, "classes": [],)"
       << R"( "class_names": [], "schema": {"fields": [{"name": "x", "type": "bytes"}]}, "shards": [)"
       << R"({"file": "a", "num_records": )" << num_records << R"(, "file_bytes": )" << file_bytes
-      << R"(, "record_bytes": 9, "catalog_crc32c": )" << crc << "},"
-      << R"({"file": "b", "num_records": 2, "file_bytes": 8, "record_bytes": 9, "catalog_crc32c": 1}]})";
+      << R"(, "record_bytes": 9, "raw_bytes": 9, "catalog_crc32c": )" << crc << "},"
+      << R"({"file": "b", "num_records": 2, "file_bytes": 8, "record_bytes": 9, "raw_bytes": 9, "catalog_crc32c": 1}]})";
   return dir / "manifest.json";
 }
 

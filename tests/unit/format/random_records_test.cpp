@@ -1,10 +1,11 @@
 // Properties that hold for every schema and every record.
+#include "random_records.h"
+
 #include <gtest/gtest.h>
 
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/shard_writer.h>
 
-#include "random_records.h"
 #include "temp_dir.h"
 
 namespace ffkit {

@@ -23,9 +23,9 @@
 namespace ffkit {
 namespace {
 
-using testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::TempDir;
 
 std::string sha256(std::span<const std::byte> bytes) {
   return testing::sha256_hex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
@@ -43,7 +43,9 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 // The bytes of a v1 file with these records, made from FORMAT.md.
 std::string v1_bytes(const std::vector<std::string>& records, bool with_checksums = true) {
   std::string header;
-  const auto put = [&header](auto value) { header.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  const auto put = [&header](auto value) {
+    header.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
   put(static_cast<int64_t>(records.size()));
   for (const std::string& record : records) {
     const auto* data = reinterpret_cast<const unsigned char*>(record.data());
@@ -55,9 +57,9 @@ std::string v1_bytes(const std::vector<std::string>& records, bool with_checksum
     offset += static_cast<int64_t>(record.size());
   }
   const uint32_t crc =
-      with_checksums
-          ? static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(header.data()), header.size()))
-          : 0;
+      with_checksums ? static_cast<uint32_t>(crc32_z(
+                           0, reinterpret_cast<const unsigned char*>(header.data()), header.size()))
+                     : 0;
   std::string file(reinterpret_cast<const char*>(&crc), 4);
   file += header;
   for (const std::string& record : records) file += record;
@@ -83,7 +85,8 @@ std::vector<std::string> read_raw(const std::filesystem::path& path) {
 TEST(V1, ReadsTheFilesOfTheOriginal) {
   FFKIT_REQUIRE_SHARED_DATA(root, "ffrecord-v1");
   const auto all = expected(root);
-  for (const char* name : {"sizes.ffr", "empty.ffr", "parts/PART_00000.ffr", "parts/PART_00001.ffr", "parts/PART_00002.ffr"}) {
+  for (const char* name : {"sizes.ffr", "empty.ffr", "parts/PART_00000.ffr", "parts/PART_00001.ffr",
+                           "parts/PART_00002.ffr"}) {
     const auto records = read_raw(root / name);
     ASSERT_EQ(records.size(), all[name].size()) << name;
     for (size_t i = 0; i < records.size(); ++i) {
@@ -108,7 +111,8 @@ TEST(V1, AFolderAndAListAreOneDataset) {
   list.read(4, record);  // of no bytes
   EXPECT_EQ(RecordView(list.schema(), record).bytes(0).size(), 0U);
   folder.read(11, record);
-  EXPECT_EQ(sha256(RecordView(folder.schema(), record).bytes(0)), all["parts/PART_00002.ffr"][3]["sha256"]);
+  EXPECT_EQ(sha256(RecordView(folder.schema(), record).bytes(0)),
+            all["parts/PART_00002.ffr"][3]["sha256"]);
 }
 
 TEST(V1, ImageNetsPicklesBecomeImageAndLabel) {
@@ -122,7 +126,8 @@ TEST(V1, ImageNetsPicklesBecomeImageAndLabel) {
   EXPECT_THAT(train.int_column("label"), ElementsAre(0, 1, 2, 0, 1, 2, 0, 1));
   EXPECT_THAT(train.where(parse_filter("label == 2")).int_column("label"), ElementsAre(2, 2));
   // Without meta.pkl the labels are read from the records.
-  EXPECT_THAT(ShardReader(root / "imagenet-style/train.ffr/PART_00001.ffr").int_column("label"), ElementsAre(1, 2, 0, 1));
+  EXPECT_THAT(ShardReader(root / "imagenet-style/train.ffr/PART_00001.ffr").int_column("label"),
+              ElementsAre(1, 2, 0, 1));
   std::vector<std::byte> record;
   for (int64_t i = 0; i < 8; ++i) {
     train.read(i, record);
@@ -181,11 +186,13 @@ TEST(V1, HostileTreesAreRefused) {
   refuse("}" + name("") + "K\0s"s, "is not a file name", ErrorCode::corrupt);
   refuse("}" + name("a") + "K\x02s", "'a' is record 2 of 2", ErrorCode::corrupt);
   refuse("}" + name("a") + "J\xff\xff\xff\xffs", "'a' is record -1", ErrorCode::corrupt);
-  refuse("}" + name("a") + "K\0s"s + name("b") + "K\0s"s, "'b' is record 0, which is another file's", ErrorCode::corrupt);
+  refuse("}" + name("a") + "K\0s"s + name("b") + "K\0s"s,
+         "'b' is record 0, which is another file's", ErrorCode::corrupt);
   refuse("}" + name("a") + name("x") + "s", "'a' is a text, not an integer", ErrorCode::corrupt);
   refuse("K\x01", "the folder '' is an integer, not a dict", ErrorCode::corrupt);
   refuse("}\x94" + name("a") + "h\0s"s, "is too deep", ErrorCode::corrupt);  // holds itself
-  refuse("cposix\nsystem\n" + name("id") + "\x85R", "refers to posix.system", ErrorCode::unsupported);
+  refuse("cposix\nsystem\n" + name("id") + "\x85R", "refers to posix.system",
+         ErrorCode::unsupported);
 }
 
 TEST(V1, OldFilesWithoutChecksumsAreReadWithAWarning) {
@@ -228,13 +235,15 @@ TEST(V1, WrongTargetsOfMetaPklAreNotBelieved) {
     records.emplace_back(reinterpret_cast<const char*>(pickle.data()), pickle.size());
   }
   write(dir / "val.ffr/PART_00000.ffr", v1_bytes(records));
-  const auto meta = pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2});  // of another split
+  const auto meta =
+      pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2});  // of another split
   write(dir / "meta.pkl", std::string(reinterpret_cast<const char*>(meta.data()), meta.size()));
   const Dataset val = Dataset::open(dir.path(), "val");
   EXPECT_THAT(val.int_column("label"), ElementsAre(2, 0, 1));
   EXPECT_THAT(val.manifest().classes, ElementsAre("a", "b", "c"));
   write(dir / "meta.pkl", "cposix\nsystem\n.");
-  EXPECT_ERROR(Dataset::open(dir.path(), "val"), unsupported, "meta.pkl: the pickle refers to posix.system");
+  EXPECT_ERROR(Dataset::open(dir.path(), "val"), unsupported,
+               "meta.pkl: the pickle refers to posix.system");
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ class PackedFolder {
     int64_t num_bytes = 0;
   };
   const std::vector<File>& files() const { return files_; }  // in the tree's order
-  const std::vector<std::string>& folders() const { return folders_; }  // also empty ones; parents first
+  const std::vector<std::string>& folders() const {
+    return folders_;
+  }  // also empty ones; parents first
   // Position of the file `path` in files(); throws Error(not_found).
   size_t find(const std::string& path) const;
   // The content of files()[i], its checksum checked, into `out`.
