@@ -154,19 +154,24 @@ class V1File final : public ShardFile {
     }
   }
 
-  // ImageNet's if the first record is such a pickle.
+  // ImageNet's if the first undamaged record is such a pickle. More than a few damaged ones are no chance.
   V1Payload detect_payload() const {
-    if (num_records() == 0) return V1Payload::raw;
-    const RecordLocation where = locate(0);
-    std::vector<std::byte> stored(static_cast<size_t>(where.stored_bytes));
-    file_.read_at(where.offset, stored);
-    try {
-      Pickle pickle;
-      parse(stored, pickle);
-      return V1Payload::imagenet;
-    } catch (const Error&) {
-      return V1Payload::raw;
+    constexpr int64_t kMaxTried = 16;
+    Pickle pickle;
+    std::vector<std::byte> stored;
+    for (int64_t i = 0; i < std::min(num_records(), kMaxTried); ++i) {
+      const RecordLocation where = locate(i);
+      stored.resize(static_cast<size_t>(where.stored_bytes));
+      file_.read_at(where.offset, stored);
+      if (!has_checksum(where, stored)) continue;
+      try {
+        parse(stored, pickle);
+        return V1Payload::imagenet;
+      } catch (const Error&) {
+        return V1Payload::raw;
+      }
     }
+    return V1Payload::raw;
   }
 
   static ImageAndLabel parse(std::span<const std::byte> stored, Pickle& pickle) {

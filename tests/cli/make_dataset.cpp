@@ -6,6 +6,7 @@
 //       image classification, one record an argument; KIND is jpeg, png, junk or null, an empty LABEL or ID is null
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <sstream>
@@ -80,7 +81,7 @@ class Writer {
   std::vector<std::byte> record_;
 };
 
-// Sets scalar `field` to about `number`; f16 and bf16 to 1.
+// Sets scalar `field` to about `number`; f16 and bf16 to 1, f64 once to what is not a number.
 void set_number(RecordBuilder& builder, size_t field, DType dtype, int number) {
   switch (dtype) {
     case DType::u8:
@@ -100,7 +101,7 @@ void set_number(RecordBuilder& builder, size_t field, DType dtype, int number) {
     case DType::f32:
       return builder.set_scalar(field, 0.1F + static_cast<float>(number));
     case DType::f64:
-      return builder.set_scalar(field, 0.25 + number);
+      return builder.set_scalar(field, number == 3 ? std::nan("") : 0.25 + number);
     case DType::f16:
       return builder.set_scalar_bits(field, dtype, 0x3C00);
     case DType::bf16:

@@ -104,7 +104,7 @@ std::string ExportNames::unique(int64_t record_index, const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension().string();
   const std::string stem = path.substr(0, path.size() - extension.size());
   for (int64_t number = 2;; ++number) {
-    const std::string other = fmt::format("{}-{}{}", stem, number, extension);
+    std::string other = fmt::format("{}-{}{}", stem, number, extension);
     if (taken_.insert(other).second) {
       renamed_.emplace(record_index, other);
       return other;

@@ -95,7 +95,7 @@ ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& 
     for (const auto& record : block->records) progress.add(std::ssize(record));
   };
   using Mode = tbb::filter_mode;
-  tbb::parallel_pipeline(static_cast<size_t>(2 * tbb::info::default_concurrency()),
+  tbb::parallel_pipeline(2 * static_cast<size_t>(tbb::info::default_concurrency()),
                          tbb::make_filter<void, BlockPtr>(Mode::serial_in_order, cut) &
                              tbb::make_filter<BlockPtr, BlockPtr>(Mode::parallel, read) &
                              tbb::make_filter<BlockPtr, BlockPtr>(Mode::serial_in_order, name) &

@@ -43,23 +43,30 @@ std::string difference(const ShardReader& shard, const ManifestShard& listed,
   return other.empty() ? "" : "does not have the manifest's schema: " + other;
 }
 
+// A file among those of its split.
+struct Place {
+  size_t number = 0;
+  std::optional<int64_t>
+      first_record;  // in the split; unknown behind a file that cannot be opened and is listed nowhere
+};
+
 // Collects damage from all threads.
 class DamageList {
  public:
-  void add(const std::filesystem::path& file, const ShardProblem& problem, int64_t first_record) {
+  void add(const std::filesystem::path& file, const ShardProblem& problem, const Place& place) {
+    const bool has_index = problem.record >= 0 && place.first_record.has_value();
     const std::scoped_lock lock(mutex_);
-    list_.push_back({first_record,
+    list_.push_back({place.number,
                      {.file = file.string(),
                       .record = problem.record,
-                      .record_index = problem.record < 0 ? -1 : first_record + problem.record,
+                      .record_index = has_index ? *place.first_record + problem.record : -1,
                       .offset = problem.offset,
                       .message = problem.message}});
   }
-  // In the order of shards, records (the shard itself first) and offsets.
+  // In the order of files, records (the file itself first) and offsets.
   std::vector<Damage> sorted() {
     std::ranges::stable_sort(list_, {}, [](const Entry& entry) {
-      return std::tuple(entry.first_record, entry.damage.file, entry.damage.record,
-                        entry.damage.offset);
+      return std::tuple(entry.number, entry.damage.record, entry.damage.offset);
     });
     std::vector<Damage> result;
     for (Entry& entry : list_) result.push_back(std::move(entry.damage));
@@ -68,7 +75,7 @@ class DamageList {
 
  private:
   struct Entry {
-    int64_t first_record = 0;
+    size_t number = 0;
     Damage damage;
   };
   std::mutex mutex_;
@@ -76,10 +83,10 @@ class DamageList {
 };
 
 // Index, columns and records of an open shard.
-void check_content(const ShardReader& shard, int64_t first_record, DamageList& damage,
+void check_content(const ShardReader& shard, const Place& place, DamageList& damage,
                    ProgressLine& progress) {
   for (const ShardProblem& problem : shard.verify_index()) {
-    damage.add(shard.path(), problem, first_record);
+    damage.add(shard.path(), problem, place);
   }
   if (shard.num_records() == 0) return;
   // The file's bytes are shown evenly over its records: asking the index for each would cost more than it shows.
@@ -88,7 +95,7 @@ void check_content(const ShardReader& shard, int64_t first_record, DamageList& d
   tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
     for (int64_t i = range.begin(); i < range.end(); ++i) {
       if (const auto problem = shard.verify_record(i); problem) {
-        damage.add(shard.path(), *problem, first_record);
+        damage.add(shard.path(), *problem, place);
       }
       progress.add(bytes_shown);
     }
@@ -96,21 +103,21 @@ void check_content(const ShardReader& shard, int64_t first_record, DamageList& d
 }
 
 void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
-                 const Schema& schema, int64_t first_record, DamageList& damage,
+                 const Schema& schema, const Place& place, DamageList& damage,
                  ProgressLine& progress) {
   std::optional<ShardReader> shard;
   try {
     shard.emplace(file);
   } catch (const Error& error) {
-    damage.add(file, problem_of(error, file), first_record);
+    damage.add(file, problem_of(error, file), place);
     progress.add(listed.file_bytes);
     return;
   }
   if (const std::string text = difference(*shard, listed, schema); !text.empty()) {
     damage.add(file, {.message = Error(ErrorCode::corrupt, text, {.path = file.string()}).what()},
-               first_record);
+               place);
   }
-  check_content(*shard, first_record, damage, progress);
+  check_content(*shard, place, damage, progress);
 }
 
 }  // namespace
@@ -137,27 +144,44 @@ SplitCheck check_split_folder(const std::filesystem::path& folder) {
   ProgressLine progress(check.split, check.file_bytes);
   tbb::parallel_for(size_t{0}, manifest.shards.size(), [&](size_t i) {
     check_shard(folder / manifest.shards[i].file, manifest.shards[i], manifest.schema,
-                first_record[i], damage, progress);
+                {i, first_record[i]}, damage, progress);
   });
   check.damage = damage.sorted();
   return check;
 }
 
-SplitCheck check_opened(const Dataset& dataset) {
-  SplitCheck check{.path = dataset.path().string(),
-                   .split = dataset.manifest().split,
-                   .num_records = dataset.num_records(),
-                   .num_shards = dataset.num_shards(),
-                   .file_bytes = dataset.manifest().file_bytes(),
-                   .warnings = dataset.warnings()};
+SplitCheck check_files(const std::string& path, const std::string& split,
+                       const std::vector<std::filesystem::path>& files) {
+  SplitCheck check{.path = path, .split = split, .num_shards = std::ssize(files)};
   DamageList damage;
-  ProgressLine progress(check.split, check.file_bytes);
-  std::vector<int64_t> first_record = {0};
-  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    first_record.push_back(first_record.back() + dataset.shard(i).num_records());
+  std::vector<std::optional<ShardReader>> shards(files.size());
+  std::vector<Place> places;
+  std::optional<int64_t> first_record = 0;
+  bool needs_manifest = false;
+  for (size_t i = 0; i < files.size(); ++i) {
+    places.push_back({i, first_record});
+    try {
+      const ShardFacts facts = shards[i].emplace(files[i]).facts();
+      check.num_records += facts.num_records;
+      check.file_bytes += facts.file_bytes;
+      needs_manifest =
+          needs_manifest || (facts.version >= 2 && std::filesystem::is_directory(path));
+      if (!facts.warning.empty()) check.warnings.push_back(facts.warning);
+      if (first_record) *first_record += facts.num_records;
+    } catch (const Error& error) {
+      damage.add(files[i], problem_of(error, files[i]), places[i]);
+      first_record.reset();
+    }
   }
-  tbb::parallel_for(int64_t{0}, dataset.num_shards(), [&](int64_t i) {
-    check_content(dataset.shard(i), first_record[static_cast<size_t>(i)], damage, progress);
+  if (needs_manifest) {
+    const Error error(ErrorCode::corrupt,
+                      "has shards but no manifest.json; copy or convert the data set again",
+                      {.path = path});
+    damage.add(path, problem_of(error, path), {});
+  }
+  ProgressLine progress(check.split, check.file_bytes);
+  tbb::parallel_for(size_t{0}, files.size(), [&](size_t i) {
+    if (shards[i]) check_content(*shards[i], places[i], damage, progress);
   });
   check.damage = damage.sorted();
   return check;

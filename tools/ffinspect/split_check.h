@@ -31,7 +31,8 @@ struct SplitCheck {
 
 // Checks the split in `folder`, which holds a manifest, on all threads. A broken manifest is damage too.
 SplitCheck check_split_folder(const std::filesystem::path& folder);
-// Checks a data set without a manifest that Dataset::open reads: FFRecord v1, a single shard.
-SplitCheck check_opened(const Dataset& dataset);
+// Checks files that no manifest lists, FFRecord v1 or single shards, which make up the split called `split`.
+SplitCheck check_files(const std::string& path, const std::string& split,
+                       const std::vector<std::filesystem::path>& files);
 
 }  // namespace ffkit

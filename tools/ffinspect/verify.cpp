@@ -1,6 +1,7 @@
 // ffinspect verify: is a data set whole.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -36,6 +37,32 @@ bool has_manifest(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "manifest.json");
 }
 
+// The files of a data set without a manifest: `path` itself, or the .ffr files in its folder of the split. Opened one by one, since
+// opening FFRecord v1 as a whole reads all labels and stops at the first damaged record.
+SplitCheck check_without_manifest(const std::filesystem::path& path, const std::string& split) {
+  std::filesystem::path place = path;
+  if (!split.empty() && std::filesystem::is_directory(path / (split + ".ffr"))) {
+    place /= split + ".ffr";
+  }
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(place)) {
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".ffr") {
+        files.push_back(entry.path());
+      }
+    }
+    std::ranges::sort(files);
+  } else if (std::filesystem::is_regular_file(place) && split.empty()) {
+    files.push_back(place);
+  }
+  if (files.empty()) {
+    Dataset::open(path, split);  // says what is wrong
+    throw Error(ErrorCode::unsupported, "has no files that can be checked one by one",
+                {.path = path.string()});
+  }
+  return check_files(place.string(), split.empty() ? place.stem().string() : split, files);
+}
+
 std::vector<SplitCheck> check_splits(const Target& target) {
   const std::filesystem::path path = target.path;
   std::vector<SplitCheck> checks;
@@ -49,12 +76,11 @@ std::vector<SplitCheck> check_splits(const Target& target) {
     if (target.split.empty()) {
       for (const std::string& split : list_splits(path)) {
         checks.push_back(has_manifest(path / split) ? check_split_folder(path / split)
-                                                    : check_opened(Dataset::open(path, split)));
+                                                    : check_without_manifest(path, split));
       }
     }
   }
-  // Without a manifest, or none at all: opening says which.
-  if (checks.empty()) checks.push_back(check_opened(Dataset::open(path, target.split)));
+  if (checks.empty()) checks.push_back(check_without_manifest(path, target.split));
   return checks;
 }
 

@@ -50,11 +50,13 @@ run 0 "$FFINSPECT" stats dst
 out '^  note +string +3 distinct, 1 empty$'
 out '^  n/f16 +scalar f16 +min 0, max 1, mean 0\.8$'
 out '^  n/u64 +scalar u64 +min 0, max 18446744073709551615, '
-out '^  n/f64 +scalar f64 +min 0, max 3\.25, mean 1\.4$'
+out '^  n/f64 +scalar f64 +min 0, max 2\.25, mean 0\.9375, 1 not a number$'
 run 0 "$FFINSPECT" stats dst --json
 json 'd["splits"][0]["labels"] is None'
 json '{c["name"]: c for c in d["splits"][0]["columns"]}["n/i64"]["min"] == -5000000000'
-json '{c["name"]: c for c in d["splits"][0]["columns"]}["n/f32"]["num_nan"] == 0'
+json '[{c["name"]: c for c in d["splits"][0]["columns"]}[n]["num_nan"] for n in ("n/f32", "n/f64")] == [0, 1]'
+run 0 "$FFINSPECT" cat dst 3 --json
+json 'd["fields"]["n/f64"] is None and d["fields"]["n/f32"] == 3.1'
 
 run 0 "$FFINSPECT" view dst --output sheet.png --json
 json 'd["field"] == "cam_front/image" and [bool(s["problem"]) for s in d["samples"]] == [False, False, False, True, True]'

@@ -92,6 +92,11 @@ echo '{' >dst/train/manifest.json
 run 1 "$FFINSPECT" verify dst
 out '^dst/train/manifest.json: the manifest cannot be read'
 out '^dst/val: DAMAGED: '
+rm dst/train/manifest.json
+run 1 "$FFINSPECT" verify dst/train
+out '^dst/train: has shards but no manifest.json'
+run 0 "$FFINSPECT" verify whole/val/shard-00000.ffr
+out 'shard-00000.ffr: whole: 8 records, 1 shard, '
 
 run 1 "$FFINSPECT" verify nowhere
 no_out
