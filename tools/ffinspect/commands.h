@@ -25,5 +25,7 @@ struct Target;
 // --json prints.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& help,
                       Target& target, const std::string& footer);
+// Adds the options that choose records.
+void add_choice_options(CLI::App& command, Target& target);
 
 }  // namespace ffkit

@@ -15,9 +15,7 @@ std::string element(const std::vector<std::string>& list, int64_t index) {
   return list[static_cast<size_t>(index)];
 }
 
-}  // namespace
-
-std::vector<Dataset> open_splits(const Target& target) {
+std::vector<Dataset> open_whole_splits(const Target& target) {
   const std::filesystem::path path = target.path;
   if (!target.split.empty()) return {Dataset::open(path, target.split)};
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path / "manifest.json")) {
@@ -26,6 +24,25 @@ std::vector<Dataset> open_splits(const Target& target) {
     if (!all.empty()) return all;
   }
   return {Dataset::open(path)};  // says what is wrong when it is not a data set
+}
+
+}  // namespace
+
+std::vector<Dataset> open_splits(const Target& target) {
+  std::vector<Dataset> splits = open_whole_splits(target);
+  if (!target.indices.empty()) {
+    if (splits.size() > 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "an index file belongs to one split of several; say which with --split",
+                  {.path = target.path});
+    }
+    splits.front() = splits.front().subset(read_index_file(target.indices));
+  }
+  if (!target.where.empty()) {
+    const Filter filter = parse_filter(target.where);
+    for (Dataset& dataset : splits) dataset = dataset.where(filter);
+  }
+  return splits;
 }
 
 Dataset open_one_split(const Target& target) {

@@ -15,9 +15,12 @@ struct Target {
   std::string path;
   std::string split;  // empty: all of them, or the only one
   bool json = false;
+  std::string where;    // only the records for which this filter holds; see parse_filter
+  std::string indices;  // only the records that this index file lists, in its order; see read_index_file
 };
 
-// The wanted split, or all of them; the path may also be the folder of one split. Throws what Dataset::open throws.
+// The wanted split, or all of them, and of them the wanted records; the path may also be the folder of one split. Throws what
+// Dataset::open, parse_filter and read_index_file throw.
 std::vector<Dataset> open_splits(const Target& target);
 // The same for commands that look at one split; throws Error(invalid_argument) when there are several and none is chosen.
 Dataset open_one_split(const Target& target);

@@ -9,6 +9,7 @@
 #include "data_sets.h"
 #include "exporter.h"
 #include "output.h"
+#include "packed.h"
 
 namespace ffkit {
 namespace {
@@ -20,10 +21,10 @@ with what the id has below the class' folder, and an extension by encoding where
 later record's becomes name-2. All other schemas become
   OUT/<split>/<record number>/<field>.<ext>
 with tensors as .npy (bf16 as float32), numbers and strings as .txt; 'cam_front/image' lies in a folder cam_front, the
-items of a list in one of the list's name. Null fields have no file. Nothing is overwritten; an export that fails removes what it wrote.
+items of a list in one of the list's name. Null fields have no file. A packed folder (FFRecord v1) becomes the tree that it was. Nothing is overwritten; an export that fails removes what it wrote.
 
 With --json: one document with output, splits: [split, num_records, num_files, num_bytes, num_skipped,
-  renamed: [record, file]].)";
+  renamed: [record, file]]; for a packed folder output, num_files, num_folders, num_bytes.)";
 
 struct Options {
   Target target;
@@ -58,6 +59,10 @@ Json to_json(const ExportedSplit& split) {
 }
 
 int export_tree(const Options& options) {
+  if (is_packed(options.target)) {
+    export_packed(options.target, options.destination);
+    return 0;
+  }
   const auto results = export_splits(open_splits(options.target), options.destination);
   Json splits = Json::array();
   for (const ExportedSplit& split : results) {
@@ -80,6 +85,7 @@ void add_export_command(CLI::App& app, Action& action) {
   command
       ->add_option("OUT", options->destination, "Folder to write to; it must be empty or not exist")
       ->required();
+  add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return export_tree(*options); }; });
 }
 

@@ -56,7 +56,7 @@ ExportNames::ExportNames(const Dataset& dataset)
   } else {
     for (const Field& field : schema.fields) require_safe(field.name, "the field's name", -1);
   }
-  const int64_t last = std::max<int64_t>(0, dataset.num_records() - 1);
+  const int64_t last = std::max<int64_t>(0, dataset.manifest().num_records() - 1);
   digits_ = static_cast<int>(std::to_string(last).size());
 }
 

@@ -29,15 +29,6 @@ struct Block {
 };
 using BlockPtr = std::shared_ptr<Block>;
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot create the folder",
-                {.path = folder.string(), .errno_value = error.value()});
-  }
-}
-
 // Some records from `first` on: few large ones, many small ones.
 BlockPtr next_block(const Dataset& dataset, int64_t first) {
   auto block = std::make_shared<Block>();
@@ -76,7 +67,7 @@ ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& 
   const auto name = [&](BlockPtr block) {
     for (size_t i = 0; i < block->records.size(); ++i) {
       const RecordView record(dataset.schema(), block->records[i]);
-      auto files = names.next(block->first + static_cast<int64_t>(i), record);
+      auto files = names.next(dataset.index_in_split(block->first + static_cast<int64_t>(i)), record);
       if (files.empty()) ++result.num_skipped;
       std::ranges::move(files, std::back_inserter(block->files));
     }
@@ -127,13 +118,10 @@ bool prepare_destination(const std::filesystem::path& destination) {
 
 }  // namespace
 
-std::vector<ExportedSplit> export_splits(const std::vector<Dataset>& splits,
-                                         const std::filesystem::path& destination) {
-  for (const Dataset& dataset : splits) ExportNames check(dataset);
+void fill_folder(const std::filesystem::path& destination, const std::function<void()>& fill) {
   const bool is_new = prepare_destination(destination);
-  std::vector<ExportedSplit> results;
   try {
-    for (const Dataset& dataset : splits) results.push_back(export_split(dataset, destination));
+    fill();
   } catch (...) {
     // The folder was empty: all that is in it is ours.
     std::error_code ignored;
@@ -143,6 +131,15 @@ std::vector<ExportedSplit> export_splits(const std::vector<Dataset>& splits,
     if (is_new) std::filesystem::remove(destination, ignored);
     throw;
   }
+}
+
+std::vector<ExportedSplit> export_splits(const std::vector<Dataset>& splits,
+                                         const std::filesystem::path& destination) {
+  for (const Dataset& dataset : splits) ExportNames check(dataset);
+  std::vector<ExportedSplit> results;
+  fill_folder(destination, [&] {
+    for (const Dataset& dataset : splits) results.push_back(export_split(dataset, destination));
+  });
   return results;
 }
 

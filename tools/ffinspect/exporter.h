@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct ExportedSplit {
   int64_t num_skipped = 0;  // records of which nothing was written: all they could give is null
   std::map<int64_t, std::string> renamed;  // see ExportNames
 };
+
+// Calls `fill`, which writes into `destination`; that must not exist or be an empty folder. When it fails, everything in it is removed.
+void fill_folder(const std::filesystem::path& destination, const std::function<void()>& fill);
 
 // Writes the splits' records into `destination`, which must not exist or be an empty folder, reading and writing on all threads; the
 // names do not depend on their number. No file is ever overwritten. When it fails, everything that it wrote is removed.

@@ -11,6 +11,7 @@
 #include "data_sets.h"
 #include "fields.h"
 #include "output.h"
+#include "packed.h"
 
 namespace ffkit {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr const char* kFooter =
     R"(With --json: JSON Lines, one object a record with split, record, fields (by name: null, a number, a text, or for
   images num_bytes, encoding, width, height, for bytes num_bytes, for tensors dtype, shape, or an array of these), and where there is
-  a label class, class_name.)";
+  a label class, class_name. Of a packed folder (FFRecord v1): path, record, num_bytes.)";
 
 struct Options {
   Target target;
@@ -59,6 +60,10 @@ Json line_json(const Dataset& dataset, int64_t index, const RecordView& record) 
 }
 
 int ls(const Options& options) {
+  if (is_packed(options.target)) {
+    list_packed(options.target, options.first, options.limit);
+    return 0;
+  }
   std::vector<std::byte> bytes;
   for (const Dataset& dataset : open_splits(options.target)) {
     if (!options.target.json) print_header(dataset);
@@ -67,10 +72,11 @@ int ls(const Options& options) {
     for (int64_t i = begin; i < end; ++i) {
       dataset.read(i, bytes);
       const RecordView record(dataset.schema(), bytes);
+      const int64_t number = dataset.index_in_split(i);
       if (options.target.json) {
-        print_json_line(line_json(dataset, i, record));
+        print_json_line(line_json(dataset, number, record));
       } else {
-        print_line(dataset, i, record);
+        print_line(dataset, number, record);
       }
     }
   }
@@ -88,6 +94,7 @@ void add_ls_command(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--limit", options->limit, "List at most this many records of a split")
       ->check(CLI::NonNegativeNumber);
+  add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return ls(*options); }; });
 }
 

@@ -77,6 +77,15 @@ void write_output(const std::string& file, std::string_view text) {
   write_output(file, std::as_bytes(std::span(text)));
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot create the folder",
+                {.path = folder.string(), .errno_value = error.value()});
+  }
+}
+
 void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data) {
   write_file(file, data, O_EXCL);
 }

@@ -23,6 +23,8 @@ std::string json_text(const Json& value, int indent = -1);
 // To `file`, or to standard output when it is empty; throws Error(io). An unfinished file is removed.
 void write_output(const std::string& file, std::span<const std::byte> data);
 void write_output(const std::string& file, std::string_view text);
+// Makes the folder and those above it; throws Error(io).
+void make_folder(const std::filesystem::path& folder);
 // Creates `file` with `data`; throws Error(io) when it exists or cannot be written.
 void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data);
 // Throws Error(io) when what was printed cannot be written.

@@ -242,6 +242,7 @@ void add_stats_command(CLI::App& app, Action& action) {
                    "With more classes, show the most and the least frequent; 0 shows all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return stats(*options); }; });
 }
 

@@ -81,8 +81,9 @@ size_t find_image_field(const Dataset& dataset, const std::string& wanted) {
 // Reads the record; what is wrong with it becomes the entry's problem.
 SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field, Json& json) {
   SheetEntry entry;
-  entry.lines.push_back(fmt::format("#{}", index));
-  json = {{"record", index}, {"label", nullptr}, {"class", nullptr}, {"class_name", nullptr}};
+  const int64_t number = dataset.index_in_split(index);
+  entry.lines.push_back(fmt::format("#{}", number));
+  json = {{"record", number}, {"label", nullptr}, {"class", nullptr}, {"class_name", nullptr}};
   try {
     std::vector<std::byte> bytes;
     dataset.read(index, bytes);
@@ -163,6 +164,7 @@ void add_view_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--output", options->output,
                       "PNG file to write; needed when standard output is a terminal");
+  add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return view(*options); }; });
 }
 

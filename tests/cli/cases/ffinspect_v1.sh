@@ -31,3 +31,29 @@ open(name, "wb").write(data)
 END
 run 1 "$FFINSPECT" verify dst --json
 json '[p["file"].endswith("PART_00001.ffr") and p["record"] >= 0 and p["record_index"] >= p["record"] for p in d["splits"][0]["problems"]] == [True]'
+
+# A folder of parts is one data set.
+run 0 "$FFINSPECT" info "$v1/parts" --json
+json '[(s["num_records"], s["num_shards"]) for s in d["splits"]] == [(12, 3)]'
+
+# A packed folder is listed and extracted.
+run 0 "$FFINSPECT" ls "$v1/packed_folder.ffr"
+out $'^a/b/z.bin\t0\t5000$'
+out $'^x.txt\t3\t6$'
+run 0 "$FFINSPECT" ls "$v1/packed_folder.ffr" --json --first 3
+json 'd == {"path": "x.txt", "record": 3, "num_bytes": 6}'
+run 0 "$FFINSPECT" export "$v1/packed_folder.ffr" tree
+out '^4 files in 2 folders to tree, '
+check python3 - "$v1/expected.json" <<'END'
+import hashlib, json, os, sys
+tree = json.load(open(sys.argv[1]))["packed_folder.ffr"]["tree"]
+found = {os.path.relpath(os.path.join(folder, name), "tree") for folder, _, names in os.walk("tree") for name in names}
+assert found == set(tree), found
+for name, expected in tree.items():
+    data = open(os.path.join("tree", name), "rb").read()
+    assert len(data) == expected["size"] and hashlib.sha256(data).hexdigest() == expected["sha256"], name
+END
+run 1 "$FFINSPECT" export "$v1/packed_folder.ffr" tree
+one_line_err 'tree: is not empty, and nothing is overwritten'
+run 1 "$FFINSPECT" ls "$v1/packed_folder.ffr" --where 'label == 1'
+one_line_err 'is a packed folder, of which --split, --where and --indices cannot choose'

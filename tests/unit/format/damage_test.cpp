@@ -2,7 +2,6 @@
 // names the file; never in a crash, never in other bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <fstream>
 #include <set>
@@ -15,6 +14,7 @@
 #include "memory_file.h"
 #include "random_records.h"
 #include "temp_dir.h"
+#include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
@@ -94,26 +94,7 @@ std::vector<std::byte> make_shard() {
 }
 
 std::vector<std::byte> make_v1_file() {
-  std::string header;
-  const auto put = [&header](auto value) {
-    header.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  };
-  const auto crc = [](const std::string& data) {
-    return static_cast<uint32_t>(
-        crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
-  };
-  const std::vector<std::string> records = {"one", "", std::string(100, 'x'), "the last"};
-  put(static_cast<int64_t>(records.size()));
-  for (const auto& record : records) put(crc(record));
-  auto offset = static_cast<int64_t>(12 + 12 * records.size());
-  for (const auto& record : records) {
-    put(offset);
-    offset += static_cast<int64_t>(record.size());
-  }
-  const uint32_t header_crc = crc(header);
-  std::string file(reinterpret_cast<const char*>(&header_crc), 4);
-  file += header;
-  for (const auto& record : records) file += record;
+  const std::string file = testing::v1_bytes({"one", "", std::string(100, 'x'), "the last"});
   const auto bytes = std::as_bytes(std::span(file));
   return {bytes.begin(), bytes.end()};
 }

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <fstream>
 
@@ -19,6 +18,7 @@
 #include "sha256.h"
 #include "shared_data.h"
 #include "temp_dir.h"
+#include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
@@ -26,6 +26,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::TempDir;
+using testing::v1_bytes;
 
 std::string sha256(std::span<const std::byte> bytes) {
   return testing::sha256_hex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
@@ -38,32 +39,6 @@ nlohmann::json expected(const std::filesystem::path& root) {
 std::vector<std::byte> bytes_of(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
-}
-
-// The bytes of a v1 file with these records, made from FORMAT.md.
-std::string v1_bytes(const std::vector<std::string>& records, bool with_checksums = true) {
-  std::string header;
-  const auto put = [&header](auto value) {
-    header.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  };
-  put(static_cast<int64_t>(records.size()));
-  for (const std::string& record : records) {
-    const auto* data = reinterpret_cast<const unsigned char*>(record.data());
-    put(with_checksums ? static_cast<uint32_t>(crc32_z(0, data, record.size())) : uint32_t{0});
-  }
-  auto offset = static_cast<int64_t>(12 + 12 * records.size());
-  for (const std::string& record : records) {
-    put(offset);
-    offset += static_cast<int64_t>(record.size());
-  }
-  const uint32_t crc =
-      with_checksums ? static_cast<uint32_t>(crc32_z(
-                           0, reinterpret_cast<const unsigned char*>(header.data()), header.size()))
-                     : 0;
-  std::string file(reinterpret_cast<const char*>(&crc), 4);
-  file += header;
-  for (const std::string& record : records) file += record;
-  return file;
 }
 
 void write(const std::filesystem::path& path, const std::string& bytes) {
