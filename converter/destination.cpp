@@ -16,6 +16,8 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
+#include "format/file.h"
+
 namespace ffkit {
 namespace {
 
@@ -82,14 +84,6 @@ Contents list_contents(const fs::path& folder) {
 void remove_contents(const Contents& contents) {
   for (const fs::path& file : contents.files) fs::remove(file);
   for (const fs::path& folder : contents.folders) fs::remove(folder);
-}
-
-void sync_path(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) io_error("cannot be opened for fsync", path, errno);
-  const int error = ::fsync(fd) == 0 ? 0 : errno;
-  ::close(fd);
-  if (error != 0) io_error("fsync failed", path, error);
 }
 
 }  // namespace
@@ -189,21 +183,21 @@ void Destination::lock_marker() {
     io_error("cannot be written", marker, errno);
   }
   if (::fsync(marker_fd_) != 0) io_error("fsync failed", marker, errno);
-  sync_path(folder_);
+  sync_folder(folder_);
 }
 
 void Destination::commit() {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    if (entry.is_directory()) sync_path(entry.path());
+    if (entry.is_directory()) sync_folder(entry.path());
   }
-  sync_path(folder_);
+  sync_folder(folder_);
   const fs::path marker = folder_ / kUnfinishedMarker;
   if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
   owns_marker_ = false;
   made_folders_.clear();
   ::close(std::exchange(marker_fd_, -1));
-  sync_path(folder_);
-  sync_path(folder_.parent_path());
+  sync_folder(folder_);
+  sync_folder(folder_.parent_path());
 }
 
 void Destination::roll_back() noexcept {
