@@ -58,23 +58,29 @@ void require_free_space(const Source& source, const fs::path& folder) {
 }
 
 Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
-  return {.split = source.splits()[split].name,
-          .schema = source.schema(),
-          .classes = source.classes(),
-          .class_names = source.class_names(),
-          .source = source.facts(split),
-          .options = {{"order", to_string(options.order)},
-                      {"seed", std::to_string(options.seed)},
-                      {"shard_bytes", std::to_string(options.shard_bytes)},
-                      {"on_error", to_string(options.on_error)}},
-          .created_by = "ffconvert " FFKIT_VERSION};
+  Manifest manifest{.split = source.splits()[split].name,
+                    .schema = source.schema(),
+                    .classes = source.classes(),
+                    .class_names = source.class_names(),
+                    .source = source.facts(split),
+                    .options = {{"order", to_string(options.order)},
+                                {"seed", std::to_string(options.seed)},
+                                {"shard_bytes", std::to_string(options.shard_bytes)},
+                                {"on_error", to_string(options.on_error)}},
+                    .created_by = "ffconvert " FFKIT_VERSION};
+  if (options.zstd_level != 0) {
+    manifest.options["zstd_level"] = std::to_string(options.zstd_level);
+    manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
+  }
+  return manifest;
 }
 
 SplitSummary convert_split(const Source& source, size_t split, const Destination& destination,
                            const ConvertOptions& options, SkipReport& report) {
   const std::string& name = source.splits()[split].name;
   DatasetWriter writer(destination.folder() / name, make_manifest(source, split, options),
-                       {.shard_bytes = options.shard_bytes});
+                       {.shard_bytes = options.shard_bytes,
+                        .compression = split_compression(source, split, options)});
   const PackResult packed =
       pack_split(source, split, options, writer,
                  [&report](const SkippedSample& sample) { report.add(sample); });
