@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kReport = "report.jsonl";
+constexpr std::string_view kV1Meta = "meta.pkl";
 
 [[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
   throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
@@ -31,7 +32,8 @@ constexpr std::string_view kReport = "report.jsonl";
 
 bool is_split_file(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
-  const bool is_shard = name.starts_with("shard-") && name.ends_with(".ffr");
+  const bool is_shard =
+      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
   return entry.symlink_status().type() == fs::file_type::regular &&
          (is_shard || name.ends_with(".tmp") || name == "manifest.json");
 }
@@ -39,7 +41,7 @@ bool is_split_file(const fs::directory_entry& entry) {
 bool is_top_file(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   return entry.symlink_status().type() == fs::file_type::regular &&
-         (name == kUnfinishedMarker || name == kReport || name.ends_with(".tmp"));
+         (name == kUnfinishedMarker || name == kReport || name == kV1Meta || name.ends_with(".tmp"));
 }
 
 bool holds_marker(const fs::path& folder) {
@@ -141,6 +143,10 @@ Destination::~Destination() {
 
 fs::path Destination::report_path() const {
   return folder_ / kReport;
+}
+
+fs::path Destination::v1_meta_path() const {
+  return folder_ / kV1Meta;
 }
 
 void Destination::make_folders() {

@@ -1,7 +1,6 @@
 // ffconvert: turns a source of pictures into a data set folder. The work is in the converter.
 #include <fmt/format.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,14 +9,13 @@
 #include <ffkit/converter/registry.h>
 
 #include "command_line.h"
+#include "ffconvert_commands.h"
 #include "ffconvert_options.h"
 
 namespace {
 
-using Action = std::function<void()>;
-
 // One command for each kind of source. Parsing the command line sets `chosen`.
-void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, Action& chosen) {
+void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Action& chosen) {
   struct Arguments : ffkit::ConvertArguments {
     ffkit::SourceArguments source;
   };
@@ -57,8 +55,8 @@ int main(int argc, char** argv) {
   app.name("ffconvert");
   app.set_version_flag("--version", "ffconvert " FFKIT_VERSION);
   app.require_subcommand(0, 1);
-  app.footer("'ffconvert SOURCE --help' lists the options of a source.");
-  Action chosen;
+  app.footer("'ffconvert COMMAND --help' lists the options of a command.");
+  ffkit::Action chosen;
   std::string names;
   std::string examples = "\nExamples:";
   for (const ffkit::SourceKind& kind : ffkit::source_kinds()) {
@@ -66,12 +64,14 @@ int main(int argc, char** argv) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
     examples += fmt::format("\n  ffconvert {} {}", kind.name, kind.example);
   }
+  ffkit::add_v1_command(app, chosen);
+  names += ", v1";
   app.footer(app.get_footer() + examples);
   // CLI11's own words, "A subcommand is required", do not say which there are. Set after the subcommands, which would inherit it.
   app.allow_extras();
   app.callback([&app, &names] {
     if (app.get_subcommands().empty()) {
-      throw CLI::ValidationError("SOURCE", "the first argument must be one of " + names);
+      throw CLI::ValidationError("COMMAND", "the first argument must be one of " + names);
     }
     if (app.remaining_size() > 0) throw CLI::ExtrasError("ffconvert", app.remaining());
   });
