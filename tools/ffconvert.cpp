@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
     examples += fmt::format("\n  ffconvert {} {}", kind.name, kind.example);
   }
   ffkit::add_v1_command(app, chosen);
-  names += ", v1";
+  ffkit::add_merge_commands(app, chosen);
+  names += ", v1, merge, append";
   app.footer(app.get_footer() + examples);
   // CLI11's own words, "A subcommand is required", do not say which there are. Set after the subcommands, which would inherit it.
   app.allow_extras();
