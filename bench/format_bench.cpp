@@ -5,6 +5,7 @@
 // Run with --benchmark_repetitions=5 --benchmark_report_aggregates_only=true for median and spread.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -212,9 +213,12 @@ void open_dataset(benchmark::State& state) {
     }
     const ShardSummary summary = writer.finish();
     manifest.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
-                               summary.catalog_crc32c});
+                               summary.raw_bytes, summary.catalog_crc32c});
   }
   write_manifest(dir / "manifest.json", manifest);
+  const size_t before = mallinfo2().uordblks;
+  const Dataset kept = Dataset::open(dir.path());
+  state.counters["kB"] = static_cast<double>(mallinfo2().uordblks - before) / 1e3;
   for (auto _ : state) benchmark::DoNotOptimize(Dataset::open(dir.path()));
   state.counters["shards"] = static_cast<double>(num_shards);
   state.counters["records"] = static_cast<double>(num_shards * shard_records);

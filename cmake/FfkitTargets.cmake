@@ -11,6 +11,10 @@ if(FFKIT_SANITIZE)
   target_compile_options(ffkit_flags INTERFACE -fsanitize=${FFKIT_SANITIZE} -fno-omit-frame-pointer -g)
   target_link_options(ffkit_flags INTERFACE -fsanitize=${FFKIT_SANITIZE})
 endif()
+if(FFKIT_FUZZERS)
+  # What UBSan finds ends the program: libFuzzer sees nothing else.
+  target_compile_options(ffkit_flags INTERFACE -fsanitize=fuzzer-no-link -fno-sanitize-recover=all)
+endif()
 
 # ffkit_add_library(<room> SOURCES ... PUBLIC targets... PRIVATE targets...)
 # Makes ffkit_<room>, aliased and exported as ffkit::<room>, with <room>/include as its public headers.

@@ -86,13 +86,13 @@ std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> 
     sizes.push_back(sample.size());
   }
   std::vector<std::byte> dictionary(static_cast<size_t>(max_bytes));
-  const size_t size =
-      ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), joined.data(), sizes.data(),
-                            static_cast<unsigned>(sizes.size()));
+  const size_t size = ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), joined.data(),
+                                            sizes.data(), static_cast<unsigned>(sizes.size()));
   if (ZDICT_isError(size) != 0) {
-    refuse(fmt::format("no zstd dictionary of {} bytes can be trained on {} records of {} bytes "
-                       "together ({}); use more records or a smaller dictionary, or none",
-                       max_bytes, samples.size(), joined.size(), ZDICT_getErrorName(size)));
+    refuse(
+        fmt::format("no zstd dictionary of {} bytes can be trained on {} records of {} bytes "
+                    "together ({}); use more records or a smaller dictionary, or none",
+                    max_bytes, samples.size(), joined.size(), ZDICT_getErrorName(size)));
   }
   dictionary.resize(size);
   return dictionary;

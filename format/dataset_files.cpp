@@ -71,7 +71,8 @@ bool is_v1(const fs::path& path) {
                 "FFRecord v1 file",
                 {.path = path.string()});
   }
-  const std::string wish = split.empty() ? "say which split is meant" : fmt::format("there is no split '{}'", split);
+  const std::string wish =
+      split.empty() ? "say which split is meant" : fmt::format("there is no split '{}'", split);
   throw Error(ErrorCode::not_found,
               fmt::format("{}; the data set has {}", wish, fmt::join(splits, ", ")),
               {.path = path.string()});
@@ -87,9 +88,10 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split) 
   }
   if (!fs::is_directory(path)) {
     if (!split.empty()) {
-      throw Error(ErrorCode::not_found,
-                  fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
-                  {.path = path.string()});
+      throw Error(
+          ErrorCode::not_found,
+          fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
+          {.path = path.string()});
     }
     return open_listed_files({path});
   }
@@ -104,7 +106,8 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split) 
     for (const fs::path& file : *files) {
       if (!is_v1(file)) {
         throw Error(ErrorCode::invalid_argument,
-                    "has no manifest.json beside it, so whatever wrote this shard has not finished; convert "
+                    "has no manifest.json beside it, so whatever wrote this shard has not "
+                    "finished; convert "
                     "again, or open the shard by its own name",
                     {.path = file.string()});
       }

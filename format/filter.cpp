@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/filter.h>
 
@@ -26,8 +27,7 @@ T parse_value(const FilterCondition& condition, const std::string& text) {
     T value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) {
-      refuse(condition, text,
-             std::is_same_v<T, int64_t> ? "an integer of 64 bits" : "a number");
+      refuse(condition, text, std::is_same_v<T, int64_t> ? "an integer of 64 bits" : "a number");
     }
     return value;
   }
@@ -94,10 +94,6 @@ void keep_matching(const FilterCondition& condition, const std::vector<T>& colum
                 [&](int64_t record) { return !matches(column[static_cast<size_t>(record)]); });
 }
 
-bool is_float(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
-}
-
 }  // namespace
 
 std::vector<int64_t> matching_records(const ShardReader& shard, const Filter& filter) {
@@ -107,10 +103,10 @@ std::vector<int64_t> matching_records(const ShardReader& shard, const Filter& fi
     const Field& field = shard.schema().fields[shard.schema().require(condition.field)];
     if (field.type == FieldType::string) {
       keep_matching(condition, shard.string_column(field.name), records);
-    } else if (is_float(field.dtype)) {
-      keep_matching(condition, shard.float_column(field.name), records);
-    } else {
+    } else if (is_integer(field.dtype)) {
       keep_matching(condition, shard.int_column(field.name), records);
+    } else {
+      keep_matching(condition, shard.float_column(field.name), records);
     }
   }
   return records;

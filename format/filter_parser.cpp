@@ -129,11 +129,12 @@ class Parser {
 
   [[noreturn]] void fail(const char* expected) const {
     const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the filter '{}' lacks {} {}; an example: label in {{1, 5..9}} and id != "
-                            "'x'",
-                            text_, expected,
-                            rest.empty() ? "at its end" : fmt::format("before '{}'", rest)));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the filter '{}' lacks {} {}; an example: label in {{1, 5..9}} and id != "
+                    "'x'",
+                    text_, expected,
+                    rest.empty() ? "at its end" : fmt::format("before '{}'", rest)));
   }
 
   std::string_view text_;
@@ -157,7 +158,8 @@ std::vector<int64_t> read_index_file(const std::filesystem::path& path) {
   for (int64_t number = 1; std::getline(file, line); ++number) {
     std::string_view rest = std::string_view(line).substr(0, line.find('#'));
     for (;;) {
-      const auto begin = std::ranges::find_if(rest, [](char c) { return !is_blank(c) && c != ','; });
+      const auto begin =
+          std::ranges::find_if(rest, [](char c) { return !is_blank(c) && c != ','; });
       rest.remove_prefix(static_cast<size_t>(begin - rest.begin()));
       if (rest.empty()) break;
       int64_t index = 0;

@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "fnv.h"
+#include "json_number.h"
 #include "schema_json.h"
 
 namespace ffkit {
@@ -12,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 2;
+constexpr uint64_t kVersion = 2;
 
 [[noreturn]] void corrupt(const std::filesystem::path& path, const std::string& message) {
   throw Error(ErrorCode::corrupt, message + "; copy or convert the data set again",
@@ -56,7 +57,7 @@ Json to_json(const Manifest& manifest) {
 Manifest from_json(const Json& json, const std::filesystem::path& path) {
   if (json.value("format", "") != "ffkit-dataset")
     corrupt(path, "is not the manifest of an ffkit data set");
-  if (const int version = json.at("version").get<int>(); version > kVersion) {
+  if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("the data set has format version {}, newer than the {} this program "
                             "knows; use a newer ffkit",
@@ -71,20 +72,28 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
   manifest.source = json.at("source").get<std::map<std::string, std::string>>();
   manifest.options = json.at("options").get<std::map<std::string, std::string>>();
   manifest.created_by = json.value("created_by", "");
+  int64_t num_records = 0;
+  int64_t file_bytes = 0;
+  int64_t record_bytes = 0;
+  int64_t raw_bytes = 0;
   for (const Json& item : json.at("shards")) {
     ManifestShard shard{.file = item.at("file").get<std::string>(),
-                        .num_records = item.at("num_records").get<int64_t>(),
-                        .file_bytes = item.at("file_bytes").get<int64_t>(),
-                        .record_bytes = item.at("record_bytes").get<int64_t>(),
-                        .raw_bytes = item.at("raw_bytes").get<int64_t>(),
-                        .catalog_crc32c = item.at("catalog_crc32c").get<uint32_t>()};
+                        .num_records = count_at<int64_t>(item, "num_records"),
+                        .file_bytes = count_at<int64_t>(item, "file_bytes"),
+                        .record_bytes = count_at<int64_t>(item, "record_bytes"),
+                        .raw_bytes = count_at<int64_t>(item, "raw_bytes"),
+                        .catalog_crc32c = count_at<uint32_t>(item, "catalog_crc32c")};
     if (!is_plain_file_name(shard.file))
       corrupt(path, fmt::format("'{}' is not a shard's file name", shard.file));
-    if (shard.num_records < 0)
-      corrupt(path, fmt::format("{} has {} records", shard.file, shard.num_records));
+    if (__builtin_add_overflow(num_records, shard.num_records, &num_records) ||
+        __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
+        __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
+        __builtin_add_overflow(raw_bytes, shard.raw_bytes, &raw_bytes)) {
+      corrupt(path, "the shards have more records or bytes than there can be");
+    }
     manifest.shards.push_back(std::move(shard));
   }
-  if (json.at("num_records").get<int64_t>() != manifest.num_records()) {
+  if (count_at<int64_t>(json, "num_records") != num_records) {
     corrupt(path, "num_records is not the sum over the shards");
   }
   if (!manifest.class_names.empty() && manifest.class_names.size() != manifest.classes.size()) {
@@ -130,6 +139,7 @@ Manifest read_manifest(const std::filesystem::path& path) {
     corrupt(path, fmt::format("the manifest cannot be read ({})", e.what()));
   } catch (const Error& e) {
     if (!e.context().path.empty()) throw;
+    if (e.code() == ErrorCode::corrupt) corrupt(path, e.what());
     throw Error(e.code(), e.what(), {.path = path.string()});
   }
 }

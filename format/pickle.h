@@ -38,7 +38,7 @@ class Pickle {
  private:
   struct Value {
     Kind kind = Kind::none;
-    int64_t number = 0;     // an integer or a bool; where bytes and texts begin; which container
+    int64_t number = 0;      // an integer or a bool; where bytes and texts begin; which container
     uint64_t num_bytes = 0;  // of bytes and texts
   };
   class Parser;
@@ -50,14 +50,17 @@ class Pickle {
 
   std::span<const std::byte> data_;
   std::vector<Value> values_;
-  std::vector<std::vector<Ref>> containers_;  // items of a list or tuple; keys and values of a dict, in turn
+  std::vector<std::vector<Ref>>
+      containers_;  // items of a list or tuple; keys and values of a dict, in turn
   Ref root_ = 0;
 };
 
 // The pickle of the tuple (data, label), byte for byte as Python's pickle.dumps with protocol 4 writes it.
-void pickle_bytes_and_label(std::span<const std::byte> data, int64_t label, std::vector<std::byte>& out);
+void pickle_bytes_and_label(std::span<const std::byte> data, int64_t label,
+                            std::vector<std::byte>& out);
 
 // The pickle of {"classes": classes, "class_to_idx": {class: index}, "targets": targets}.
-std::vector<std::byte> pickle_class_list(const std::vector<std::string>& classes, std::span<const int64_t> targets);
+std::vector<std::byte> pickle_class_list(const std::vector<std::string>& classes,
+                                         std::span<const int64_t> targets);
 
 }  // namespace ffkit

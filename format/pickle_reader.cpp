@@ -16,7 +16,7 @@ namespace {
   throw Error(ErrorCode::corrupt, "the pickle is broken: " + message);
 }
 
-constexpr std::array<const char*, 8> kKindNames = {"None",  "a bool", "an integer", "bytes",
+constexpr std::array<const char*, 8> kKindNames = {"None",   "a bool", "an integer", "bytes",
                                                    "a text", "a list", "a tuple",    "a dict"};
 
 }  // namespace
@@ -159,10 +159,11 @@ class Pickle::Parser {
         return push_container(Kind::dict);
       }
       default:
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
-                                "such pickles are never read here",
-                                opcode, at_ - 1));
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
+                        "such pickles are never read here",
+                        opcode, at_ - 1));
     }
   }
 
@@ -230,7 +231,8 @@ class Pickle::Parser {
   }
   void require_value(Ref ref) const {
     if (ref == kOrderedDict) {
-      throw Error(ErrorCode::unsupported, "the pickle holds a class; only plain values are read here");
+      throw Error(ErrorCode::unsupported,
+                  "the pickle holds a class; only plain values are read here");
     }
   }
 
@@ -336,7 +338,8 @@ Pickle::Ref Pickle::at(Ref dict, std::string_view key) const {
   // The last one counts, as in Python.
   const auto all = entries(dict, fmt::format("what should hold '{}'", key));
   for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
-    if (kind(entry->first) == Kind::text && text(entry->first, "a key") == key) return entry->second;
+    if (kind(entry->first) == Kind::text && text(entry->first, "a key") == key)
+      return entry->second;
   }
   corrupt(fmt::format("there is no '{}' in it", key));
 }

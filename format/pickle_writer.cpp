@@ -17,7 +17,9 @@ class Writer {
     out_.resize(out_.size() + sizeof(T));
     store_le(out_.data() + out_.size() - sizeof(T), value);
   }
-  void raw(std::span<const std::byte> bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
+  void raw(std::span<const std::byte> bytes) {
+    out_.insert(out_.end(), bytes.begin(), bytes.end());
+  }
 
   // The shortest of BININT1, BININT2, BININT and LONG1, as Python chooses.
   void integer(int64_t value) {
@@ -34,7 +36,8 @@ class Writer {
     } else {
       // Two's complement in as few bytes as keep the sign.
       uint8_t num_bytes = 8;
-      while (num_bytes > 1 && value >> (8 * (num_bytes - 1) - 1) == (value < 0 ? -1 : 0)) --num_bytes;
+      while (num_bytes > 1 && value >> (8 * (num_bytes - 1) - 1) == (value < 0 ? -1 : 0))
+        --num_bytes;
       opcode(0x8a);
       number(num_bytes);
       for (int i = 0; i < num_bytes; ++i) number(static_cast<uint8_t>(value >> (8 * i)));

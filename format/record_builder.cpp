@@ -140,8 +140,9 @@ void RecordBuilder::encode(std::vector<std::byte>& out) {
     out.resize(align8(out.size()));
     const size_t begin = out.size();
     if (value.is_set && value.has_scalar_bits) {
-      append(out, std::as_bytes(std::span(&value.scalar_bits, 1))
-                      .first(size_of(schema_.fields[i].dtype)));
+      append(
+          out,
+          std::as_bytes(std::span(&value.scalar_bits, 1)).first(size_of(schema_.fields[i].dtype)));
     } else if (value.is_set) {
       append(out, value.head);
       append(out, value.data);

@@ -19,6 +19,11 @@ uint32_t checksum_of(std::span<const std::byte> bytes, Checksum type) {
 
 }  // namespace
 
+bool has_checksum(const RecordLocation& where, std::span<const std::byte> stored) {
+  return where.checksum_type == Checksum::none ||
+         checksum_of(stored, where.checksum_type) == where.checksum;
+}
+
 RecordUnpacker::RecordUnpacker() : buffers_(std::make_unique<Buffers>()) {}
 RecordUnpacker::~RecordUnpacker() = default;
 RecordUnpacker::RecordUnpacker(RecordUnpacker&&) noexcept = default;
@@ -28,16 +33,14 @@ std::span<const std::byte> RecordUnpacker::unpack(const ShardReader& shard, int6
                                                   const RecordLocation& where,
                                                   std::span<const std::byte> stored,
                                                   bool verify_checksum) {
-  if (verify_checksum && where.checksum_type != Checksum::none) {
-    const uint32_t computed = checksum_of(stored, where.checksum_type);
-    if (computed != where.checksum) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("the record is damaged: {} of its {} bytes is {:08x}, expected {:08x}; "
-                              "copy or convert the shard again",
-                              where.checksum_type == Checksum::crc32c ? "CRC-32C" : "CRC-32",
-                              stored.size(), computed, where.checksum),
-                  {.path = shard.path().string(), .record = record, .offset = where.offset});
-    }
+  if (verify_checksum && !has_checksum(where, stored)) {
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("the record is damaged: {} of its {} bytes is {:08x}, expected {:08x}; "
+                    "copy or convert the shard again",
+                    where.checksum_type == Checksum::crc32c ? "CRC-32C" : "CRC-32", stored.size(),
+                    checksum_of(stored, where.checksum_type), where.checksum),
+        {.path = shard.path().string(), .record = record, .offset = where.offset});
   }
   return shard.file_->unpack(record, where, stored, *buffers_);
 }

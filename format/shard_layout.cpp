@@ -10,6 +10,7 @@
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/error.h>
 
+#include "json_number.h"
 #include "little_endian.h"
 #include "schema_json.h"
 
@@ -169,15 +170,15 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
   Catalog catalog;
   try {
     const auto json = nlohmann::ordered_json::parse(text);
-    catalog.num_records = json.at("num_records").get<int64_t>();
-    catalog.record_bytes = json.at("record_bytes").get<int64_t>();
-    catalog.raw_bytes = json.at("raw_bytes").get<int64_t>();
+    catalog.num_records = count_at<int64_t>(json, "num_records");
+    catalog.record_bytes = count_at<int64_t>(json, "record_bytes");
+    catalog.raw_bytes = count_at<int64_t>(json, "raw_bytes");
     catalog.schema = schema_from_json(json.at("schema"));
     for (const auto& item : json.at("streams")) {
       catalog.streams.push_back({.name = item.at("name").get<std::string>(),
-                                 .offset = item.at("offset").get<int64_t>(),
-                                 .num_bytes = item.at("num_bytes").get<int64_t>(),
-                                 .crc32c = item.at("crc32c").get<uint32_t>()});
+                                 .offset = count_at<int64_t>(item, "offset"),
+                                 .num_bytes = count_at<int64_t>(item, "num_bytes"),
+                                 .crc32c = count_at<uint32_t>(item, "crc32c")});
     }
   } catch (const nlohmann::json::exception& e) {
     corrupt(path, catalog_offset, fmt::format("the catalog cannot be read ({})", e.what()));

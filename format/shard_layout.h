@@ -22,7 +22,7 @@ inline constexpr int64_t kEntryBytes = 32;
 inline constexpr int64_t kMaxCatalogBytes = 64 << 20;  // bounds what opening allocates
 inline constexpr uint32_t kMajorVersion = 2;
 inline constexpr uint32_t kMinorVersion = 1;
-inline constexpr uint32_t kMinAlignment = 512;
+inline constexpr uint32_t kMinAlignment = 1;
 inline constexpr uint32_t kMaxAlignment = 1U << 20;
 
 using Uuid = std::array<uint8_t, 16>;

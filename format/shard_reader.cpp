@@ -1,57 +1,17 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
+#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "float_formats.h"
-#include "little_endian.h"
 #include "record_layout.h"
 #include "shard_file.h"
 #include "v1_file.h"
 
 namespace ffkit {
 namespace {
-
-bool is_float(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
-}
-
-int64_t int_from(const std::byte* p, DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return load_le<uint8_t>(p);
-    case DType::i8:
-      return load_le<int8_t>(p);
-    case DType::u16:
-      return load_le<uint16_t>(p);
-    case DType::i16:
-      return load_le<int16_t>(p);
-    case DType::u32:
-      return load_le<uint32_t>(p);
-    case DType::i32:
-      return load_le<int32_t>(p);
-    default:
-      return load_le<int64_t>(p);
-  }
-}
-
-double float_from(const std::byte* p, DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return float_from_f16(load_le<uint16_t>(p));
-    case DType::bf16:
-      return float_from_bf16(load_le<uint16_t>(p));
-    case DType::f32:
-      return std::bit_cast<float>(load_le<uint32_t>(p));
-    default:
-      return std::bit_cast<double>(load_le<uint64_t>(p));
-  }
-}
 
 std::unique_ptr<ShardFile> open_file(const std::filesystem::path& path,
                                      const ShardReaderOptions& options) {
@@ -79,14 +39,22 @@ const Field& column_field(const ShardReader& shard, const std::string& name, siz
               {.path = shard.path().string()});
 }
 
-// The numbers of a column, each made a T by `convert`.
-template <typename T, typename Convert>
-std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype, Convert convert) {
-  std::vector<T> values(bytes.size() / size_of(dtype));
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = convert(bytes.data() + i * size_of(dtype), dtype);
-  }
-  return values;
+// The numbers of a column, as Ts.
+template <typename T>
+std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
+  return visit_dtype(dtype, [&](auto type) {
+    using Stored = typename decltype(type)::type;
+    std::vector<T> values(bytes.size() / sizeof(Stored));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto number = load_number<Stored>(bytes.data() + i * sizeof(Stored));
+      if constexpr (std::is_arithmetic_v<Stored>) {
+        values[i] = static_cast<T>(number);
+      } else {
+        values[i] = static_cast<T>(static_cast<double>(number));  // 16-bit floats
+      }
+    }
+    return values;
+  });
 }
 
 }  // namespace
@@ -172,19 +140,19 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
 std::vector<int64_t> ShardReader::int_column(const std::string& name) const {
   size_t position = 0;
   const Field& field = column_field(*this, name, position);
-  if (field.type != FieldType::scalar || is_float(field.dtype)) {
+  if (field.type != FieldType::scalar || !is_integer(field.dtype)) {
     wrong_column_type(*this, field, "integers");
   }
-  return convert_column<int64_t>(file_->scalar_column(position), field.dtype, int_from);
+  return convert_column<int64_t>(file_->scalar_column(position), field.dtype);
 }
 
 std::vector<double> ShardReader::float_column(const std::string& name) const {
   size_t position = 0;
   const Field& field = column_field(*this, name, position);
-  if (field.type != FieldType::scalar || !is_float(field.dtype)) {
+  if (field.type != FieldType::scalar || is_integer(field.dtype)) {
     wrong_column_type(*this, field, "floating-point numbers");
   }
-  return convert_column<double>(file_->scalar_column(position), field.dtype, float_from);
+  return convert_column<double>(file_->scalar_column(position), field.dtype);
 }
 
 std::vector<std::string> ShardReader::string_column(const std::string& name) const {

@@ -35,9 +35,9 @@ class ShardV2 final : public ShardFile {
     header_ = decode_header(head, name());
     read_trailer_and_catalog(size);
     const int entries = catalog_.find_stream("entries");
-    entries_ = std::make_unique<StreamReader>(file_, catalog_.streams[static_cast<size_t>(entries)],
-                                              static_cast<uint32_t>(entries),
-                                              options.index_cache_bytes);
+    entries_ =
+        std::make_unique<StreamReader>(file_, catalog_.streams[static_cast<size_t>(entries)],
+                                       static_cast<uint32_t>(entries), options.index_cache_bytes);
   }
 
   const File& file() const override { return file_; }
@@ -93,15 +93,16 @@ class ShardV2 final : public ShardFile {
     if (where.codec == Codec::none) return stored;
     const unsigned long long content = ZSTD_getFrameContentSize(stored.data(), stored.size());
     if (content != static_cast<unsigned long long>(where.raw_bytes)) {
-      corrupt("the record is not the zstd frame that its index entry describes", where.offset, record);
+      corrupt("the record is not the zstd frame that its index entry describes", where.offset,
+              record);
     }
     if (buffers.zstd == nullptr) buffers.zstd.reset(ZSTD_createDCtx());
     buffers.record.resize(static_cast<size_t>(where.raw_bytes));
     const ZSTD_DDict* dictionary =
-        where.codec == Codec::zstd_dictionary ? this->dictionary(record) : nullptr;
-    const size_t size = ZSTD_decompress_usingDDict(
-        buffers.zstd.get(), buffers.record.data(), buffers.record.size(), stored.data(),
-        stored.size(), dictionary);
+        where.codec == Codec::zstd_dictionary ? this->dictionary(record, where.offset) : nullptr;
+    const size_t size =
+        ZSTD_decompress_usingDDict(buffers.zstd.get(), buffers.record.data(), buffers.record.size(),
+                                   stored.data(), stored.size(), dictionary);
     if (ZSTD_isError(size) != 0 || size != buffers.record.size()) {
       corrupt(fmt::format("the record cannot be decompressed ({})",
                           ZSTD_isError(size) != 0 ? ZSTD_getErrorName(size) : "it is too short"),
@@ -158,8 +159,8 @@ class ShardV2 final : public ShardFile {
     uint64_t record_bytes = 0;  // unsigned: sums of damaged lengths may overflow
     uint64_t raw_bytes = 0;
     for (size_t at = 0; at < entries.size(); at += kEntryBytes) {
-      const RecordLocation where = decode_entry(
-          std::span<const std::byte, kEntryBytes>(entries.data() + at, kEntryBytes));
+      const RecordLocation where =
+          decode_entry(std::span<const std::byte, kEntryBytes>(entries.data() + at, kEntryBytes));
       record_bytes += static_cast<uint64_t>(where.stored_bytes);
       raw_bytes += static_cast<uint64_t>(where.raw_bytes);
     }
@@ -208,13 +209,13 @@ class ShardV2 final : public ShardFile {
   }
 
   // Read when the first record needs it, once.
-  const ZSTD_DDict* dictionary(int64_t record) const {
+  const ZSTD_DDict* dictionary(int64_t record, int64_t offset) const {
     const std::scoped_lock lock(dictionary_mutex_);
     if (dictionary_ == nullptr) {
       const int number = catalog_.find_stream("dictionary");
       if (number < 0 ||
           catalog_.streams[static_cast<size_t>(number)].num_bytes > kMaxDictionaryBytes) {
-        corrupt("the record needs a zstd dictionary, and the shard has none", -1, record);
+        corrupt("the record needs a zstd dictionary, and the shard has none", offset, record);
       }
       const auto bytes = read_stream("dictionary");
       dictionary_.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
@@ -229,7 +230,8 @@ class ShardV2 final : public ShardFile {
   Catalog catalog_;
   std::unique_ptr<StreamReader> entries_;
   mutable std::mutex dictionary_mutex_;
-  mutable std::unique_ptr<ZSTD_DDict, decltype(&ZSTD_freeDDict)> dictionary_{nullptr, ZSTD_freeDDict};
+  mutable std::unique_ptr<ZSTD_DDict, decltype(&ZSTD_freeDDict)> dictionary_{nullptr,
+                                                                             ZSTD_freeDDict};
 };
 
 }  // namespace

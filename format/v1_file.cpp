@@ -24,7 +24,8 @@ constexpr int64_t kMaxRecordOverhead = 64;
 
 class V1File final : public ShardFile {
  public:
-  V1File(File file, V1FileOptions options) : file_(std::move(file)), labels_(std::move(options.labels)) {
+  V1File(File file, V1FileOptions options)
+      : file_(std::move(file)), labels_(std::move(options.labels)) {
     file_bytes_ = file_.size();
     read_header();
     payload_ = options.payload ? *options.payload : detect_payload();
@@ -91,7 +92,8 @@ class V1File final : public ShardFile {
         const RecordLocation where = locate(i);
         stored.resize(static_cast<size_t>(where.stored_bytes));
         file_.read_at(where.offset, stored);
-        labels.push_back(RecordView(schema_, unpack(i, where, stored, buffers)).scalar<int64_t>(field));
+        labels.push_back(
+            RecordView(schema_, unpack(i, where, stored, buffers)).scalar<int64_t>(field));
       }
     }
     const auto bytes = std::as_bytes(std::span(labels));
@@ -99,7 +101,7 @@ class V1File final : public ShardFile {
   }
 
   std::vector<std::string> string_column(size_t) const override { return {}; }  // there is none
-  std::vector<ShardProblem> verify_index() const override { return {}; }  // done when opening
+  std::vector<ShardProblem> verify_index() const override { return {}; }        // done when opening
 
  private:
   struct ImageAndLabel {
@@ -152,28 +154,33 @@ class V1File final : public ShardFile {
     }
   }
 
-  // ImageNet's if the first record is such a pickle.
+  // ImageNet's if the first undamaged record is such a pickle. More than a few damaged ones are no chance.
   V1Payload detect_payload() const {
-    if (num_records() == 0) return V1Payload::raw;
-    const RecordLocation where = locate(0);
-    std::vector<std::byte> stored(static_cast<size_t>(where.stored_bytes));
-    file_.read_at(where.offset, stored);
-    try {
-      Pickle pickle;
-      parse(stored, pickle);
-      return V1Payload::imagenet;
-    } catch (const Error&) {
-      return V1Payload::raw;
+    constexpr int64_t kMaxTried = 16;
+    Pickle pickle;
+    std::vector<std::byte> stored;
+    for (int64_t i = 0; i < std::min(num_records(), kMaxTried); ++i) {
+      const RecordLocation where = locate(i);
+      stored.resize(static_cast<size_t>(where.stored_bytes));
+      file_.read_at(where.offset, stored);
+      if (!has_checksum(where, stored)) continue;
+      try {
+        parse(stored, pickle);
+        return V1Payload::imagenet;
+      } catch (const Error&) {
+        return V1Payload::raw;
+      }
     }
+    return V1Payload::raw;
   }
 
   static ImageAndLabel parse(std::span<const std::byte> stored, Pickle& pickle) {
     pickle.parse(stored);
     const auto& items = pickle.items(pickle.root(), "the record");
     if (items.size() != 2) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("the record is a pickle of {} values, not of image and label",
-                              items.size()));
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("the record is a pickle of {} values, not of image and label", items.size()));
     }
     return {pickle.bytes(items[0], "the image"), pickle.integer(items[1], "the label")};
   }

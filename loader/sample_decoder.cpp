@@ -5,6 +5,8 @@
 
 #include <exception>
 
+#include <ffkit/format/dtype_visitor.h>
+
 #include "mix64.h"
 
 namespace ffkit {
@@ -17,10 +19,6 @@ constexpr int kMaxReplacements = 16;
 bool is_bad_sample(const Error& error) {
   return error.code() == ErrorCode::corrupt || error.code() == ErrorCode::unsupported ||
          error.code() == ErrorCode::not_found;
-}
-
-bool is_integer(DType dtype) {
-  return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64;
 }
 
 }  // namespace
@@ -100,24 +98,15 @@ void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t
 }
 
 int64_t SampleDecoder::label(const RecordView& view) const {
-  switch (label_dtype_) {
-    case DType::u8:
-      return view.scalar<uint8_t>(label_field_);
-    case DType::i8:
-      return view.scalar<int8_t>(label_field_);
-    case DType::u16:
-      return view.scalar<uint16_t>(label_field_);
-    case DType::i16:
-      return view.scalar<int16_t>(label_field_);
-    case DType::u32:
-      return view.scalar<uint32_t>(label_field_);
-    case DType::i32:
-      return view.scalar<int32_t>(label_field_);
-    case DType::u64:
-      return static_cast<int64_t>(view.scalar<uint64_t>(label_field_));
-    default:
-      return view.scalar<int64_t>(label_field_);
-  }
+  const FieldView field = view.field(label_field_);
+  return visit_dtype(label_dtype_, [&](auto type) -> int64_t {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<int64_t>(field.scalar<T>());
+    } else {
+      return 0;  // refused by the constructor
+    }
+  });
 }
 
 Error SampleDecoder::describe(const Error& error, int64_t record_index) const {

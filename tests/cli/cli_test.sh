@@ -8,8 +8,9 @@
 #   one_line_err REGEX      stderr must be one line, and match
 #   check COMMAND...        the command must succeed (check test -e file; check ! grep ...)
 #   skip REASON             ends the case as skipped (status 77)
+#   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
-# Programs: $FFCONVERT $FFINSPECT $FFTRAIN (unset without the trainer) $MAKE_DEVKIT. Real data: $FFKIT_SHARED_DATA, may be empty.
+# Programs: $FFCONVERT $FFINSPECT $FFTRAIN (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET. Real data: $FFKIT_SHARED_DATA, may be empty.
 set -uo pipefail
 export FFKIT_SHARED_DATA=${FFKIT_SHARED_DATA:-}
 
@@ -33,6 +34,11 @@ out() { grep -Eq -- "$1" "$work/.stdout" || fail "stdout does not match: $1"; }
 err() { grep -Eq -- "$1" "$work/.stderr" || fail "stderr does not match: $1"; }
 no_out() { [ ! -s "$work/.stdout" ] || fail "stdout is not empty"; }
 no_err() { [ ! -s "$work/.stderr" ] || fail "stderr is not empty"; }
+json() {
+  python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(not eval(sys.argv[2]))' "$work/.stdout" "$1" || fail "does not hold: $1"
+}
 one_line_err() {
   [ "$(wc -l <"$work/.stderr")" = 1 ] || fail "stderr is not one line"
   err "$1"

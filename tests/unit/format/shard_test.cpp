@@ -242,37 +242,6 @@ class DamagedShard : public ::testing::Test {
   std::vector<std::vector<std::byte>> records_;
 };
 
-TEST_F(DamagedShard, EveryFlippedByteIsFoundOrIsPadding) {
-  const int fd = open(path_.c_str(), O_WRONLY);
-  ASSERT_GE(fd, 0);
-  int num_found = 0;
-  for (size_t at = 0; at < bytes_.size(); ++at) {
-    // One bit of each byte, a different one from byte to byte.
-    const std::byte damaged = bytes_[at] ^ static_cast<std::byte>(1 << (at % 8));
-    ASSERT_EQ(pwrite(fd, &damaged, 1, static_cast<off_t>(at)), 1);
-    try {
-      EXPECT_EQ(read_everything(path_), records_) << "wrong bytes after damage at " << at;
-    } catch (const Error& e) {
-      ++num_found;
-      EXPECT_THAT(e.what(), HasSubstr(path_.string())) << at;
-      EXPECT_TRUE(e.code() == ErrorCode::corrupt || e.code() == ErrorCode::unsupported) << e.what();
-    }
-    ASSERT_EQ(pwrite(fd, &bytes_[at], 1, static_cast<off_t>(at)), 1);
-  }
-  close(fd);
-  // Only the gaps between records and before the index are padding here: less than 4 KiB + 6 * 512
-  // bytes.
-  EXPECT_GT(num_found, static_cast<int>(bytes_.size()) - 8192);
-}
-
-TEST_F(DamagedShard, EveryTruncationIsFound) {
-  for (size_t size = 0; size < bytes_.size(); size += size < bytes_.size() - 1200 ? 97 : 1) {
-    std::filesystem::resize_file(path_, size);
-    EXPECT_ERROR(read_everything(path_), corrupt, path_.string()) << size;
-    write_file(path_, bytes_);
-  }
-}
-
 TEST_F(DamagedShard, AppendedBytesAreFound) {
   auto longer = bytes_;
   longer.push_back(std::byte{0});

@@ -14,7 +14,8 @@ enum class Codec : uint8_t {
   none = 0,             // they are the record
   zstd = 1,             // one zstd frame
   zstd_dictionary = 2,  // one zstd frame made with the shard's dictionary
-  v1 = 255,  // never in a shard: a record of an FFRecord v1 file, whose bytes RecordUnpacker gives the form of a record
+  v1 =
+      255,  // never in a shard: a record of an FFRecord v1 file, whose bytes RecordUnpacker gives the form of a record
 };
 
 // Longer records are stored as they are.
@@ -56,6 +57,7 @@ class RecordCompressor {
 // Trains a zstd dictionary of at most `max_bytes` (256 .. 16 MiB) on `samples`, encoded records like those to be compressed; zstd's
 // manual advises a hundred times as many bytes of samples. Helps records of up to some KiB. The same samples give the same
 // dictionary. Throws Error(invalid_argument) when the samples are too few or too much alike for one.
-std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples, int64_t max_bytes);
+std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples,
+                                        int64_t max_bytes);
 
 }  // namespace ffkit

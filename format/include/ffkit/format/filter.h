@@ -19,7 +19,16 @@
 namespace ffkit {
 
 struct FilterCondition {
-  enum class Op : uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, in, not_in };
+  enum class Op : uint8_t {
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    in,
+    not_in
+  };
   struct Range {
     std::string first;
     std::string last;  // equal to `first` for a single value

@@ -24,8 +24,9 @@ class RecordUnpacker {
   // The record (for RecordView) that `stored`, the bytes at `where` of `shard`, stands for. Points into `stored` when it is stored as it
   // is, else into this object, until the next call. Throws Error(corrupt), naming shard, record and offset, when the checksum
   // is another (unless `verify_checksum` is false) or the bytes cannot be decompressed.
-  std::span<const std::byte> unpack(const ShardReader& shard, int64_t record, const RecordLocation& where,
-                                    std::span<const std::byte> stored, bool verify_checksum = true);
+  std::span<const std::byte> unpack(const ShardReader& shard, int64_t record,
+                                    const RecordLocation& where, std::span<const std::byte> stored,
+                                    bool verify_checksum = true);
 
   struct Buffers;  // private to the readers
 

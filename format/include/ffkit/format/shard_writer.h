@@ -20,7 +20,7 @@
 namespace ffkit {
 
 struct ShardWriterOptions {
-  // A power of two, 512 .. 1 MiB. A longer record starts on a multiple of it, a shorter one never
+  // A power of two, 1 .. 1 MiB; O_DIRECT reads fewest bytes from 512 on. A longer record starts on a multiple of it, a shorter one never
   // crosses one.
   uint32_t alignment = 4096;
   // Identifies the shard; written to header and trailer. The same input must give the same uuid, so

@@ -1,0 +1,44 @@
+// PackedFolder: a whole folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as the original package's pack_folder() makes them. Read
+// only. All const functions are thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/shard_reader.h>
+
+namespace ffkit {
+
+class PackedFolder {
+ public:
+  // Whether `path` is a v1 file that ends as a packed folder does. Throws Error(not_found) or Error(io).
+  static bool is_packed_folder(const std::filesystem::path& path);
+
+  // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of it, names a file twice or one that
+  // does not exist.
+  explicit PackedFolder(const std::filesystem::path& path);
+
+  struct File {
+    std::string path;    // relative, "a/b/z.bin"
+    int64_t record = 0;  // its number in the v1 file
+    int64_t num_bytes = 0;
+  };
+  const std::vector<File>& files() const { return files_; }  // in the tree's order
+  const std::vector<std::string>& folders() const {
+    return folders_;
+  }  // also empty ones; parents first
+  // Position of the file `path` in files(); throws Error(not_found).
+  size_t find(const std::string& path) const;
+  // The content of files()[i], its checksum checked, into `out`.
+  void read(size_t i, std::vector<std::byte>& out) const;
+
+ private:
+  ShardReader reader_;
+  std::vector<File> files_;
+  std::vector<std::string> folders_;
+};
+
+}  // namespace ffkit

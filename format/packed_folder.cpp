@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/packed_folder.h>
+#include <ffkit/format/record.h>
+
+#include "pickle.h"
+#include "v1_file.h"
+
+namespace ffkit {
+namespace {
+
+constexpr std::string_view kMagic = "piouhjgbr";
+constexpr size_t kMaxDepth = 200;  // more than a path can have: it is limited to 4096 bytes
+
+bool has_magic(std::span<const std::byte> bytes) {
+  return bytes.size() > kMagic.size() &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+// Walks the tree. Every folder is met once: a hostile tree may hold itself.
+class TreeWalker {
+ public:
+  TreeWalker(const Pickle& tree, const ShardReader& reader, std::vector<PackedFolder::File>& files,
+             std::vector<std::string>& folders)
+      : tree_(tree),
+        reader_(reader),
+        files_(files),
+        folders_(folders),
+        is_taken_(static_cast<size_t>(reader.num_records())) {}
+
+  void walk(Pickle::Ref folder, const std::string& prefix, size_t depth) {
+    if (depth > kMaxDepth || std::ranges::find(open_, folder) != open_.end()) {
+      corrupt(fmt::format("the folder '{}' is too deep", prefix));
+    }
+    open_.push_back(folder);
+    for (const auto& [key, value] : tree_.entries(folder, fmt::format("the folder '{}'", prefix))) {
+      const std::string_view name = tree_.text(key, "a name");
+      if (!is_plain_name(name))
+        corrupt(fmt::format("'{:.100}' in '{}' is not a file name", name, prefix));
+      std::string path = prefix + std::string(name);
+      if (tree_.kind(value) == Pickle::Kind::dict) {
+        folders_.push_back(path);
+        // Folders that are shared could make exponentially many.
+        if (folders_.size() > kMaxFolders) corrupt("it has too many folders");
+        walk(value, path + "/", depth + 1);
+      } else {
+        add_file(std::move(path), tree_.integer(value, fmt::format("'{}'", path)));
+      }
+    }
+    open_.pop_back();
+  }
+
+ private:
+  static constexpr size_t kMaxFolders = 1'000'000;
+
+  void add_file(std::string path, int64_t record) {
+    if (record < 0 || record >= reader_.num_records() - 1) {
+      corrupt(fmt::format("'{}' is record {} of {}", path, record, reader_.num_records() - 1));
+    }
+    if (is_taken_[static_cast<size_t>(record)]) {
+      corrupt(fmt::format("'{}' is record {}, which is another file's", path, record));
+    }
+    is_taken_[static_cast<size_t>(record)] = true;
+    files_.push_back({std::move(path), record, reader_.locate(record).stored_bytes});
+  }
+
+  [[noreturn]] void corrupt(const std::string& message) const {
+    throw Error(ErrorCode::corrupt, "the tree of the packed folder is broken: " + message,
+                {.path = reader_.path().string()});
+  }
+
+  const Pickle& tree_;
+  const ShardReader& reader_;
+  std::vector<PackedFolder::File>& files_;
+  std::vector<std::string>& folders_;
+  std::vector<bool> is_taken_;
+  std::vector<Pickle::Ref> open_;  // the folders from the root to here
+};
+
+ShardReader open_raw(const std::filesystem::path& path) {
+  ffkit::File file = ffkit::File::open_for_reading(path);
+  if (!looks_like_v1(file)) {
+    throw Error(ErrorCode::corrupt, "is not an FFRecord v1 file", {.path = path.string()});
+  }
+  return ShardReader(open_v1_file(std::move(file), {.payload = V1Payload::raw}));
+}
+
+}  // namespace
+
+bool PackedFolder::is_packed_folder(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path) ||
+      !looks_like_v1(ffkit::File::open_for_reading(path))) {
+    return false;
+  }
+  try {
+    const ShardReader reader = open_raw(path);
+    if (reader.num_records() == 0) return false;
+    const RecordLocation last = reader.locate(reader.num_records() - 1);
+    std::vector<std::byte> begin(
+        std::min<size_t>(kMagic.size() + 1, static_cast<size_t>(last.stored_bytes)));
+    ffkit::File::open_for_reading(path).read_at(last.offset, begin);
+    return has_magic(begin);
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::corrupt)
+      return false;  // opening it as a data set says what is wrong
+    throw;
+  }
+}
+
+PackedFolder::PackedFolder(const std::filesystem::path& path) : reader_(open_raw(path)) {
+  std::vector<std::byte> record;
+  std::span<const std::byte> tree;
+  if (reader_.num_records() > 0) {
+    reader_.read(reader_.num_records() - 1, record);
+    tree = RecordView(reader_.schema(), record).bytes(0);
+  }
+  if (!has_magic(tree)) {
+    throw Error(ErrorCode::corrupt, "is not a packed folder: its last record is no folder tree",
+                {.path = path.string()});
+  }
+  try {
+    Pickle pickle;
+    pickle.parse(tree.subspan(kMagic.size()));
+    TreeWalker(pickle, reader_, files_, folders_).walk(pickle.root(), "", 0);
+  } catch (const Error& e) {
+    if (!e.context().path.empty()) throw;
+    throw Error(e.code(), e.what(), {.path = path.string()});
+  }
+}
+
+size_t PackedFolder::find(const std::string& path) const {
+  const auto found = std::ranges::find(files_, path, &File::path);
+  if (found == files_.end()) {
+    throw Error(ErrorCode::not_found, fmt::format("there is no file '{}' in it", path),
+                {.path = reader_.path().string()});
+  }
+  return static_cast<size_t>(found - files_.begin());
+}
+
+void PackedFolder::read(size_t i, std::vector<std::byte>& out) const {
+  const File& file = files_.at(i);
+  reader_.read(file.record, out);
+  const auto content = RecordView(reader_.schema(), out).bytes(0);
+  std::memmove(out.data(), content.data(), content.size());
+  out.resize(content.size());
+}
+
+}  // namespace ffkit

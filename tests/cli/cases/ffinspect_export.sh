@@ -1,0 +1,74 @@
+pictures pool 9
+mkdir -p src/train/cat/sub src/train/dog src/val/cat
+cp pool/000[0-2].jpg src/train/cat
+cp pool/0003.jpg src/train/cat/sub/0000.jpg
+cp pool/000[4-6].jpg src/train/dog
+cp pool/000[7-8].jpg src/val/cat
+run 0 "$FFCONVERT" folder src dst --quiet
+
+# What ffconvert took in comes back, to the byte.
+run 0 "$FFINSPECT" export dst back
+no_err
+out '^train: 7 records to 7 files in back/train, .* kB$'
+out '^val: 2 records to 2 files in back/val, '
+check diff -r src back
+run 0 "$FFINSPECT" export dst val_only --split val --json
+json 'd["output"] == "val_only" and [s["split"] for s in d["splits"]] == ["val"] and d["splits"][0]["num_files"] == 2'
+check diff -r src/val val_only/val
+check test "$(ls val_only)" = val
+
+# Nothing is overwritten; an empty folder will do.
+run 1 "$FFINSPECT" export dst back
+no_out
+one_line_err '^ffinspect: error: back: is not empty, and nothing is overwritten'
+run 1 "$FFINSPECT" export dst src/val/cat/0007.jpg
+one_line_err 'is not a folder'
+mkdir empty
+run 0 "$FFINSPECT" export dst empty
+check diff -r src empty
+
+# Names: extensions by encoding, equal ones numbered in the order of the records, what is null.
+check "$MAKE_DATASET" pictures odd cat,dog 0:jpeg:a/x.jpg 0:jpeg:b/x.jpg 0:jpeg:cat/x-2.jpg 1:png:y 1:jpeg:y.v2 \
+  0:junk:z 1:jpeg: :jpeg:u.jpg 9:jpeg:w.jpg 1:null:gone 0:jpeg:b/x.jpg
+run 0 "$FFINSPECT" export odd named
+check diff <(cd named && find . -type f | sort) - <<'END'
+./train/9/w.jpg
+./train/cat/x-2-2.jpg
+./train/cat/x-2.jpg
+./train/cat/x-3.jpg
+./train/cat/x.jpg
+./train/cat/z.bin
+./train/dog/06.jpg
+./train/dog/y.png
+./train/dog/y.v2.jpg
+./train/unlabelled/u.jpg
+END
+out 'record 1: its name is taken; written as train/cat/x-2.jpg$'
+out 'record 2: its name is taken; written as train/cat/x-2-2.jpg$'
+out 'record 10: its name is taken; written as train/cat/x-3.jpg$'
+out '^train: records without a file, because what it would hold is null: 1$'
+for record in 0 1 10; do
+  name=$(sed "s/^0$/x/; s/^1$/x-2/; s/^10$/x-3/" <<<$record)
+  "$FFINSPECT" cat odd $record --field image | cmp - named/train/cat/$name.jpg || fail "record $record differs"
+done
+run 0 "$FFINSPECT" export odd named_json --json
+json '[(r["record"], r["file"]) for r in d["splits"][0]["renamed"]] == [(1, "train/cat/x-2.jpg"), (2, "train/cat/x-2-2.jpg"), (10, "train/cat/x-3.jpg")]'
+json 'd["splits"][0]["num_records"] == 11 and d["splits"][0]["num_files"] == 10 and d["splits"][0]["num_skipped"] == 1'
+
+# Ids and classes that lead elsewhere are refused, and nothing is left behind.
+for id in ../evil.jpg /tmp/evil.jpg a/../../evil.jpg cat/../../evil.jpg a//b.jpg ..; do
+  rm -rf evil
+  check "$MAKE_DATASET" pictures evil cat,.. 0:jpeg:fine.jpg "0:jpeg:$id"
+  run 1 "$FFINSPECT" export evil refused
+  one_line_err "record 1: the id '.*' cannot be a file's path"
+  check test ! -e refused
+done
+rm -rf evil
+check "$MAKE_DATASET" pictures evil cat,.. 1:jpeg:fine.jpg
+run 1 "$FFINSPECT" export evil refused
+one_line_err "record 0: the class '..' cannot be"
+mkdir kept
+run 1 "$FFINSPECT" export evil kept
+check test -d kept -a -z "$(ls kept)"
+run 2 "$FFINSPECT" export dst
+one_line_err OUT

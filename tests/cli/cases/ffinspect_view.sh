@@ -1,0 +1,59 @@
+# Width and height of a PNG.
+png_size() { python3 -c 'import struct, sys; print(*struct.unpack(">II", open(sys.argv[1], "rb").read()[16:24]))' "$1"; }
+
+check "$MAKE_DATASET" pictures dst cat,dog 0:jpeg:a.jpg 1:png:b 1:junk:c 0:null:d :jpeg:e 0:jpeg:f 0:jpeg:g 1:jpeg:h
+run 0 "$FFINSPECT" view dst --count 8 --columns 4 --size 64 --output sheet.png --json
+no_err
+json '[s["record"] for s in d["samples"]] == list(range(8))'
+json '[s["class"] for s in d["samples"]] == ["cat", "dog", "dog", "cat", None, "cat", "cat", "dog"]'
+json 'd["samples"][1]["class_name"] == "the dog" and d["samples"][1]["label"] == 1'
+json '[bool(s["problem"]) for s in d["samples"]] == [False, False, True, True, False, False, False, False]'
+json '"neither JPEG nor PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["problem"]'
+json 'd["output"] == "sheet.png" and d["field"] == "image"'
+check test "$(png_size sheet.png)" = "$(python3 -c 'import json; d = json.load(open(".stdout")); print(d["width"], d["height"])')"
+run 0 "$FFINSPECT" view dst --count 8 --columns 4 --size 64
+check cmp .stdout sheet.png
+
+# The sheet is a picture that ffkit reads.
+mkdir -p sheets/a && cp sheet.png sheets/a
+run 0 "$FFCONVERT" folder sheets sheets_ff --quiet
+run 0 "$FFINSPECT" verify sheets_ff
+
+# Spread evenly or drawn by seed, never twice, the same again.
+run 0 "$FFINSPECT" view dst --count 4 --output even.png --json
+json '[s["record"] for s in d["samples"]] == [0, 2, 4, 6]'
+run 0 "$FFINSPECT" view dst --count 3 --seed 1 --output one.png --json
+json 'len(set(s["record"] for s in d["samples"])) == 3'
+run 0 "$FFINSPECT" view dst --count 3 --seed 1 --output again.png
+check cmp one.png again.png
+drawn=$(for seed in 0 1 2 3 4 5; do
+  "$FFINSPECT" view dst --count 3 --seed $seed --output x.png --json | tr -d ' \n' | grep -o '"record":.' | tr -d '\n'; echo
+done | sort -u | wc -l)
+check test "$drawn" -gt 2
+run 0 "$FFINSPECT" view dst --count 100 --seed 2 --output all.png --json
+json 'len(d["samples"]) == 8'
+check test "$(png_size one.png | cut -d' ' -f1)" -gt "$((3 * 192))"
+
+# A damaged record is one more picture that cannot be shown.
+check python3 -c 'import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[data.find(b"\xff\xd8\xff") + 30] ^= 1
+open(sys.argv[1], "wb").write(data)' dst/train/shard-00000.ffr
+run 0 "$FFINSPECT" view dst --count 2 --output damaged.png --json
+json '"damaged" in d["samples"][0]["problem"] and d["samples"][1]["problem"] is None'
+
+run 2 "$FFINSPECT" view dst --json
+no_out
+one_line_err '--output'
+run 2 python3 -c 'import os, pty, subprocess, sys
+terminal, end = pty.openpty()
+sys.exit(subprocess.run(sys.argv[1:], stdout=end).returncode)' "$FFINSPECT" view dst
+one_line_err '--output FILE.png'
+run 2 "$FFINSPECT" view dst --count 0 --output x.png
+one_line_err count
+run 1 "$FFINSPECT" view dst --field label --output x.png
+one_line_err "field 'label' holds no images but scalar"
+run 1 "$FFINSPECT" view dst --output no/folder/x.png
+one_line_err 'no/folder/x.png: cannot create the file'
+run 1 "$FFINSPECT" view dst --output /dev/full
+one_line_err '/dev/full: cannot write the file: .*ENOSPC'

@@ -1,0 +1,64 @@
+// A pickle of any bytes: values, or an Error. Every value that came of it is looked at.
+#include <ffkit/format/error.h>
+
+#include "pickle.h"
+
+using ffkit::Pickle;
+
+namespace {
+
+volatile unsigned sink;
+
+// Touches every byte, so that AddressSanitizer sees what a view covers.
+void touch(std::span<const std::byte> bytes) {
+  unsigned sum = 0;
+  for (const std::byte byte : bytes) sum += std::to_integer<unsigned>(byte);
+  sink = sum;
+}
+
+void look_at(const Pickle& pickle, Pickle::Ref ref, int depth) {
+  if (depth > 20) return;  // a list may hold itself
+  int num_left = 50;       // and many may hold the same
+  switch (pickle.kind(ref)) {
+    case Pickle::Kind::bytes:
+      touch(pickle.bytes(ref, "it"));
+      break;
+    case Pickle::Kind::text:
+      touch(std::as_bytes(std::span(pickle.text(ref, "it"))));
+      break;
+    case Pickle::Kind::list:
+    case Pickle::Kind::tuple:
+      if (depth < 3) {
+        for (const Pickle::Ref item : pickle.items(ref, "it")) {
+          if (--num_left > 0) look_at(pickle, item, depth + 1);
+        }
+      }
+      break;
+    case Pickle::Kind::dict:
+      if (depth < 3) {
+        for (const auto& [key, value] : pickle.entries(ref, "it")) {
+          if (--num_left > 0) look_at(pickle, key, depth + 1);
+          if (num_left > 0) look_at(pickle, value, depth + 1);
+        }
+      }
+      break;
+    case Pickle::Kind::integer:
+      sink = static_cast<unsigned>(pickle.integer(ref, "it"));
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static Pickle pickle;  // as the readers do: one for many
+  try {
+    pickle.parse({reinterpret_cast<const std::byte*>(data), size});
+    look_at(pickle, pickle.root(), 0);
+    pickle.at(pickle.root(), "classes");
+  } catch (const ffkit::Error&) {
+  }
+  return 0;
+}

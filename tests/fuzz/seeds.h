@@ -1,0 +1,16 @@
+// The seeds of all fuzz targets, by the real writers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+namespace ffkit::fuzzing {
+
+// Makes `folder`/<target>/* for every target.
+void make_seeds(const std::filesystem::path& folder);
+
+}  // namespace ffkit::fuzzing
+
+// libFuzzer's changes, or those of tests/corrupt/replay.cpp.
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);

@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/filter.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/shard_writer.h>
+
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::TempDir;
+
+class FilterTest : public ::testing::Test {
+ protected:
+  FilterTest() {
+    ShardWriter writer(path_, schema_);
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const double times[] = {0.5, -1, kNan, 1e9, 3, 3.5};
+    const char* ids[] = {"a/1", "a/2", "b/1", "b 2", "it's", ""};
+    const int64_t labels[] = {0, 1, 2, 3, -5, std::numeric_limits<int64_t>::max()};
+    RecordBuilder builder(schema_);
+    std::vector<std::byte> record;
+    for (size_t i = 0; i < 6; ++i) {
+      builder.set_scalar<int64_t>(0, labels[i]);
+      builder.set_scalar<double>(1, times[i]);
+      builder.set_string(2, ids[i]);
+      builder.set_string(3, "x");
+      builder.encode(record);
+      writer.append(record);
+    }
+    writer.finish();
+    reader_.emplace(path_);
+  }
+
+  std::vector<int64_t> match(const std::string& text) {
+    return matching_records(*reader_, parse_filter(text));
+  }
+
+  Schema schema_{
+      {{.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+       {.name = "meta/time", .type = FieldType::scalar, .dtype = DType::f64, .column = true},
+       {.name = "id", .type = FieldType::string, .column = true},
+       {.name = "note", .type = FieldType::string}}};
+  TempDir dir_;
+  std::filesystem::path path_ = dir_ / "a.ffr";
+  std::optional<ShardReader> reader_;
+};
+
+TEST_F(FilterTest, ComparesIntegers) {
+  EXPECT_THAT(match("label == 2"), ElementsAre(2));
+  EXPECT_THAT(match("label=2"), ElementsAre(2));
+  EXPECT_THAT(match("label != 2"), ElementsAre(0, 1, 3, 4, 5));
+  EXPECT_THAT(match("label < 1"), ElementsAre(0, 4));
+  EXPECT_THAT(match("label <= -5"), ElementsAre(4));
+  EXPECT_THAT(match("label > 3"), ElementsAre(5));
+  EXPECT_THAT(match("label>=3"), ElementsAre(3, 5));
+  EXPECT_THAT(match("label in {0, 3, 7}"), ElementsAre(0, 3));
+  EXPECT_THAT(match("label in {2..9223372036854775807, -9..-1, 2..3}"), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(match("label not in {0..3}"), ElementsAre(4, 5));
+  EXPECT_THAT(match("label in {3..2}"), IsEmpty());
+}
+
+TEST_F(FilterTest, ComparesFloatsAndTexts) {
+  EXPECT_THAT(match("meta/time >= 0.5 and meta/time < 1e9"), ElementsAre(0, 4, 5));
+  EXPECT_THAT(match("meta/time in {-1..3}"), ElementsAre(0, 1, 4));
+  EXPECT_THAT(match("id == a/2"), ElementsAre(1));
+  EXPECT_THAT(match("id in {'b 2', \"it's\"}"), ElementsAre(3, 4));
+  EXPECT_THAT(match("id in {a..b}"), ElementsAre(0, 1));
+  EXPECT_THAT(match("id == ''"), ElementsAre(5));
+  EXPECT_THAT(match("id != 'a/1' and label in {0..3} and meta/time < 0"), ElementsAre(1));
+}
+
+TEST_F(FilterTest, SaysWhatDoesNotFit) {
+  for (const char* text : {"", "label", "label ==", "label in", "label in {", "label in {}",
+                           "label in {1", "label in {1,}", "label == 1 or label == 2",
+                           "label not 3", "id == 'x", "label in {1..}", "== 3", "label == 1 and"}) {
+    EXPECT_ERROR(parse_filter(text), invalid_argument,
+                 std::string("the filter '") + text + "' lacks ")
+        << text;
+  }
+  EXPECT_ERROR(match("label == one"), invalid_argument,
+               "compares field 'label' with 'one', which is not an integer");
+  EXPECT_ERROR(match("label == 1.5"), invalid_argument, "'1.5'");
+  EXPECT_ERROR(match("meta/time == x"), invalid_argument, "which is not a number");
+  EXPECT_ERROR(match("labels == 1"), not_found,
+               "there is no field 'labels'; the records have label, meta/time");
+  EXPECT_ERROR(match("note == x"), not_found, "not kept as a column");
+}
+
+TEST_F(FilterTest, SubsetsOfDatasetsNumberTheirRecordsAnew) {
+  const Dataset all = Dataset::open_files({path_, path_});
+  ASSERT_EQ(all.num_records(), 12);
+  const Dataset some = all.where(parse_filter("label in {1, 3}"));
+  ASSERT_EQ(some.num_records(), 4);
+  EXPECT_TRUE(some.is_subset());
+  EXPECT_THAT(some.int_column("label"), ElementsAre(1, 3, 1, 3));
+  EXPECT_THAT(some.string_column("id"), ElementsAre("a/2", "b 2", "a/2", "b 2"));
+  EXPECT_EQ(some.index_in_split(2), 7);
+  EXPECT_EQ(some.locate(3).shard_index, 1);
+  EXPECT_EQ(some.locate(3).local_index, 3);
+  std::vector<std::byte> record;
+  some.read(3, record);
+  EXPECT_EQ(RecordView(some.schema(), record).string(2), "b 2");
+  EXPECT_TRUE(some.read_field(0, 2, record));
+  EXPECT_EQ(record.size(), 3U);
+  EXPECT_ERROR(some.locate(4), invalid_argument, "there is no record 4; the subset has 4");
+  // Subsets of subsets, orders and repetitions.
+  const Dataset chosen = some.subset({3, 0, 0});
+  EXPECT_THAT(chosen.int_column("label"), ElementsAre(3, 1, 1));
+  EXPECT_EQ(chosen.index_in_split(0), 9);
+  EXPECT_THAT(chosen.where(parse_filter("label == 1")).int_column("label"), ElementsAre(1, 1));
+  EXPECT_ERROR(some.subset({4}), invalid_argument, "there is no record 4");
+  // Another choice, another order: another data set to whoever resumes.
+  EXPECT_NE(some.fingerprint(), all.fingerprint());
+  EXPECT_NE(all.subset({0, 1}).fingerprint(), all.subset({1, 0}).fingerprint());
+  EXPECT_EQ(all.subset({1, 3, 7, 9}).fingerprint(), some.fingerprint());
+}
+
+TEST(IndexFile, IsReadOrNamed) {
+  const TempDir dir;
+  const auto write = [&](const char* text) {
+    std::ofstream(dir / "index") << text;
+    return dir / "index";
+  };
+  EXPECT_THAT(read_index_file(write("3 1, 2\n# all\n\n7 # seven\n")), ElementsAre(3, 1, 2, 7));
+  EXPECT_THAT(read_index_file(write("")), IsEmpty());
+  EXPECT_ERROR(read_index_file(write("1\n2x\n")), invalid_argument,
+               "index: line 2: '2x' is not a record number");
+  EXPECT_ERROR(read_index_file(write("-1")), invalid_argument, "line 1: '-1'");
+  EXPECT_ERROR(read_index_file(dir / "none"), not_found,
+               "cannot open the index file: No such file");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include <ffkit/format/manifest.h>
+
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using testing::TempDir;
+
+// The manifest of two shards, with these texts as the numbers of the first.
+std::filesystem::path write_with(const TempDir& dir, const std::string& num_records,
+                                 const std::string& file_bytes, const std::string& crc = "1",
+                                 const std::string& version = "2") {
+  std::ofstream(dir / "manifest.json")
+      << R"({"format": "ffkit-dataset", "version": )" << version
+      << R"(, "split": "a", "num_records": 3, "source": {}, "options": {}, "classes": [],)"
+      << R"( "class_names": [], "schema": {"fields": [{"name": "x", "type": "bytes"}]}, "shards": [)"
+      << R"({"file": "a", "num_records": )" << num_records << R"(, "file_bytes": )" << file_bytes
+      << R"(, "record_bytes": 9, "raw_bytes": 9, "catalog_crc32c": )" << crc << "},"
+      << R"({"file": "b", "num_records": 2, "file_bytes": 8, "record_bytes": 9, "raw_bytes": 9, "catalog_crc32c": 1}]})";
+  return dir / "manifest.json";
+}
+
+TEST(Manifest, IsReadWithWholeNumbers) {
+  const TempDir dir;
+  const Manifest manifest = read_manifest(write_with(dir, "1", "5000", "4294967295"));
+  EXPECT_EQ(manifest.num_records(), 3);
+  EXPECT_EQ(manifest.file_bytes(), 5008);
+  EXPECT_EQ(manifest.shards[0].catalog_crc32c, 0xFFFFFFFF);
+}
+
+TEST(Manifest, IsRefusedWithNumbersThatDoNotFit) {
+  const TempDir dir;
+  const auto read = [&](auto... texts) { return read_manifest(write_with(dir, texts...)); };
+  EXPECT_ERROR(read("-1", "1"), corrupt, "num_records is -1, not a whole number from 0 to ");
+  EXPECT_ERROR(read("1", "1e300"), corrupt, "file_bytes is 1e+300, not a whole number");
+  EXPECT_ERROR(read("1", "1.5"), corrupt, "file_bytes is 1.5, not a whole number");
+  EXPECT_ERROR(read("1", "9223372036854775808"), corrupt,
+               "9223372036854775808, not a whole number");
+  EXPECT_ERROR(read("1", "1", "4294967297"), corrupt, "to 4294967295; copy or convert");
+  EXPECT_ERROR(read("1", "\"5\""), corrupt, "file_bytes is \"5\", not a whole number");
+  EXPECT_ERROR(read("1", "1", "1", "4294967298"), unsupported, "format version 4294967298");
+}
+
+TEST(Manifest, IsRefusedWhenItsSumsDoNotFit) {
+  const TempDir dir;
+  const auto read = [&](auto... texts) { return read_manifest(write_with(dir, texts...)); };
+  EXPECT_ERROR(read("9223372036854775807", "1"), corrupt,
+               "more records or bytes than there can be");
+  EXPECT_ERROR(read("1", "9223372036854775807"), corrupt,
+               "more records or bytes than there can be");
+  EXPECT_ERROR(read("2", "1"), corrupt, "num_records is not the sum over the shards");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,250 @@
+// FFRecord v1: files of the original package, and what damage does to such files.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/packed_folder.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/record_unpacker.h>
+
+#include "expect_error.h"
+#include "pickle.h"
+#include "sha256.h"
+#include "shared_data.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TempDir;
+
+std::string sha256(std::span<const std::byte> bytes) {
+  return testing::sha256_hex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+nlohmann::json expected(const std::filesystem::path& root) {
+  return nlohmann::json::parse(std::ifstream(root / "expected.json"));
+}
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// The bytes of a v1 file with these records, made from FORMAT.md.
+std::string v1_bytes(const std::vector<std::string>& records, bool with_checksums = true) {
+  std::string header;
+  const auto put = [&header](auto value) {
+    header.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  put(static_cast<int64_t>(records.size()));
+  for (const std::string& record : records) {
+    const auto* data = reinterpret_cast<const unsigned char*>(record.data());
+    put(with_checksums ? static_cast<uint32_t>(crc32_z(0, data, record.size())) : uint32_t{0});
+  }
+  auto offset = static_cast<int64_t>(12 + 12 * records.size());
+  for (const std::string& record : records) {
+    put(offset);
+    offset += static_cast<int64_t>(record.size());
+  }
+  const uint32_t crc =
+      with_checksums ? static_cast<uint32_t>(crc32_z(
+                           0, reinterpret_cast<const unsigned char*>(header.data()), header.size()))
+                     : 0;
+  std::string file(reinterpret_cast<const char*>(&crc), 4);
+  file += header;
+  for (const std::string& record : records) file += record;
+  return file;
+}
+
+void write(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::vector<std::string> read_raw(const std::filesystem::path& path) {
+  const ShardReader reader(path);
+  std::vector<std::string> records;
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < reader.num_records(); ++i) {
+    reader.read(i, record);
+    const auto data = RecordView(reader.schema(), record).bytes(0);
+    records.emplace_back(reinterpret_cast<const char*>(data.data()), data.size());
+  }
+  return records;
+}
+
+TEST(V1, ReadsTheFilesOfTheOriginal) {
+  FFKIT_REQUIRE_SHARED_DATA(root, "ffrecord-v1");
+  const auto all = expected(root);
+  for (const char* name : {"sizes.ffr", "empty.ffr", "parts/PART_00000.ffr", "parts/PART_00001.ffr",
+                           "parts/PART_00002.ffr"}) {
+    const auto records = read_raw(root / name);
+    ASSERT_EQ(records.size(), all[name].size()) << name;
+    for (size_t i = 0; i < records.size(); ++i) {
+      EXPECT_EQ(records[i].size(), all[name][i]["size"]);
+      EXPECT_EQ(sha256(bytes_of(records[i])), all[name][i]["sha256"]) << name << " " << i;
+    }
+    EXPECT_TRUE(ShardReader(root / name).verify().empty());
+  }
+}
+
+TEST(V1, AFolderAndAListAreOneDataset) {
+  FFKIT_REQUIRE_SHARED_DATA(root, "ffrecord-v1");
+  const Dataset folder = Dataset::open(root / "parts");
+  EXPECT_EQ(folder.format_version(), 1);
+  EXPECT_EQ(folder.num_records(), 12);
+  EXPECT_EQ(folder.num_shards(), 3);
+  EXPECT_THAT(folder.warnings(), ElementsAre());
+  const Dataset list = Dataset::open_files({root / "parts/PART_00002.ffr", root / "sizes.ffr"});
+  EXPECT_EQ(list.num_records(), 14);
+  const auto all = expected(root);
+  std::vector<std::byte> record;
+  list.read(4, record);  // of no bytes
+  EXPECT_EQ(RecordView(list.schema(), record).bytes(0).size(), 0U);
+  folder.read(11, record);
+  EXPECT_EQ(sha256(RecordView(folder.schema(), record).bytes(0)),
+            all["parts/PART_00002.ffr"][3]["sha256"]);
+}
+
+TEST(V1, ImageNetsPicklesBecomeImageAndLabel) {
+  FFKIT_REQUIRE_SHARED_DATA(root, "ffrecord-v1");
+  const auto records = expected(root)["imagenet-style/train.ffr"];
+  const Dataset train = Dataset::open(root / "imagenet-style", "train");
+  EXPECT_THAT(list_splits(root / "imagenet-style"), ElementsAre("train"));
+  EXPECT_THAT(train.manifest().classes, ElementsAre("zero", "one", "two"));
+  EXPECT_EQ(train.manifest().split, "train");
+  ASSERT_EQ(train.num_records(), 8);
+  EXPECT_THAT(train.int_column("label"), ElementsAre(0, 1, 2, 0, 1, 2, 0, 1));
+  EXPECT_THAT(train.where(parse_filter("label == 2")).int_column("label"), ElementsAre(2, 2));
+  // Without meta.pkl the labels are read from the records.
+  EXPECT_THAT(ShardReader(root / "imagenet-style/train.ffr/PART_00001.ffr").int_column("label"),
+              ElementsAre(1, 2, 0, 1));
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < 8; ++i) {
+    train.read(i, record);
+    const RecordView view(train.schema(), record);
+    const auto& expect = records[static_cast<size_t>(i)];
+    EXPECT_EQ(sha256(view.bytes(0)), expect["jpeg_sha256"]);
+    EXPECT_EQ(view.scalar<int64_t>(1), expect["label"]);
+    // Written again, it is the original's record to the byte.
+    std::vector<std::byte> pickle;
+    pickle_bytes_and_label(view.bytes(0), view.scalar<int64_t>(1), pickle);
+    EXPECT_EQ(sha256(pickle), expect["record_sha256"]);
+  }
+}
+
+TEST(V1, PackedFolderIsListedAndRead) {
+  FFKIT_REQUIRE_SHARED_DATA(root, "ffrecord-v1");
+  const auto tree = expected(root)["packed_folder.ffr"]["tree"];
+  EXPECT_TRUE(PackedFolder::is_packed_folder(root / "packed_folder.ffr"));
+  EXPECT_FALSE(PackedFolder::is_packed_folder(root / "sizes.ffr"));
+  EXPECT_FALSE(PackedFolder::is_packed_folder(root / "empty.ffr"));
+  EXPECT_FALSE(PackedFolder::is_packed_folder(root / "expected.json"));
+  const PackedFolder folder(root / "packed_folder.ffr");
+  EXPECT_THAT(folder.folders(), ElementsAre("a", "a/b"));
+  ASSERT_EQ(folder.files().size(), tree.size());
+  std::vector<std::byte> content;
+  for (size_t i = 0; i < folder.files().size(); ++i) {
+    const PackedFolder::File& file = folder.files()[i];
+    ASSERT_TRUE(tree.contains(file.path)) << file.path;
+    EXPECT_EQ(file.num_bytes, tree[file.path]["size"]);
+    folder.read(i, content);
+    EXPECT_EQ(sha256(content), tree[file.path]["sha256"]) << file.path;
+    EXPECT_EQ(folder.find(file.path), i);
+  }
+  EXPECT_ERROR(folder.find("a/none"), not_found, "there is no file 'a/none' in it");
+  EXPECT_ERROR(PackedFolder(root / "sizes.ffr"), corrupt, "is not a packed folder");
+}
+
+// Pickled trees with what must not get through.
+std::string tree_record(const std::string& opcodes) {
+  return "piouhjgbr\x80\x04" + opcodes + ".";
+}
+std::string name(const std::string& text) {
+  return std::string("\x8c") + static_cast<char>(text.size()) + text;
+}
+
+TEST(V1, HostileTreesAreRefused) {
+  const TempDir dir;
+  const auto refuse = [&](const std::string& opcodes, const char* message, ErrorCode code) {
+    write(dir / "p.ffr", v1_bytes({"content", "other", tree_record(opcodes)}));
+    EXPECT_TRUE(PackedFolder::is_packed_folder(dir / "p.ffr"));
+    EXPECT_TRUE(testing::throws_error([&] { PackedFolder folder(dir / "p.ffr"); }, code, message));
+  };
+  using namespace std::string_literals;
+  refuse("}" + name("..") + "K\0s"s, "'..' in '' is not a file name", ErrorCode::corrupt);
+  refuse("}" + name("/etc/passwd") + "K\0s"s, "is not a file name", ErrorCode::corrupt);
+  refuse("}" + name("") + "K\0s"s, "is not a file name", ErrorCode::corrupt);
+  refuse("}" + name("a") + "K\x02s", "'a' is record 2 of 2", ErrorCode::corrupt);
+  refuse("}" + name("a") + "J\xff\xff\xff\xffs", "'a' is record -1", ErrorCode::corrupt);
+  refuse("}" + name("a") + "K\0s"s + name("b") + "K\0s"s,
+         "'b' is record 0, which is another file's", ErrorCode::corrupt);
+  refuse("}" + name("a") + name("x") + "s", "'a' is a text, not an integer", ErrorCode::corrupt);
+  refuse("K\x01", "the folder '' is an integer, not a dict", ErrorCode::corrupt);
+  refuse("}\x94" + name("a") + "h\0s"s, "is too deep", ErrorCode::corrupt);  // holds itself
+  refuse("cposix\nsystem\n" + name("id") + "\x85R", "refers to posix.system",
+         ErrorCode::unsupported);
+}
+
+TEST(V1, OldFilesWithoutChecksumsAreReadWithAWarning) {
+  const TempDir dir;
+  write(dir / "old.ffr", v1_bytes({"one", "", "three"}, false));
+  EXPECT_THAT(read_raw(dir / "old.ffr"), ElementsAre("one", "", "three"));
+  EXPECT_EQ(ShardReader(dir / "old.ffr").locate(0).checksum_type, Checksum::none);
+  const Dataset dataset = Dataset::open(dir / "old.ffr");
+  ASSERT_EQ(dataset.warnings().size(), 1U);
+  EXPECT_THAT(dataset.warnings()[0], HasSubstr("old.ffr has no checksum over its header"));
+}
+
+TEST(V1, MixedPayloadsAreRawAndVersionsDoNotMix) {
+  const TempDir dir;
+  std::vector<std::byte> pickle;
+  pickle_bytes_and_label(bytes_of("jpeg"), 3, pickle);
+  const std::string pickled(reinterpret_cast<const char*>(pickle.data()), pickle.size());
+  write(dir / "a.ffr", v1_bytes({pickled, pickled}));
+  write(dir / "b.ffr", v1_bytes({"raw"}));
+  write(dir / "c.ffr", v1_bytes({pickled, "raw"}));
+  EXPECT_EQ(Dataset::open_files({dir / "a.ffr"}).schema().fields.size(), 2U);
+  const Dataset mixed = Dataset::open_files({dir / "a.ffr", dir / "b.ffr"});
+  EXPECT_EQ(mixed.schema().fields[0].name, "data");
+  std::vector<std::byte> record;
+  mixed.read(1, record);
+  EXPECT_EQ(RecordView(mixed.schema(), record).bytes(0).size(), pickled.size());
+  const auto problems = ShardReader(dir / "c.ffr").verify();
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].record, 1);
+  EXPECT_THAT(problems[0].message, HasSubstr("c.ffr: record 1: offset "));
+}
+
+TEST(V1, WrongTargetsOfMetaPklAreNotBelieved) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "val.ffr");
+  std::vector<std::string> records;
+  for (int64_t label : {2, 0, 1}) {
+    std::vector<std::byte> pickle;
+    pickle_bytes_and_label(bytes_of("jpeg"), label, pickle);
+    records.emplace_back(reinterpret_cast<const char*>(pickle.data()), pickle.size());
+  }
+  write(dir / "val.ffr/PART_00000.ffr", v1_bytes(records));
+  const auto meta =
+      pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2});  // of another split
+  write(dir / "meta.pkl", std::string(reinterpret_cast<const char*>(meta.data()), meta.size()));
+  const Dataset val = Dataset::open(dir.path(), "val");
+  EXPECT_THAT(val.int_column("label"), ElementsAre(2, 0, 1));
+  EXPECT_THAT(val.manifest().classes, ElementsAre("a", "b", "c"));
+  write(dir / "meta.pkl", "cposix\nsystem\n.");
+  EXPECT_ERROR(Dataset::open(dir.path(), "val"), unsupported,
+               "meta.pkl: the pickle refers to posix.system");
+}
+
+}  // namespace
+}  // namespace ffkit

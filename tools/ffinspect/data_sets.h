@@ -1,0 +1,34 @@
+// Data sets as the command line names them, and what labels stand for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+
+namespace ffkit {
+
+// What every subcommand is told.
+struct Target {
+  std::string path;
+  std::string split;  // empty: all of them, or the only one
+  bool json = false;
+};
+
+// The wanted split, or all of them; the path may also be the folder of one split. Throws what Dataset::open throws.
+std::vector<Dataset> open_splits(const Target& target);
+// The same for commands that look at one split; throws Error(invalid_argument) when there are several and none is chosen.
+Dataset open_one_split(const Target& target);
+
+// Identifier and readable name of a label's class, empty where the data set has none.
+std::string class_of(const Manifest& manifest, int64_t label);
+std::string class_name_of(const Manifest& manifest, int64_t label);
+
+// Position of the field that holds class labels: `label`, if it is an integer scalar.
+std::optional<size_t> find_label_field(const Schema& schema);
+// The record's label, if it has one.
+std::optional<int64_t> label_of(const Schema& schema, const RecordView& record);
+
+}  // namespace ffkit

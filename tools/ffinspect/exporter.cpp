@@ -1,0 +1,149 @@
+#include "exporter.h"
+
+#include <fmt/format.h>
+#include <tbb/info.h>
+#include <tbb/parallel_pipeline.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <system_error>
+
+#include <ffkit/format/error.h>
+
+#include "export_names.h"
+#include "output.h"
+#include "progress_line.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kBlockBytes = 8 << 20;
+constexpr int64_t kBlockRecords = 256;
+
+// Some records on their way from the shards to their files.
+struct Block {
+  int64_t first = 0;
+  std::vector<std::vector<std::byte>> records;
+  std::vector<ExportFile> files;
+};
+using BlockPtr = std::shared_ptr<Block>;
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot create the folder",
+                {.path = folder.string(), .errno_value = error.value()});
+  }
+}
+
+// Some records from `first` on: few large ones, many small ones.
+BlockPtr next_block(const Dataset& dataset, int64_t first) {
+  auto block = std::make_shared<Block>();
+  block->first = first;
+  int64_t num_bytes = 0;
+  int64_t end = first;
+  while (end < dataset.num_records() && end - first < kBlockRecords && num_bytes < kBlockBytes) {
+    num_bytes += dataset.locate(end++).record.raw_bytes;
+  }
+  block->records.resize(static_cast<size_t>(end - first));
+  return block;
+}
+
+ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& destination) {
+  ExportNames names(dataset);
+  ExportedSplit result{.split = dataset.manifest().split, .num_records = dataset.num_records()};
+  ProgressLine progress(result.split, dataset.manifest().file_bytes());
+  std::atomic<int64_t> num_bytes = 0;
+  int64_t next = 0;
+  const auto cut = [&](tbb::flow_control& control) -> BlockPtr {
+    if (next == dataset.num_records()) {
+      control.stop();
+      return nullptr;
+    }
+    BlockPtr block = next_block(dataset, next);
+    next += std::ssize(block->records);
+    return block;
+  };
+  const auto read = [&](BlockPtr block) {
+    for (size_t i = 0; i < block->records.size(); ++i) {
+      dataset.read(block->first + static_cast<int64_t>(i), block->records[i]);
+    }
+    return block;
+  };
+  // In order and one at a time, so that of two equal names always the same one is changed.
+  const auto name = [&](BlockPtr block) {
+    for (size_t i = 0; i < block->records.size(); ++i) {
+      const RecordView record(dataset.schema(), block->records[i]);
+      auto files = names.next(block->first + static_cast<int64_t>(i), record);
+      if (files.empty()) ++result.num_skipped;
+      std::ranges::move(files, std::back_inserter(block->files));
+    }
+    result.num_files += std::ssize(block->files);
+    return block;
+  };
+  const auto write = [&](const BlockPtr& block) {
+    for (const ExportFile& file : block->files) {
+      const std::filesystem::path path = destination / file.path;
+      make_folder(path.parent_path());
+      const auto data = file.content.owned.empty() ? file.content.data
+                                                   : std::as_bytes(std::span(file.content.owned));
+      write_new_file(path, data);
+      num_bytes += std::ssize(data);
+    }
+    for (const auto& record : block->records) progress.add(std::ssize(record));
+  };
+  using Mode = tbb::filter_mode;
+  tbb::parallel_pipeline(2 * static_cast<size_t>(tbb::info::default_concurrency()),
+                         tbb::make_filter<void, BlockPtr>(Mode::serial_in_order, cut) &
+                             tbb::make_filter<BlockPtr, BlockPtr>(Mode::parallel, read) &
+                             tbb::make_filter<BlockPtr, BlockPtr>(Mode::serial_in_order, name) &
+                             tbb::make_filter<BlockPtr, void>(Mode::parallel, write));
+  result.num_bytes = num_bytes;
+  result.renamed = names.renamed();
+  return result;
+}
+
+// Refuses what is there already; returns whether the folder itself is new.
+bool prepare_destination(const std::filesystem::path& destination) {
+  std::error_code error;
+  const auto status = std::filesystem::status(destination, error);
+  if (!std::filesystem::exists(status)) {
+    make_folder(destination);
+    return true;
+  }
+  if (!std::filesystem::is_directory(status)) {
+    throw Error(ErrorCode::invalid_argument, "is not a folder; give a new one to export to",
+                {.path = destination.string()});
+  }
+  if (!std::filesystem::is_empty(destination)) {
+    throw Error(ErrorCode::invalid_argument,
+                "is not empty, and nothing is overwritten; give a new folder to export to",
+                {.path = destination.string()});
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<ExportedSplit> export_splits(const std::vector<Dataset>& splits,
+                                         const std::filesystem::path& destination) {
+  for (const Dataset& dataset : splits) ExportNames check(dataset);
+  const bool is_new = prepare_destination(destination);
+  std::vector<ExportedSplit> results;
+  try {
+    for (const Dataset& dataset : splits) results.push_back(export_split(dataset, destination));
+  } catch (...) {
+    // The folder was empty: all that is in it is ours.
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(destination, ignored)) {
+      std::filesystem::remove_all(entry.path(), ignored);
+    }
+    if (is_new) std::filesystem::remove(destination, ignored);
+    throw;
+  }
+  return results;
+}
+
+}  // namespace ffkit
