@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <numeric>
 
@@ -11,6 +9,7 @@
 #include <ffkit/format/error.h>
 
 #include "destination.h"
+#include "destination_checks.h"
 #include "report.h"
 
 namespace ffkit {
@@ -22,59 +21,38 @@ void note(const ConvertOptions& options, const std::string& sentence) {
   if (options.note) options.note(sentence);
 }
 
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  const auto [in_folder, in_path] = std::ranges::mismatch(folder, path);
-  return in_folder == folder.end();
-}
-
-void refuse_destination_in_source(const Source& source, const fs::path& destination) {
-  const fs::path canonical = fs::weakly_canonical(fs::absolute(destination));
-  for (const fs::path& root : source.roots()) {
-    if (is_inside(canonical, fs::weakly_canonical(fs::absolute(root)))) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("lies inside '{}', which is being converted; give a folder outside",
-                              root.string()),
-                  {.path = destination.string()});
-    }
-  }
-}
-
-// Better now than after hours. What the records need beyond the files is less than 1 in 20 for
-// photographs and is left to chance.
-void require_free_space(const Source& source, const fs::path& folder) {
+// What the records need beyond the files is less than 1 in 20 for photographs and is left to chance.
+int64_t bytes_needed(const Source& source) {
   const auto& splits = source.splits();
-  const auto needed =
-      std::accumulate(splits.begin(), splits.end(), int64_t{0},
-                      [](int64_t sum, const SourceSplit& split) { return sum + split.num_bytes; });
-  std::error_code unknown;
-  const fs::space_info space = fs::space(folder, unknown);
-  if (!unknown && static_cast<uintmax_t>(needed) > space.available) {
-    throw Error(ErrorCode::io,
-                fmt::format("the disk is too small: the pictures need {} MB and {} MB are free; "
-                            "free some space or give a folder on another disk",
-                            needed / 1'000'000, space.available / 1'000'000),
-                {.path = folder.string()});
-  }
+  return std::accumulate(
+      splits.begin(), splits.end(), int64_t{0},
+      [](int64_t sum, const SourceSplit& split) { return sum + split.num_bytes; });
 }
 
 Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
-  return {.split = source.splits()[split].name,
-          .schema = source.schema(),
-          .classes = source.classes(),
-          .class_names = source.class_names(),
-          .source = source.facts(split),
-          .options = {{"order", to_string(options.order)},
-                      {"seed", std::to_string(options.seed)},
-                      {"shard_bytes", std::to_string(options.shard_bytes)},
-                      {"on_error", to_string(options.on_error)}},
-          .created_by = "ffconvert " FFKIT_VERSION};
+  Manifest manifest{.split = source.splits()[split].name,
+                    .schema = source.schema(),
+                    .classes = source.classes(),
+                    .class_names = source.class_names(),
+                    .source = source.facts(split),
+                    .options = {{"order", to_string(options.order)},
+                                {"seed", std::to_string(options.seed)},
+                                {"shard_bytes", std::to_string(options.shard_bytes)},
+                                {"on_error", to_string(options.on_error)}},
+                    .created_by = "ffconvert " FFKIT_VERSION};
+  if (options.zstd_level != 0) {
+    manifest.options["zstd_level"] = std::to_string(options.zstd_level);
+    manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
+  }
+  return manifest;
 }
 
 SplitSummary convert_split(const Source& source, size_t split, const Destination& destination,
                            const ConvertOptions& options, SkipReport& report) {
   const std::string& name = source.splits()[split].name;
   DatasetWriter writer(destination.folder() / name, make_manifest(source, split, options),
-                       {.shard_bytes = options.shard_bytes});
+                       {.shard_bytes = options.shard_bytes,
+                        .compression = split_compression(source, split, options)});
   const PackResult packed =
       pack_split(source, split, options, writer,
                  [&report](const SkippedSample& sample) { report.add(sample); });
@@ -90,24 +68,6 @@ SplitSummary convert_split(const Source& source, size_t split, const Destination
           .num_shards = static_cast<int64_t>(manifest.shards.size()),
           .file_bytes = manifest.file_bytes(),
           .fingerprint = manifest.fingerprint()};
-}
-
-// Says what can be done where the system's own words do not.
-[[noreturn]] void rethrow_with_remedy(const Error& error) {
-  const auto with = [&error](const char* remedy) {
-    return Error(error.code(), fmt::format("{}; {}", error.what(), remedy));
-  };
-  switch (error.context().errno_value) {
-    case ENOSPC:
-    case EDQUOT:
-      throw with("what was written has been removed: free some space or give another folder");
-    case EFBIG:
-      throw with(
-          "what was written has been removed: give a smaller --shard-size or raise the limit on "
-          "the size of files (ulimit -f)");
-    default:
-      throw error;
-  }
 }
 
 int64_t sum(const std::vector<SplitSummary>& splits, int64_t SplitSummary::*member) {
@@ -144,7 +104,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
                        const ConvertOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   validate(options);
-  refuse_destination_in_source(source, destination);
+  refuse_destination_inside(source.roots(), destination);
   ConvertSummary summary{.num_classes = static_cast<int64_t>(source.classes().size())};
   try {
     Destination claimed(destination);
@@ -152,7 +112,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
       note(options, fmt::format("{}: an unfinished conversion was found and removed; starting over",
                                 destination.string()));
     }
-    require_free_space(source, claimed.folder());
+    require_free_space(bytes_needed(source), claimed.folder());
     SkipReport report(claimed.report_path());
     for (size_t split = 0; split < source.splits().size(); ++split) {
       summary.splits.push_back(convert_split(source, split, claimed, options, report));

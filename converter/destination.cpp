@@ -16,12 +16,15 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
+#include "format/file.h"
+
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::string_view kReport = "report.jsonl";
+constexpr std::string_view kV1Meta = "meta.pkl";
 
 [[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
   throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
@@ -29,7 +32,8 @@ constexpr std::string_view kReport = "report.jsonl";
 
 bool is_split_file(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
-  const bool is_shard = name.starts_with("shard-") && name.ends_with(".ffr");
+  const bool is_shard =
+      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
   return entry.symlink_status().type() == fs::file_type::regular &&
          (is_shard || name.ends_with(".tmp") || name == "manifest.json");
 }
@@ -37,7 +41,7 @@ bool is_split_file(const fs::directory_entry& entry) {
 bool is_top_file(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   return entry.symlink_status().type() == fs::file_type::regular &&
-         (name == kUnfinishedMarker || name == kReport || name.ends_with(".tmp"));
+         (name == kUnfinishedMarker || name == kReport || name == kV1Meta || name.ends_with(".tmp"));
 }
 
 bool holds_marker(const fs::path& folder) {
@@ -82,14 +86,6 @@ Contents list_contents(const fs::path& folder) {
 void remove_contents(const Contents& contents) {
   for (const fs::path& file : contents.files) fs::remove(file);
   for (const fs::path& folder : contents.folders) fs::remove(folder);
-}
-
-void sync_path(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) io_error("cannot be opened for fsync", path, errno);
-  const int error = ::fsync(fd) == 0 ? 0 : errno;
-  ::close(fd);
-  if (error != 0) io_error("fsync failed", path, error);
 }
 
 }  // namespace
@@ -149,6 +145,10 @@ fs::path Destination::report_path() const {
   return folder_ / kReport;
 }
 
+fs::path Destination::v1_meta_path() const {
+  return folder_ / kV1Meta;
+}
+
 void Destination::make_folders() {
   std::vector<fs::path> missing;
   for (fs::path path = folder_; !fs::exists(path); path = path.parent_path()) {
@@ -189,21 +189,21 @@ void Destination::lock_marker() {
     io_error("cannot be written", marker, errno);
   }
   if (::fsync(marker_fd_) != 0) io_error("fsync failed", marker, errno);
-  sync_path(folder_);
+  sync_folder(folder_);
 }
 
 void Destination::commit() {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    if (entry.is_directory()) sync_path(entry.path());
+    if (entry.is_directory()) sync_folder(entry.path());
   }
-  sync_path(folder_);
+  sync_folder(folder_);
   const fs::path marker = folder_ / kUnfinishedMarker;
   if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
   owns_marker_ = false;
   made_folders_.clear();
   ::close(std::exchange(marker_fd_, -1));
-  sync_path(folder_);
-  sync_path(folder_.parent_path());
+  sync_folder(folder_);
+  sync_folder(folder_.parent_path());
 }
 
 void Destination::roll_back() noexcept {

@@ -31,6 +31,7 @@ class Destination {
   // True when an unfinished conversion was found and removed.
   bool started_over() const { return started_over_; }
   std::filesystem::path report_path() const;
+  std::filesystem::path v1_meta_path() const;
 
   // Makes everything durable and the folder readable: afterwards it stays.
   void commit();

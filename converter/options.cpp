@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ffkit/converter/options.h>
+#include <ffkit/format/compression.h>
 #include <ffkit/format/error.h>
 
 namespace ffkit {
@@ -40,6 +41,15 @@ void validate(const ConvertOptions& options) {
   require(options.max_bytes_in_flight >= (1LL << 20),
           fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
                       options.max_bytes_in_flight));
+  require(options.zstd_level >= -7 && options.zstd_level <= 22,
+          fmt::format("the zstd level is {}; it must be -7 .. 22", options.zstd_level));
+  require(options.zstd_dictionary_bytes == 0 || options.zstd_level != 0,
+          "a zstd dictionary serves only compressed records; give a zstd level as well");
+  require(
+      options.zstd_dictionary_bytes == 0 || (options.zstd_dictionary_bytes >= 256 &&
+                                             options.zstd_dictionary_bytes <= kMaxDictionaryBytes),
+      fmt::format("the zstd dictionary has {} bytes; it must have 256 bytes .. 16 MiB",
+                  options.zstd_dictionary_bytes));
 }
 
 }  // namespace ffkit

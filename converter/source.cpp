@@ -5,10 +5,14 @@
 namespace ffkit {
 
 std::span<std::byte> SampleBuffers::bytes(size_t num_bytes) {
-  if (num_used_ == blocks_.size()) blocks_.push_back(std::make_unique<std::vector<std::byte>>());
-  std::vector<std::byte>& block = *blocks_[num_used_++];
+  std::vector<std::byte>& block = array();
   if (block.size() < num_bytes) block.resize(num_bytes);
   return {block.data(), num_bytes};
+}
+
+std::vector<std::byte>& SampleBuffers::array() {
+  if (num_used_ == blocks_.size()) blocks_.push_back(std::make_unique<std::vector<std::byte>>());
+  return *blocks_[num_used_++];
 }
 
 std::string_view SampleBuffers::text(std::string_view value) {

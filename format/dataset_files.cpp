@@ -96,9 +96,9 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split) 
     return open_listed_files({path});
   }
   refuse_unfinished(path);
+  if (split.empty() && path.has_parent_path()) refuse_unfinished(path.parent_path());
   const fs::path folder = split.empty() ? path : path / split;
   if (fs::exists(folder / kManifestName)) {
-    if (split.empty() && path.has_parent_path()) refuse_unfinished(path.parent_path());
     return open_split(folder);
   }
   if (const auto files = find_v1_files(path, split)) {

@@ -109,6 +109,17 @@ void File::write(std::span<const std::byte> data) {
   }
 }
 
+void File::write_at(int64_t offset, std::span<const std::byte> data) {
+  require_unbroken();
+  while (!data.empty()) {
+    const ssize_t n =
+        uninterrupted([&] { return ::pwrite(fd_, data.data(), data.size(), offset); });
+    if (n <= 0) break_with("cannot write", n < 0 ? errno : EIO);
+    data = data.subspan(static_cast<size_t>(n));
+    offset += n;
+  }
+}
+
 void File::begin_write_back(int64_t num_written) {
   unsent_bytes_ += num_written;
   written_bytes_ += num_written;

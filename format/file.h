@@ -28,8 +28,10 @@ class File {
   // otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
   // Appends all of `data`; throws Error(io). Every few megabytes it has the disk begin to write what is there, without waiting for it.
-  // After an error of write(), sync() or close() all three throw: nobody knows what the file holds.
+  // After an error of write(), write_at(), sync() or close() all four throw: nobody knows what the file holds.
   void write(std::span<const std::byte> data);
+  // Overwrites what write() has written before at `offset`; errors as write().
+  void write_at(int64_t offset, std::span<const std::byte> data);
   void sync();
   // Reports what close(2) says; the destructor cannot. Once only.
   void close();

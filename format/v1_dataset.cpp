@@ -139,9 +139,9 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths) {
     files.shards = open_files(paths, payload, {});
   }
 
-  // "train.ffr/PART_00000.ffr" is the split "train".
+  // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the split "parts".
   const fs::path folder = fs::absolute(paths.front()).parent_path();
-  const fs::path named = folder.extension() == ".ffr" ? folder : paths.front();
+  const fs::path named = folder.extension() == ".ffr" || paths.size() > 1 ? folder : paths.front();
   files.manifest.split = named.stem().string();
   files.manifest.schema = v1_schema(payload);
   files.manifest.source = {{"format", "FFRecord v1"}};

@@ -14,5 +14,5 @@ check test -z "$(ls -A small)"
 mkdir -p src/train/cat
 head -c 3000000 /dev/zero >src/train/cat/1.jpg
 run 1 "$FFCONVERT" folder src small/dst --quiet
-one_line_err 'the disk is too small: the pictures need 3 MB and 2 MB are free'
+one_line_err 'the disk is too small: 3 MB are needed and 2 MB are free'
 check test -z "$(ls -A small)"

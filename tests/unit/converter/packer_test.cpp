@@ -205,6 +205,10 @@ TEST(Packer, RefusesOptionsOutOfRange) {
   EXPECT_THROW(validate(ConvertOptions{.num_threads = 1025}), Error);
   EXPECT_THROW(validate(ConvertOptions{.shard_bytes = 1000}), Error);
   EXPECT_THROW(validate(ConvertOptions{.max_bytes_in_flight = 1}), Error);
+  EXPECT_THROW(validate(ConvertOptions{.zstd_level = 23}), Error);
+  EXPECT_THROW(validate(ConvertOptions{.zstd_dictionary_bytes = 4096}), Error);  // without a level
+  EXPECT_THROW(validate(ConvertOptions{.zstd_level = 3, .zstd_dictionary_bytes = 255}), Error);
+  EXPECT_NO_THROW(validate(ConvertOptions{.zstd_level = -7, .zstd_dictionary_bytes = 256}));
   EXPECT_THROW(parse_record_order("random"), Error);
   EXPECT_THROW(parse_on_error("keep"), Error);
   EXPECT_EQ(parse_record_order(to_string(RecordOrder::source)), RecordOrder::source);

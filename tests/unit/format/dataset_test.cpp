@@ -128,6 +128,92 @@ TEST(DatasetWriter, ShardsOfOneSplitHaveDifferentUuids) {
   EXPECT_EQ(dataset.shard(0).facts().uuid[6] >> 4, 8);
 }
 
+// Appends records with labels `first` and up; their pictures fill a shard with three.
+void append_records(DatasetWriter& writer, int64_t first, int64_t num_records) {
+  const Schema schema = writer.schema();
+  RecordBuilder builder(schema);
+  std::vector<std::byte> record;
+  const std::vector<std::byte> image(400'000, std::byte{7});
+  for (int64_t i = first; i < first + num_records; ++i) {
+    const std::string id = std::to_string(i);
+    builder.set_bytes(0, image);
+    builder.set_scalar<int64_t>(1, i);
+    builder.set_string(2, id);
+    builder.encode(record);
+    EXPECT_EQ(writer.append(record), i);
+  }
+}
+
+std::vector<std::string> shard_files(const Manifest& manifest) {
+  std::vector<std::string> names;
+  for (const ManifestShard& shard : manifest.shards) names.push_back(shard.file);
+  return names;
+}
+
+TEST(DatasetWriter, AppendsBehindWhatIsThere) {
+  const TempDir dir;
+  const Manifest before = write_split(dir.path(), "train", 3);
+  const Dataset reader = Dataset::open(dir.path(), "train");
+  DatasetWriter writer = DatasetWriter::append_to(dir / "train", {.shard_bytes = 1 << 20});
+  EXPECT_EQ(writer.schema(), image_classification_schema());
+  append_records(writer, 3, 4);
+  // Until finish() nobody sees it.
+  EXPECT_EQ(Dataset::open(dir.path(), "train").fingerprint(), before.fingerprint());
+  const Manifest after = writer.finish();
+  EXPECT_THAT(shard_files(after),
+              ElementsAre("shard-00000.ffr", "shard-00001.ffr", "shard-00002.ffr"));
+  EXPECT_EQ(after.shards[0].catalog_crc32c, before.shards[0].catalog_crc32c);
+  const Dataset dataset = Dataset::open(dir.path(), "train");
+  EXPECT_THAT(dataset.int_column("label"), ElementsAre(0, 1, 0, 3, 4, 5, 6));
+  EXPECT_THAT(dataset.manifest().classes, ElementsAre("cat", "dog"));
+  EXPECT_NE(dataset.fingerprint(), before.fingerprint());
+  EXPECT_NE(dataset.shard(0).facts().uuid, dataset.shard(1).facts().uuid);
+  EXPECT_EQ(reader.num_records(), 3);  // opened before
+}
+
+TEST(DatasetWriter, TakesBackAnUnfinishedAddition) {
+  const TempDir dir;
+  const Manifest before = write_split(dir.path(), "train", 3);
+  {
+    DatasetWriter writer = DatasetWriter::append_to(dir / "train", {.shard_bytes = 1 << 20});
+    append_records(writer, 3, 4);
+    EXPECT_TRUE(std::filesystem::exists(dir / "train/shard-00001.ffr"));
+  }
+  size_t num_files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir / "train")) {
+    ++num_files;
+    EXPECT_THAT(entry.path().filename().string(),
+                ::testing::AnyOf("manifest.json", "shard-00000.ffr"));
+  }
+  EXPECT_EQ(num_files, 2U);
+  EXPECT_EQ(Dataset::open(dir.path(), "train").fingerprint(), before.fingerprint());
+}
+
+TEST(DatasetWriter, SkipsShardsThatAKilledAdditionLeft) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 3);
+  std::ofstream(dir / "train/shard-00001.ffr") << "left behind";
+  std::ofstream(dir / "train/shard-00002.ffr.tmp") << "half";
+  DatasetWriter writer = DatasetWriter::append_to(dir / "train", {.shard_bytes = 1 << 20});
+  append_records(writer, 3, 4);
+  EXPECT_THAT(shard_files(writer.finish()),
+              ElementsAre("shard-00000.ffr", "shard-00002.ffr", "shard-00003.ffr"));
+  EXPECT_THAT(Dataset::open(dir.path(), "train").int_column("label"),
+              ElementsAre(0, 1, 0, 3, 4, 5, 6));
+  EXPECT_EQ(std::filesystem::file_size(dir / "train/shard-00001.ffr"), 11U);
+}
+
+TEST(DatasetWriter, AppendsOnlyToADataSet) {
+  const TempDir dir;
+  EXPECT_ERROR(DatasetWriter::append_to(dir / "none"), not_found, "none/manifest.json");
+  write_split(dir.path(), "train", 3);
+  EXPECT_ERROR(DatasetWriter::append_to(dir / "train", {.shard_bytes = 5}), invalid_argument,
+               "the least is 1 MiB");
+  // An addition of nothing changes nothing.
+  const Manifest before = Dataset::open(dir / "train").manifest();
+  EXPECT_EQ(DatasetWriter::append_to(dir / "train").finish().fingerprint(), before.fingerprint());
+}
+
 TEST(Manifest, EveryTruncationIsRefused) {
   const TempDir dir;
   write_split(dir.path(), "train", 3);

@@ -26,6 +26,8 @@ class SampleBuffers {
  public:
   // Returns `num_bytes` bytes that live until clear(); their content is undefined.
   std::span<std::byte> bytes(size_t num_bytes);
+  // Returns an array, with undefined content, that lives until clear() and may be resized till then.
+  std::vector<std::byte>& array();
   // Returns a copy of `value` that lives until clear().
   std::string_view text(std::string_view value);
   // Takes all buffers back; blocks that grew beyond 1 MiB are freed, so that one huge sample does

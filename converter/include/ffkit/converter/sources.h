@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include <ffkit/converter/source.h>
+#include <ffkit/format/dataset.h>
 
 namespace ffkit {
 
@@ -26,6 +28,15 @@ std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path);
 // Classes are the sorted names of the class folders of all splits together. Splits whose name
 // begins with "train" are training splits. Id: "<class>/<file>".
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path);
+
+// All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
+// file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
+std::vector<Dataset> open_splits(const std::filesystem::path& path);
+
+// Data sets that are there already, v1 ones above all, each split a Dataset as open_splits() gives them; their records are taken over field by
+// field. Splits whose name begins with "train" are training splits. All must have the same schema and, where they have any, the same classes:
+// Error(invalid_argument) otherwise.
+std::unique_ptr<Source> open_datasets(std::vector<Dataset> splits);
 
 // Generated pictures of textured shapes that a network can learn, for trying things out without
 // data. The class is given by shape, texture and number of shapes; colours, places, sizes, turns

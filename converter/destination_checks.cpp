@@ -1,0 +1,62 @@
+#include "destination_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace ffkit {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const auto [in_folder, in_path] = std::ranges::mismatch(folder, path);
+  return in_folder == folder.end();
+}
+
+}  // namespace
+
+void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::path& destination) {
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(destination));
+  for (const fs::path& root : roots) {
+    if (is_inside(canonical, fs::weakly_canonical(fs::absolute(root)))) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("lies inside '{}', which is being converted; give a folder outside",
+                              root.string()),
+                  {.path = destination.string()});
+    }
+  }
+}
+
+void require_free_space(int64_t num_bytes, const fs::path& folder) {
+  std::error_code unknown;
+  const fs::space_info space = fs::space(folder, unknown);
+  if (!unknown && static_cast<uintmax_t>(num_bytes) > space.available) {
+    throw Error(ErrorCode::io,
+                fmt::format("the disk is too small: {} MB are needed and {} MB are free; free some "
+                            "space or give a folder on another disk",
+                            num_bytes / 1'000'000, space.available / 1'000'000),
+                {.path = folder.string()});
+  }
+}
+
+void rethrow_with_remedy(const Error& error) {
+  const auto with = [&error](const char* remedy) {
+    return Error(error.code(), fmt::format("{}; {}", error.what(), remedy));
+  };
+  switch (error.context().errno_value) {
+    case ENOSPC:
+    case EDQUOT:
+      throw with("what was written has been removed: free some space or give another folder");
+    case EFBIG:
+      throw with(
+          "what was written has been removed: give a smaller --shard-size or raise the limit on "
+          "the size of files (ulimit -f)");
+    default:
+      throw error;
+  }
+}
+
+}  // namespace ffkit

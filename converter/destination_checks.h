@@ -1,0 +1,22 @@
+// What every command that makes a data set folder checks, and what it adds to the errors of the system.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+// Throws Error(invalid_argument) when `destination` lies inside one of `roots`, the folders that are read, or is one of them.
+void refuse_destination_inside(const std::vector<std::filesystem::path>& roots,
+                               const std::filesystem::path& destination);
+
+// Throws Error(io) when the disk of `folder`, which exists, has less than `num_bytes` free.
+void require_free_space(int64_t num_bytes, const std::filesystem::path& folder);
+
+// Throws `error`, with words on what can be done where the system's own do not say it.
+[[noreturn]] void rethrow_with_remedy(const Error& error);
+
+}  // namespace ffkit

@@ -1,0 +1,47 @@
+// FFRecord v1 (FORMAT.md, "Version 1"): data sets written as files of the predecessor. Reading them is Dataset::open's business, and
+// open_datasets() in sources.h is the Source to convert them from.
+//
+//   DST/<split>.ffr/PART_00000.ffr, PART_00001.ffr ...    V1Writer
+//   DST/meta.pkl                                          ImageNet's payload only: classes, and the labels of the training split
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/options.h>
+#include <ffkit/format/dataset.h>
+
+namespace ffkit {
+
+// What a v1 record consists of.
+enum class V1Content {
+  automatic,  // imagenet where every split has an image and an integer field "label", else raw
+  raw,        // the bytes of one field
+  imagenet,   // the Python pickle of (bytes of an image field, label)
+};
+// Inverse of the names "auto", "raw" and "imagenet"; throws Error(invalid_argument).
+V1Content parse_v1_content(std::string_view name);
+
+struct V1Options {
+  V1Content content = V1Content::automatic;
+  std::string
+      field;  // whose bytes are written; empty: the first image field, or for raw the first of type image or bytes
+  // A part is closed once the data set's records in it have this many bytes; 0: one part a shard.
+  int64_t shard_bytes = 0;
+  // As in ConvertOptions.
+  const std::atomic<bool>* cancel = nullptr;
+  std::function<void(const ConvertProgress&)> progress;
+  std::function<void(const std::string&)> note;
+};
+
+// Writes `splits`, which must have different names, into `destination`, as convert() does: all or nothing, the folder new or empty, refused by readers until it is
+// whole. Holds one record and 20 bytes for each record of a part or of the training split in memory. A subset is written as one part. Throws
+// Error(invalid_argument) when a split lacks a field that is needed, or one of its records has none, and what reading and writing throw. Blocks.
+ConvertSummary write_v1(const std::vector<Dataset>& splits,
+                        const std::filesystem::path& destination, const V1Options& options);
+
+}  // namespace ffkit

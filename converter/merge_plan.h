@@ -1,0 +1,55 @@
+// MergePlan: which shards go where when data sets are joined, and whether they may be. Looks at manifests and shards, changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/manifest.h>
+
+namespace ffkit {
+
+// A source's part in a split.
+struct SplitPart {
+  std::filesystem::path folder;  // of the source's split
+  Manifest manifest;
+};
+
+struct PlannedSplit {
+  std::string name;
+  Manifest manifest;  // of the destination as it is; without shards when it has no such split
+  bool is_new = true;
+  std::vector<SplitPart> parts;  // in order; at least one in a plan's splits()
+
+  // The destination's manifest with the parts' shards, called `shard_names`, behind its own.
+  Manifest joined(const std::vector<std::string>& shard_names) const;
+};
+
+class MergePlan {
+ public:
+  explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
+
+  // The data set that is added to. Before any source.
+  void set_destination(const std::filesystem::path& folder);
+  // Throws as merge_datasets() says.
+  void add_source(const std::filesystem::path& folder);
+
+  // The splits that get shards, in order of appearance.
+  std::vector<PlannedSplit> splits() const;
+
+ private:
+  void require_new(const std::filesystem::path& folder);
+  void require_same_classes(const Manifest& manifest, const std::filesystem::path& folder);
+  PlannedSplit& find_or_add(const std::string& name, const Manifest& first);
+
+  std::function<void(const std::string&)> note_;
+  std::set<std::filesystem::path> folders_;  // canonical
+  std::vector<PlannedSplit> splits_;
+  Manifest classes_from_;  // the first that has classes
+  std::filesystem::path classes_folder_;
+};
+
+}  // namespace ffkit

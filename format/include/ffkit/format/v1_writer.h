@@ -1,0 +1,40 @@
+// V1Writer: streams records into one FFRecord v1 file (FORMAT.md, "Version 1").
+//
+//   CRC-32 | number of records N | N checksums | N offsets | records
+//
+// The header stands before the records, hence N must be known beforehand. The file grows under the name `path` + ".tmp" and appears
+// as `path` only in finish(), complete and fsynced. A writer that is destroyed without finish() removes its temporary file. Holds 12 bytes a
+// record in memory. Not thread-safe: one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace ffkit {
+
+class V1Writer {
+ public:
+  // Creates `path`.tmp, replacing one left by a crash. Throws Error(invalid_argument) when `path` exists or `num_records` is negative, Error(io)
+  // when the file cannot be made.
+  V1Writer(std::filesystem::path path, int64_t num_records);
+  ~V1Writer();
+  V1Writer(const V1Writer&) = delete;
+  V1Writer& operator=(const V1Writer&) = delete;
+
+  // Appends one record, any bytes, and returns its number. May block on the disk. Throws Error(invalid_argument) for one more than
+  // num_records, Error(io) when writing fails.
+  int64_t append(std::span<const std::byte> record);
+
+  // Writes the header, fsyncs, renames to `path` and fsyncs the folder; returns the length of the file. Throws Error(invalid_argument) when records are
+  // missing. Nothing may be called after it.
+  int64_t finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/packer.h>
+#include <ffkit/format/dataset.h>
+
+#include "expect_error.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using testing::TempDir;
+
+// Short texts that resemble one another, as dictionaries like them; some samples can be bad.
+class TextSource : public Source {
+ public:
+  explicit TextSource(int64_t num_samples, std::vector<int64_t> bad = {})
+      : splits_{{.name = "train", .num_samples = num_samples, .is_training = true}},
+        bad_(std::move(bad)) {}
+
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  Schema schema() const override { return Schema{{{.name = "text", .type = FieldType::string}}}; }
+  const std::vector<std::string>& classes() const override { return none_; }
+  const std::vector<std::string>& class_names() const override { return none_; }
+  std::map<std::string, std::string> facts(size_t) const override { return {}; }
+  const std::vector<std::string>& notes() const override { return none_; }
+  std::vector<std::filesystem::path> roots() const override { return {}; }
+  int64_t sample_bytes(size_t, int64_t) const override { return 0; }
+  std::string describe(size_t, int64_t index) const override { return fmt::format("#{}", index); }
+  static std::string text(int64_t index) {
+    return fmt::format(
+        "{{\"sensor\": \"lidar-{}\", \"frame\": {}, \"weather\": \"{}\", \"points\": {}}}",
+        index % 7, index * 7919, index % 3 == 0 ? "overcast" : "clear", index * index);
+  }
+  void read(size_t, int64_t index, RecordBuilder& record, SampleBuffers& buffers) const override {
+    ++num_reads;
+    if (std::ranges::find(bad_, index) != bad_.end()) {
+      throw Error(ErrorCode::corrupt, "is bad", {.path = fmt::format("#{}", index)});
+    }
+    record.set_string(0, buffers.text(text(index)));
+  }
+
+  mutable std::atomic<int64_t> num_reads{0};
+
+ private:
+  std::vector<SourceSplit> splits_;
+  std::vector<int64_t> bad_;
+  std::vector<std::string> none_;
+};
+
+TEST(SplitCompression, WritesTheSameBytesForAnyNumberOfThreads) {
+  const TextSource source(30'000);
+  const TempDir dir;
+  for (const int threads : {1, 3}) {
+    convert(source, dir / std::to_string(threads),
+            {.num_threads = threads,
+             .shard_bytes = 1 << 20,
+             .zstd_level = 3,
+             .zstd_dictionary_bytes = 4096});
+  }
+  const Dataset dataset = Dataset::open(dir / "1", "train");
+  ASSERT_GT(dataset.num_shards(), 1);
+  for (const ManifestShard& shard : dataset.manifest().shards) {
+    EXPECT_TRUE(testing::read_file(dir / "1/train" / shard.file) ==
+                testing::read_file(dir / "3/train" / shard.file))
+        << shard.file;
+  }
+  EXPECT_EQ(testing::read_file(dir / "1/train/manifest.json"),
+            testing::read_file(dir / "3/train/manifest.json"));
+}
+
+TEST(SplitCompression, CompressesEveryShardWithTheSplitsDictionary) {
+  const TextSource source(30'000);
+  const TempDir dir;
+  const ConvertOptions options{.shard_bytes = 1 << 20,
+                               .order = RecordOrder::source,
+                               .zstd_level = 3,
+                               .zstd_dictionary_bytes = 4096};
+  convert(source, dir / "out", options);
+  const Dataset dataset = Dataset::open(dir / "out", "train");
+  ASSERT_GT(dataset.num_shards(), 1);
+  for (int64_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    EXPECT_GT(dataset.shard(shard).facts().dictionary_bytes, 256);
+    EXPECT_LE(dataset.shard(shard).facts().dictionary_bytes, 4096);
+  }
+  EXPECT_LT(dataset.manifest().record_bytes(), dataset.manifest().raw_bytes() / 2);
+  std::vector<std::byte> record;
+  for (const int64_t i : {0, 1234, 29'999}) {
+    EXPECT_EQ(dataset.locate(i).record.codec, Codec::zstd_dictionary);
+    dataset.read(i, record);
+    EXPECT_EQ(RecordView(dataset.schema(), record).string(0), TextSource::text(i));
+  }
+  EXPECT_EQ(dataset.manifest().options.at("zstd_level"), "3");
+  EXPECT_EQ(dataset.manifest().options.at("zstd_dictionary_bytes"), "4096");
+}
+
+TEST(SplitCompression, TrainsOnTheFirstRecordsOnly) {
+  const TextSource source(30'000);
+  const ConvertOptions small{.zstd_level = 1, .zstd_dictionary_bytes = 256};
+  EXPECT_FALSE(split_compression(source, 0, small).dictionary.empty());
+  EXPECT_GT(source.num_reads, 100);
+  EXPECT_LT(source.num_reads, 300);  // 25,600 bytes
+  source.num_reads = 0;
+  const ConvertOptions large{.zstd_level = 1, .zstd_dictionary_bytes = 64 << 10};
+  const CompressionOptions compression = split_compression(source, 0, large);
+  EXPECT_EQ(source.num_reads, 1000);
+  // In the order in which they are written.
+  ConvertOptions other_order = large;
+  other_order.seed = 1;
+  EXPECT_NE(split_compression(source, 0, other_order).dictionary, compression.dictionary);
+}
+
+TEST(SplitCompression, JudgesBadSamplesAsThePackerDoes) {
+  const TextSource source(2000, {5, 3});
+  const ConvertOptions options{
+      .order = RecordOrder::source, .zstd_level = 1, .zstd_dictionary_bytes = 1024};
+  EXPECT_ERROR(split_compression(source, 0, options), corrupt, "#3: is bad");
+  const TempDir dir;
+  ConvertOptions skipping = options;
+  skipping.on_error = OnError::skip;
+  EXPECT_EQ(convert(source, dir / "out", skipping).num_skipped(), 2);
+}
+
+TEST(SplitCompression, RefusesASplitTooSmallToTrainOn) {
+  const TextSource source(3);
+  const TempDir dir;
+  EXPECT_ERROR(convert(source, dir / "out", {.zstd_level = 1, .zstd_dictionary_bytes = 112 << 10}),
+               invalid_argument,
+               "split 'train': no zstd dictionary of 114688 bytes can be trained on 3 records");
+  EXPECT_FALSE(std::filesystem::exists(dir / "out"));
+}
+
+TEST(SplitCompression, IsNotMentionedWhenOff) {
+  const TextSource source(30);
+  const TempDir dir;
+  convert(source, dir / "out", {});
+  const Dataset dataset = Dataset::open(dir / "out", "train");
+  EXPECT_EQ(dataset.manifest().options.count("zstd_level"), 0U);
+  EXPECT_EQ(dataset.locate(0).record.codec, Codec::none);
+}
+
+}  // namespace
+}  // namespace ffkit

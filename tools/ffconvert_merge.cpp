@@ -1,0 +1,79 @@
+// ffconvert merge, ffconvert append: data sets joined by their manifests.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/merge.h>
+
+#include "ffconvert_commands.h"
+#include "ffconvert_options.h"
+
+namespace ffkit {
+namespace {
+
+struct MergeArguments {
+  std::string destination;
+  std::vector<std::filesystem::path> sources;
+  bool move = false;
+  bool copy = false;
+  bool quiet = false;
+};
+
+using Join = ConvertSummary (*)(const std::filesystem::path&,
+                                const std::vector<std::filesystem::path>&, const MergeOptions&);
+
+void run(const MergeArguments& arguments, Join join) {
+  MergeOptions options{.cancel = stop_flag()};
+  if (arguments.move) options.transfer = ShardTransfer::move;
+  if (arguments.copy) options.transfer = ShardTransfer::copy;
+  if (!arguments.quiet) {
+    options.note = [](const std::string& sentence) {
+      fmt::print(stderr, "ffconvert: note: {}\n", sentence);
+    };
+  }
+  const ConvertSummary summary = join(arguments.destination, arguments.sources, options);
+  if (arguments.quiet) return;
+  for (const SplitSummary& split : summary.splits) {
+    fmt::print(stderr, "{}: {} records in {} {}, {:.1f} MB, fingerprint {}\n", split.split,
+               split.num_records, split.num_shards, split.num_shards == 1 ? "shard" : "shards",
+               static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+  }
+}
+
+void add_command(CLI::App& app, Action& chosen, const std::string& name,
+                 const std::string& description, const std::string& destination, Join join) {
+  CLI::App& command = *app.add_subcommand(name, description);
+  command.footer(
+      fmt::format("Splits of the same name are joined in the order of the sources; records are not "
+                  "touched.\nExample: ffconvert {} /fast/all /fast/monday /fast/tuesday",
+                  name));
+  const auto arguments = std::make_shared<MergeArguments>();
+  command.add_option("DST", arguments->destination, destination)->required()->option_text(" ");
+  command.add_option("SRC", arguments->sources, "Data set folders to take shards from")
+      ->required()
+      ->option_text("...");
+  CLI::Option* const move = command.add_flag("--move", arguments->move,
+                                             "Remove the sources' shards when the result is safe "
+                                             "on disk; without it they are hard linked");
+  command
+      .add_flag("--copy", arguments->copy,
+                "Copy the shards; so is done where they cannot be linked")
+      ->excludes(move);
+  command.add_flag("--quiet", arguments->quiet, "Print errors only");
+  command.callback(
+      [&chosen, arguments, join] { chosen = [arguments, join] { run(*arguments, join); }; });
+}
+
+}  // namespace
+
+void add_merge_commands(CLI::App& app, Action& chosen) {
+  add_command(app, chosen, "merge", "Makes one data set of several, by hard links",
+              "Data set folder to make; new or empty", merge_datasets);
+  add_command(app, chosen, "append", "Adds the shards of other data sets to one",
+              "Data set folder to add to", append_datasets);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,143 @@
+#include "ffconvert_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/progress_bar.h>
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+// Signal handlers cannot be given anything else than a global.
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// CLI11 would take "-4" and octal "010" without a word.
+uint64_t parse_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw CLI::ValidationError("--seed", text + " is not a number from 0 to 2^64-1");
+  }
+  return seed;
+}
+
+void print_summary(const ConvertSummary& summary, const std::string& destination) {
+  const bool has_classes = summary.num_classes > 0;
+  const char* noun = has_classes ? "images" : "records";
+  for (const SplitSummary& split : summary.splits) {
+    fmt::print(stderr, "{}: {} {} in {} {}, {:.1f} MB, fingerprint {}\n", split.split,
+               split.num_records, noun, split.num_shards,
+               split.num_shards == 1 ? "shard" : "shards",
+               static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+  }
+  fmt::print(stderr, "{} {}{} in {:.1f} s, {:.0f} {}/s, {:.0f} MB/s\n", summary.num_records(), noun,
+             has_classes ? fmt::format(" of {} classes", summary.num_classes) : "", summary.seconds,
+             static_cast<double>(summary.num_records()) / summary.seconds, noun,
+             static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
+  if (summary.num_skipped() > 0) {
+    fmt::print(stderr, "{} {} could not be read and were left out: see {}/report.jsonl\n",
+               summary.num_skipped(), has_classes ? "pictures" : "records", destination);
+  }
+  if (has_classes) fmt::print(stderr, "next: fftrain --data {}\n", destination);
+}
+
+}  // namespace
+
+void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
+  ConvertOptions& options = arguments.options;
+  command
+      .add_option("--threads", options.num_threads,
+                  "Threads; 0: one a processor. Does not change the output")
+      ->capture_default_str();
+  command
+      .add_option("--shard-size", options.shard_bytes,
+                  "Bytes in a shard; 64M, 1G, ... (powers of 1024)")
+      ->transform(CLI::AsSizeValue(false))
+      ->option_text("SIZE=256M");
+  command
+      .add_option_function<std::string>(
+          "--order",
+          [&options](const std::string& name) { options.order = parse_record_order(name); },
+          "shuffled: training splits in an order drawn by --seed; source: all as they come")
+      ->check(CLI::IsMember({"shuffled", "source"}))
+      ->option_text("shuffled|source");
+  command
+      .add_option_function<std::string>(
+          "--seed", [&options](const std::string& text) { options.seed = parse_seed(text); },
+          "Of everything that is drawn at random; 0 .. 2^64-1")
+      ->option_text("NUMBER=0");
+  command
+      .add_option_function<std::string>(
+          "--on-error",
+          [&options](const std::string& name) { options.on_error = parse_on_error(name); },
+          "A picture that cannot be read: fail, or skip it and name it in DST/report.jsonl")
+      ->check(CLI::IsMember({"fail", "skip"}))
+      ->option_text("fail|skip");
+  command
+      .add_option("--zstd", options.zstd_level,
+                  "Compress each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: no. "
+                  "Pictures do not shrink")
+      ->option_text("LEVEL=0");
+  command
+      .add_option(
+          "--zstd-dictionary", options.zstd_dictionary_bytes,
+          "With --zstd, train a dictionary of this size on the first records of each split; "
+          "helps small records. 256 .. 16M, usually 112K")
+      ->transform(CLI::AsSizeValue(false))
+      ->option_text("SIZE");
+  command.add_flag("--quiet", arguments.quiet, "Print errors only");
+}
+
+void validate_options(const CLI::App& command, const ConvertArguments& arguments) {
+  try {
+    validate(arguments.options);
+  } catch (const Error& error) {
+    throw CLI::ValidationError(command.get_name(), error.what());
+  }
+}
+
+void run_conversion(ConvertArguments& arguments,
+                    const std::function<std::unique_ptr<Source>()>& open) {
+  ProgressBar bar(STDERR_FILENO);
+  const auto note = [&](const std::string& sentence) {
+    if (arguments.quiet) return;
+    bar.wipe();
+    fmt::print(stderr, "ffconvert: note: {}\n", sentence);
+  };
+  ConvertOptions& options = arguments.options;
+  options.cancel = stop_flag();
+  options.note = note;
+  if (!arguments.quiet) {
+    options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
+  }
+  check_destination(arguments.destination);  // before minutes go into listing the source
+  const auto source = open();
+  for (const std::string& sentence : source->notes()) note(sentence);
+  const ConvertSummary summary = convert(*source, arguments.destination, options);
+  bar.wipe();
+  if (!arguments.quiet) print_summary(summary, arguments.destination);
+}
+
+const std::atomic<bool>* stop_flag() {
+  return &stop_requested;
+}
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested = true; };
+  // A second signal ends the process at once; the next conversion to the folder then clears up.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
+  // Too large a file is to be an error of write(2), with a message, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace ffkit
