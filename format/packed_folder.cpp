@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/packed_folder.h>
@@ -14,7 +15,7 @@ namespace ffkit {
 namespace {
 
 constexpr std::string_view kMagic = "piouhjgbr";
-constexpr size_t kMaxDepth = 200;  // more than a path can have: it is limited to 4096 bytes
+constexpr size_t kMaxPathBytes = 4096;  // Linux' PATH_MAX
 
 bool has_magic(std::span<const std::byte> bytes) {
   return bytes.size() > kMagic.size() &&
@@ -26,7 +27,7 @@ bool is_plain_name(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-// Walks the tree. Every folder is met once: a hostile tree may hold itself.
+// Walks the tree. Every folder may be met once: a hostile tree holds itself, or makes exponentially many of a few.
 class TreeWalker {
  public:
   TreeWalker(const Pickle& tree, const ShardReader& reader, std::vector<PackedFolder::File>& files,
@@ -37,31 +38,28 @@ class TreeWalker {
         folders_(folders),
         is_taken_(static_cast<size_t>(reader.num_records())) {}
 
-  void walk(Pickle::Ref folder, const std::string& prefix, size_t depth) {
-    if (depth > kMaxDepth || std::ranges::find(open_, folder) != open_.end()) {
-      corrupt(fmt::format("the folder '{}' is too deep", prefix));
+  void walk(Pickle::Ref folder, const std::string& prefix) {
+    if (!met_.insert(folder).second) {
+      corrupt(fmt::format("the folder '{}' is another one's folder as well", prefix));
     }
-    open_.push_back(folder);
     for (const auto& [key, value] : tree_.entries(folder, fmt::format("the folder '{}'", prefix))) {
       const std::string_view name = tree_.text(key, "a name");
       if (!is_plain_name(name))
         corrupt(fmt::format("'{:.100}' in '{}' is not a file name", name, prefix));
+      if (prefix.size() + name.size() > kMaxPathBytes) {
+        corrupt(fmt::format("'{:.100}...' is too long for a path", prefix));
+      }
       std::string path = prefix + std::string(name);
       if (tree_.kind(value) == Pickle::Kind::dict) {
         folders_.push_back(path);
-        // Folders that are shared could make exponentially many.
-        if (folders_.size() > kMaxFolders) corrupt("it has too many folders");
-        walk(value, path + "/", depth + 1);
+        walk(value, path + "/");
       } else {
         add_file(std::move(path), tree_.integer(value, fmt::format("'{}'", path)));
       }
     }
-    open_.pop_back();
   }
 
  private:
-  static constexpr size_t kMaxFolders = 1'000'000;
-
   void add_file(std::string path, int64_t record) {
     if (record < 0 || record >= reader_.num_records() - 1) {
       corrupt(fmt::format("'{}' is record {} of {}", path, record, reader_.num_records() - 1));
@@ -83,7 +81,7 @@ class TreeWalker {
   std::vector<PackedFolder::File>& files_;
   std::vector<std::string>& folders_;
   std::vector<bool> is_taken_;
-  std::vector<Pickle::Ref> open_;  // the folders from the root to here
+  std::unordered_set<Pickle::Ref> met_;  // folders
 };
 
 ShardReader open_raw(const std::filesystem::path& path) {
@@ -130,7 +128,7 @@ PackedFolder::PackedFolder(const std::filesystem::path& path) : reader_(open_raw
   try {
     Pickle pickle;
     pickle.parse(tree.subspan(kMagic.size()));
-    TreeWalker(pickle, reader_, files_, folders_).walk(pickle.root(), "", 0);
+    TreeWalker(pickle, reader_, files_, folders_).walk(pickle.root(), "");
   } catch (const Error& e) {
     if (!e.context().path.empty()) throw;
     throw Error(e.code(), e.what(), {.path = path.string()});

@@ -165,7 +165,12 @@ TEST(V1, HostileTreesAreRefused) {
          "'b' is record 0, which is another file's", ErrorCode::corrupt);
   refuse("}" + name("a") + name("x") + "s", "'a' is a text, not an integer", ErrorCode::corrupt);
   refuse("K\x01", "the folder '' is an integer, not a dict", ErrorCode::corrupt);
-  refuse("}\x94" + name("a") + "h\0s"s, "is too deep", ErrorCode::corrupt);  // holds itself
+  const char* same = "is another one's folder as well";
+  refuse("}\x94" + name("a") + "h\0s"s, same, ErrorCode::corrupt);  // holds itself
+  refuse("}" + name("a") + "}\x94s"s + name("b") + "h\0s"s, same, ErrorCode::corrupt);
+  std::string deep;
+  for (int i = 0; i < 20; ++i) deep += "}" + name(std::string(255, 'a'));
+  refuse(deep + "K\0"s + std::string(20, 's'), "is too long for a path", ErrorCode::corrupt);
   refuse("cposix\nsystem\n" + name("id") + "\x85R", "refers to posix.system",
          ErrorCode::unsupported);
 }

@@ -17,8 +17,8 @@ class PackedFolder {
   // Whether `path` is a v1 file that ends as a packed folder does. Throws Error(not_found) or Error(io).
   static bool is_packed_folder(const std::filesystem::path& path);
 
-  // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of it, names a file twice or one that
-  // does not exist.
+  // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of it or paths of more than 4096 bytes, or
+  // holds a file or folder twice, or a file that does not exist.
   explicit PackedFolder(const std::filesystem::path& path);
 
   struct File {
