@@ -29,6 +29,8 @@ T parse_value(const FilterCondition& condition, const std::string& text) {
     if (error != std::errc{} || end != text.data() + text.size()) {
       refuse(condition, text, std::is_same_v<T, int64_t> ? "an integer of 64 bits" : "a number");
     }
+    // NaN has no place in an order, which the ranges need.
+    if (value != value) refuse(condition, text, "a number");
     return value;
   }
 }

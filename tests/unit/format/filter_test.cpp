@@ -91,6 +91,7 @@ TEST_F(FilterTest, SaysWhatDoesNotFit) {
                "compares field 'label' with 'one', which is not an integer");
   EXPECT_ERROR(match("label == 1.5"), invalid_argument, "'1.5'");
   EXPECT_ERROR(match("meta/time == x"), invalid_argument, "which is not a number");
+  EXPECT_ERROR(match("meta/time in {1, nan}"), invalid_argument, "'nan', which is not a number");
   EXPECT_ERROR(match("labels == 1"), not_found,
                "there is no field 'labels'; the records have label, meta/time");
   EXPECT_ERROR(match("note == x"), not_found, "not kept as a column");

@@ -5,7 +5,7 @@
 // Conditions, joined by "and", on fields with a column:
 //   FIELD == VALUE    also != < <= > >=      numbers are compared as numbers, texts byte by byte
 //   FIELD in {VALUE, FIRST..LAST, ...}       also "not in"; LAST is included
-// A VALUE is a number, a word, or a text in single or double quotes. Null fields count as 0 or the empty text.
+// A VALUE is a number but NaN, a word, or a text in single or double quotes. Null fields count as 0 or the empty text.
 #pragma once
 
 #include <cstdint>
