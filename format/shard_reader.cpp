@@ -126,7 +126,8 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
   if (table.size() > stored) fail("cannot be found: the record is too short for its table");
   file_->file().read_at(where.offset, table);
   const FieldPlace place = place_of_field(table, num_fields, field);
-  if (place.begin < table.size() || place.end < place.begin || place.end > stored) {
+  if (place.begin < table.size() || place.end < place.begin || place.end > stored ||
+      (place.is_null && place.end != place.begin)) {
     fail(fmt::format("ends at byte {} of a record of {} bytes", place.end, stored));
   }
   out.resize(place.end - place.begin);
