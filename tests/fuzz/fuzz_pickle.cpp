@@ -16,9 +16,9 @@ void touch(std::span<const std::byte> bytes) {
   sink = sum;
 }
 
-void look_at(const Pickle& pickle, Pickle::Ref ref, int depth) {
-  if (depth > 20) return;  // a list may hold itself
-  int num_left = 50;       // and many may hold the same
+// `num_left` bounds the values that are looked at: a list may hold itself, and many may hold the same.
+void look_at(const Pickle& pickle, Pickle::Ref ref, int depth, int& num_left) {
+  if (depth > 20 || --num_left < 0) return;
   switch (pickle.kind(ref)) {
     case Pickle::Kind::bytes:
       touch(pickle.bytes(ref, "it"));
@@ -28,24 +28,21 @@ void look_at(const Pickle& pickle, Pickle::Ref ref, int depth) {
       break;
     case Pickle::Kind::list:
     case Pickle::Kind::tuple:
-      if (depth < 3) {
-        for (const Pickle::Ref item : pickle.items(ref, "it")) {
-          if (--num_left > 0) look_at(pickle, item, depth + 1);
-        }
+      for (const Pickle::Ref item : pickle.items(ref, "it")) {
+        look_at(pickle, item, depth + 1, num_left);
       }
       break;
     case Pickle::Kind::dict:
-      if (depth < 3) {
-        for (const auto& [key, value] : pickle.entries(ref, "it")) {
-          if (--num_left > 0) look_at(pickle, key, depth + 1);
-          if (num_left > 0) look_at(pickle, value, depth + 1);
-        }
+      for (const auto& [key, value] : pickle.entries(ref, "it")) {
+        look_at(pickle, key, depth + 1, num_left);
+        look_at(pickle, value, depth + 1, num_left);
       }
       break;
     case Pickle::Kind::integer:
       sink = static_cast<unsigned>(pickle.integer(ref, "it"));
       break;
-    default:
+    case Pickle::Kind::none:
+    case Pickle::Kind::boolean:
       break;
   }
 }
@@ -56,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Pickle pickle;  // as the readers do: one for many
   try {
     pickle.parse({reinterpret_cast<const std::byte*>(data), size});
-    look_at(pickle, pickle.root(), 0);
+    int num_left = 1000;
+    look_at(pickle, pickle.root(), 0, num_left);
     pickle.at(pickle.root(), "classes");
   } catch (const ffkit::Error&) {
   }

@@ -1,18 +1,23 @@
 #include "seeds.h"
 
 #include <array>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
+#include "reseal.h"
+
 namespace ffkit::fuzzing {
 namespace {
 
 namespace fs = std::filesystem;
 
-// All field types, and scalars of several widths.
+// All field types, scalars of several widths, and lists.
 Schema rich_schema() {
   return {{
       {.name = "image", .type = FieldType::image},
@@ -22,46 +27,84 @@ Schema rich_schema() {
       {.name = "number", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
       {.name = "weight", .type = FieldType::scalar, .dtype = DType::f32, .column = true},
       {.name = "boxes", .type = FieldType::tensor, .dtype = DType::f32},
+      {.name = "captions", .type = FieldType::list, .item = FieldType::string},
+      {.name = "masks", .type = FieldType::list, .dtype = DType::i16, .item = FieldType::tensor},
   }};
 }
 
-ManifestShard write_shard(const fs::path& path, const Schema& schema, int64_t num_records) {
+// Field `f` of record `i`.
+void set_field(RecordBuilder& builder, const Schema& schema, size_t f, int64_t i) {
   static constexpr std::array<float, 8> kNumbers = {0, 1, -1, 0.5, 3e38F, 1e-45F, 7, 8};
-  ShardWriter writer(path, schema, {.alignment = 512, .uuid = {1, 2, 3}});
-  RecordBuilder builder(schema);
-  std::vector<std::byte> record;
-  const std::string text = "a text that is cut to a record's number of letters";
-  for (int64_t i = 0; i < num_records; ++i) {
-    const auto part = std::string_view(text).substr(0, static_cast<size_t>(i) % text.size());
-    for (size_t f = 0; f < schema.fields.size(); ++f) {
-      const Field& field = schema.fields[f];
-      if ((static_cast<size_t>(i) + f) % 7 == 6) continue;  // null
-      if (field.type == FieldType::image || field.type == FieldType::bytes) {
-        builder.set_bytes(f, std::as_bytes(std::span(part)));
-      } else if (field.type == FieldType::string) {
-        builder.set_string(f, part);
-      } else if (field.type == FieldType::tensor) {
-        builder.set_tensor(
-            f, {.dtype = DType::f32, .shape = {2, 4}, .data = std::as_bytes(std::span(kNumbers))});
-      } else if (field.dtype == DType::u8) {
-        builder.set_scalar<uint8_t>(f, static_cast<uint8_t>(i));
-      } else if (field.dtype == DType::f32) {
-        builder.set_scalar<float>(f, static_cast<float>(i) / 3);
-      } else {
-        builder.set_scalar<int64_t>(f, -i);
-      }
-    }
-    builder.encode(record);
-    writer.append(record);
+  static constexpr std::array<int16_t, 6> kMask = {0, 1, -1, 32767, -32768, 5};
+  static constexpr std::string_view kText = "a text that is cut to a record's number of letters";
+  const Field& field = schema.fields[f];
+  const std::string_view part = kText.substr(0, static_cast<size_t>(i) % kText.size());
+  if (field.type == FieldType::image || field.type == FieldType::bytes) {
+    builder.set_bytes(f, std::as_bytes(std::span(part)));
+  } else if (field.type == FieldType::string) {
+    builder.set_string(f, part);
+  } else if (field.type == FieldType::tensor) {
+    builder.set_tensor(
+        f, {.dtype = DType::f32, .shape = {2, 4}, .data = std::as_bytes(std::span(kNumbers))});
+  } else if (field.type == FieldType::list && field.item == FieldType::string) {
+    builder.set_list(f, std::vector<std::string_view>(static_cast<size_t>(i) % 4, part));
+  } else if (field.type == FieldType::list) {
+    const TensorView mask{
+        .dtype = DType::i16, .shape = {2, 3}, .data = std::as_bytes(std::span(kMask))};
+    builder.set_list(f, std::vector<TensorView>(static_cast<size_t>(i) % 3, mask));
+  } else if (field.dtype == DType::u8) {
+    builder.set_scalar<uint8_t>(f, static_cast<uint8_t>(i));
+  } else if (field.dtype == DType::f32) {
+    builder.set_scalar<float>(f, static_cast<float>(i) / 3);
+  } else {
+    builder.set_scalar<int64_t>(f, -i);
   }
-  const ShardSummary summary = writer.finish();
-  return {path.filename(), summary.num_records, summary.file_bytes, summary.record_bytes,
-          summary.catalog_crc32c};
+}
+
+std::vector<std::vector<std::byte>> make_records(const Schema& schema, int64_t num_records) {
+  RecordBuilder builder(schema);
+  std::vector<std::vector<std::byte>> records(static_cast<size_t>(num_records));
+  for (int64_t i = 0; i < num_records; ++i) {
+    for (size_t f = 0; f < schema.fields.size(); ++f) {
+      const bool is_null = (static_cast<size_t>(i) + f) % 10 == 6;
+      if (!is_null) set_field(builder, schema, f, i);
+    }
+    builder.encode(records[static_cast<size_t>(i)]);
+  }
+  return records;
+}
+
+void write_shard(const fs::path& path, const Schema& schema, int64_t num_records,
+                 CompressionOptions compression = {}) {
+  ShardWriter writer(path, schema,
+                     {.alignment = 512, .uuid = {1, 2, 3}, .compression = std::move(compression)});
+  for (const auto& record : make_records(schema, num_records)) writer.append(record);
+  writer.finish();
+}
+
+// Lays a filter into the shard's header, where fuzz_shard looks for one.
+void add_filter(const fs::path& path, std::string_view filter) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  std::vector<std::byte> shard(bytes.begin(), bytes.end());
+  std::memcpy(shard.data() + kFilterPlace.offset, filter.data(), filter.size());
+  reseal_shard(shard, {});
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(shard.data()),
+             static_cast<std::streamsize>(shard.size()));
 }
 
 void make_shards(const fs::path& folder) {
   fs::create_directories(folder);
-  write_shard(folder / "rich", rich_schema(), 9);
+  const Schema schema = rich_schema();
+  write_shard(folder / "rich", schema, 9);
+  add_filter(folder / "rich", "small in {1, 3..5, 7} and weight >= 0.5 and text != 'a te'");
+  write_shard(folder / "zstd", schema, 9, {.level = 3});
+  add_filter(folder / "zstd", "number not in {-3, -9..-5} and text < \"b\"");
+  const auto samples = make_records(schema, 300);
+  write_shard(folder / "dictionary", schema, 9,
+              {.level = 3, .dictionary = train_dictionary(samples, 1024)});
   write_shard(folder / "two_pages",
               {{{.name = "n", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}},
               130);
@@ -77,8 +120,18 @@ void make_manifests(const fs::path& folder) {
   manifest.class_names = {"Cat", "Dog"};
   manifest.source = {{"kind", "folder"}, {"path", "/somewhere"}};
   manifest.options = {{"seed", "0"}};
-  manifest.shards = {{"shard-00000.ffr", 10, 5000, 4000, 0xDEADBEEF},
-                     {"shard-00001.ffr", 3, 4500, 100, 1}};
+  manifest.shards = {{.file = "shard-00000.ffr",
+                      .num_records = 10,
+                      .file_bytes = 5000,
+                      .record_bytes = 4000,
+                      .raw_bytes = 6000,
+                      .catalog_crc32c = 0xDEADBEEF},
+                     {.file = "shard-00001.ffr",
+                      .num_records = 3,
+                      .file_bytes = 4500,
+                      .record_bytes = 100,
+                      .raw_bytes = 100,
+                      .catalog_crc32c = 1}};
   write_manifest(folder / "full", manifest);
 }
 
@@ -87,6 +140,8 @@ void make_manifests(const fs::path& folder) {
 void make_seeds(const fs::path& folder) {
   make_shards(folder / "fuzz_shard");
   make_manifests(folder / "fuzz_manifest");
+  make_v1_seeds(folder / "fuzz_v1");
+  make_pickle_seeds(folder / "fuzz_pickle");
 }
 
 }  // namespace ffkit::fuzzing

@@ -1,4 +1,4 @@
-// The seeds of all fuzz targets, by the real writers.
+// The seeds of all fuzz targets, by the real writers where there are some.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,10 @@ namespace ffkit::fuzzing {
 
 // Makes `folder`/<target>/* for every target.
 void make_seeds(const std::filesystem::path& folder);
+
+// Parts of it: FFRecord v1 files, and the pickles in and beside them. They make `folder`.
+void make_v1_seeds(const std::filesystem::path& folder);
+void make_pickle_seeds(const std::filesystem::path& folder);
 
 }  // namespace ffkit::fuzzing
 

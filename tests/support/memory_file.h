@@ -1,4 +1,4 @@
-// A file in memory that has a path, for tests that damage one file many thousand times.
+// A file in memory that has a path, for tests that make or damage a file many thousand times.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace ffkit::testing {
 
 class MemoryFile {
  public:
-  explicit MemoryFile(std::span<const std::byte> bytes)
+  explicit MemoryFile(std::span<const std::byte> bytes = {})
       : fd_(memfd_create("ffkit-test", MFD_CLOEXEC)) {
     if (fd_ < 0) throw std::runtime_error("memfd_create failed");
     write(0, bytes);
@@ -29,6 +29,11 @@ class MemoryFile {
         static_cast<ssize_t>(bytes.size())) {
       throw std::runtime_error("pwrite failed");
     }
+  }
+  // Replaces all that it holds.
+  void assign(std::span<const std::byte> bytes) {
+    truncate(0);
+    write(0, bytes);
   }
   void truncate(size_t size) {
     if (ftruncate(fd_, static_cast<off_t>(size)) != 0) throw std::runtime_error("ftruncate failed");
