@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
@@ -111,7 +110,7 @@ std::span<const std::vector<std::byte>> some_records() {
 
 void write_dataset(const fs::path& folder) {
   DatasetWriter writer(folder, manifest(), {.shard_bytes = 1 << 20});
-  for (const auto& record : some_records()) writer.append(record, crc32c(record));
+  for (const auto& record : some_records()) writer.append(record);
   writer.finish();
 }
 
@@ -119,7 +118,7 @@ void write_dataset_stubbornly(const fs::path& folder) {
   DatasetWriter writer(folder, manifest(), {.shard_bytes = 1 << 20});
   Stubborn caller;
   for (const auto& record : some_records())
-    caller.attempt([&] { writer.append(record, crc32c(record)); });
+    caller.attempt([&] { writer.append(record); });
   caller.attempt([&] { writer.finish(); });
   caller.rethrow_first();
 }
