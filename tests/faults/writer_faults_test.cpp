@@ -124,8 +124,7 @@ void write_dataset(const fs::path& folder) {
 void write_dataset_stubbornly(const fs::path& folder) {
   DatasetWriter writer(folder, manifest(), {.shard_bytes = 1 << 20});
   Stubborn caller;
-  for (const auto& record : some_records())
-    caller.attempt([&] { writer.append(record); });
+  for (const auto& record : some_records()) caller.attempt([&] { writer.append(record); });
   caller.attempt([&] { writer.finish(); });
   caller.rethrow_first();
 }
