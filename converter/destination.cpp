@@ -41,7 +41,8 @@ bool is_split_file(const fs::directory_entry& entry) {
 bool is_top_file(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   return entry.symlink_status().type() == fs::file_type::regular &&
-         (name == kUnfinishedMarker || name == kReport || name == kV1Meta || name.ends_with(".tmp"));
+         (name == kUnfinishedMarker || name == kReport || name == kV1Meta ||
+          name.ends_with(".tmp"));
 }
 
 bool holds_marker(const fs::path& folder) {

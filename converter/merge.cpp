@@ -99,7 +99,7 @@ bool may_list(const fs::path& path, const Manifest& manifest) {
 }
 
 // Readers never see a manifest without its shards: it goes first.
-void remove_sources(const std::vector<PlannedSplit>& splits) {
+void remove_sources(const std::vector<PlannedSplit>& splits) try {
   std::error_code ignored;
   for (const PlannedSplit& split : splits) {
     for (const SplitPart& part : split.parts) {
@@ -109,6 +109,10 @@ void remove_sources(const std::vector<PlannedSplit>& splits) {
       if (fs::remove(part.folder, ignored)) fs::remove(part.folder.parent_path(), ignored);
     }
   }
+} catch (const fs::filesystem_error& error) {
+  throw Error(ErrorCode::io,
+              "cannot be removed; the result is complete, so remove what is left of the sources",
+              {.path = error.path1().string(), .errno_value = error.code().value()});
 }
 
 ConvertSummary summarize(const std::vector<Manifest>& manifests,

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
+#include <ffkit/format/v1_writer.h>
 
 #include "fault_injection.h"
 #include "temp_dir.h"
@@ -109,17 +109,22 @@ std::span<const std::vector<std::byte>> some_records() {
   return std::span(records()).first(20);
 }
 
+void write_v1(const fs::path& folder) {
+  V1Writer writer(folder / "PART_00000.ffr", static_cast<int64_t>(some_records().size()));
+  for (const auto& record : some_records()) writer.append(record);
+  writer.finish();
+}
+
 void write_dataset(const fs::path& folder) {
   DatasetWriter writer(folder, manifest(), {.shard_bytes = 1 << 20});
-  for (const auto& record : some_records()) writer.append(record, crc32c(record));
+  for (const auto& record : some_records()) writer.append(record);
   writer.finish();
 }
 
 void write_dataset_stubbornly(const fs::path& folder) {
   DatasetWriter writer(folder, manifest(), {.shard_bytes = 1 << 20});
   Stubborn caller;
-  for (const auto& record : some_records())
-    caller.attempt([&] { writer.append(record, crc32c(record)); });
+  for (const auto& record : some_records()) caller.attempt([&] { writer.append(record); });
   caller.attempt([&] { writer.finish(); });
   caller.rethrow_first();
 }
@@ -189,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Writing{"StubbornShardWriter", write_shard_stubbornly, true},
                       Writing{"DatasetWriter", write_dataset},
                       Writing{"StubbornDatasetWriter", write_dataset_stubbornly, true},
-                      Writing{"Manifest", write_only_manifest}),
+                      Writing{"V1Writer", write_v1}, Writing{"Manifest", write_only_manifest}),
     [](const auto& writing) { return std::string(writing.param.name); });
 
 TEST_P(WriterFaults, EndInAnErrorWhicheverCallFails) {

@@ -9,7 +9,7 @@
 #include "collect_epoch.h"
 #include "expect_error.h"
 #include "make_dataset.h"
-#include "pickle.h"
+#include "format/pickle.h"
 #include "temp_dir.h"
 #include "v1_file_builder.h"
 

@@ -43,7 +43,8 @@ struct ConvertOptions {
   RecordOrder order = RecordOrder::shuffled;
   uint64_t seed = 0;  // of the shuffle
   OnError on_error = OnError::fail;
-  int zstd_level = 0;  // 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: records are not compressed
+  int zstd_level =
+      0;  // 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: records are not compressed
   // With a level: size of the zstd dictionary that is trained on each split's first records, 256 .. 16 MiB; 0: none.
   int64_t zstd_dictionary_bytes = 0;
   // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,

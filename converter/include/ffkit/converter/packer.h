@@ -41,7 +41,8 @@ std::vector<int64_t> record_order(const SourceSplit& split, const ConvertOptions
 // What the records of `split` are to be compressed with: the level, and the dictionary, trained on the split's first records in
 // record order: 1,000, or as many as have 100 times the dictionary's bytes (and at most 256 MiB). The same for any number of threads. Throws
 // the Error of the first bad sample under OnError::fail, Error(invalid_argument) when the records are too few to train on.
-CompressionOptions split_compression(const Source& source, size_t split, const ConvertOptions& options);
+CompressionOptions split_compression(const Source& source, size_t split,
+                                     const ConvertOptions& options);
 
 // Appends every sample of `split` to `writer`; does not finish it. `on_skip` is called in record
 // order. Blocks; throws the Error of the first bad sample under OnError::fail, Error(cancelled), or

@@ -1,4 +1,4 @@
-#include "ffconvert_options.h"
+#include "options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -13,8 +13,8 @@
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/error.h>
 
-#include "ffconvert_commands.h"
-#include "ffconvert_options.h"
+#include "commands.h"
+#include "options.h"
 
 namespace ffkit {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <ffkit/converter/registry.h>
 
-#include "command_line.h"
-#include "ffconvert_commands.h"
-#include "ffconvert_options.h"
+#include "../command_line.h"
+#include "commands.h"
+#include "options.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include <ffkit/converter/merge.h>
 
-#include "ffconvert_commands.h"
-#include "ffconvert_options.h"
+#include "commands.h"
+#include "options.h"
 
 namespace ffkit {
 namespace {
