@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include <ffkit/format/image_codec.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
@@ -135,11 +136,31 @@ void make_manifests(const fs::path& folder) {
   write_manifest(folder / "full", manifest);
 }
 
+// Pictures of several sizes. JPEG's scans end in the middle of a block, or hold one only.
+void make_images(const fs::path& folder) {
+  fs::create_directories(folder);
+  const auto save = [&](const std::string& name, const std::vector<std::byte>& bytes) {
+    std::ofstream(folder / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  };
+  for (const auto& [width, height] : {std::pair(1, 1), std::pair(33, 17), std::pair(64, 48)}) {
+    std::vector<uint8_t> rgb(static_cast<size_t>(3 * width * height));
+    for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<uint8_t>(i * i / 7);
+    const RgbView pixels{.data = rgb.data(), .width = width, .height = height, .stride = 3 * width};
+    const std::string size = std::to_string(width);
+    save("jpeg_" + size, encode_jpeg(pixels, 30));
+    save("fine_jpeg_" + size, encode_jpeg(pixels, 95));
+    save("png_" + size, encode_png(pixels));
+  }
+}
+
 }  // namespace
 
 void make_seeds(const fs::path& folder) {
   make_shards(folder / "fuzz_shard");
   make_manifests(folder / "fuzz_manifest");
+  make_images(folder / "fuzz_image");
   make_v1_seeds(folder / "fuzz_v1");
   make_pickle_seeds(folder / "fuzz_pickle");
 }

@@ -1,0 +1,64 @@
+// An image file of any bytes: its header, all of its pixels, and parts of it at several scales.
+#include <cstdlib>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/image_codec.h>
+
+using namespace ffkit;
+
+namespace {
+
+volatile unsigned sink;
+
+// Touches every byte that may be read, so that AddressSanitizer sees what a view covers.
+void touch(const RgbView& pixels) {
+  constexpr int kSlack = 64;  // see RgbView
+  unsigned sum = 0;
+  for (int y = 0; y < pixels.height; ++y) {
+    const uint8_t* const row = pixels.data + y * pixels.stride;
+    for (int x = 0; x < 3 * pixels.width + kSlack; ++x) sum += row[x];
+  }
+  sink = sum;
+}
+
+void decode_part(ImageDecoder& decoder, std::span<const std::byte> data, const Rect& part,
+                 int min_size) {
+  const auto [pixels, source, x, y, width, height] =
+      decoder.decode_region(data, part, min_size, min_size);
+  if (source.x < 0 || source.y < 0 || source.width < 1 || source.height < 1 ||
+      source.x + source.width > pixels.width || source.y + source.height > pixels.height) {
+    std::abort();
+  }
+  touch(pixels);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static ImageDecoder decoder;  // as the loader does: one for many
+  const auto bytes = std::as_bytes(std::span(data, size));
+  ImageInfo info;
+  try {
+    info = decoder.read_info(bytes);
+  } catch (const Error&) {
+    return 0;
+  }
+  constexpr int64_t kMaxPixels = 1 << 16;  // more only take longer
+  if (int64_t{info.width} * info.height > kMaxPixels) return 0;
+  try {
+    touch(decoder.decode(bytes));
+  } catch (const Error&) {
+  }
+  // Which part is told by the input's last bytes.
+  const auto pick = [&](size_t i, int limit) { return data[size - 1 - i % size] % limit; };
+  Rect part{.x = pick(0, info.width), .y = pick(1, info.height)};
+  part.width = 1 + pick(2, info.width - part.x);
+  part.height = 1 + pick(3, info.height - part.y);
+  for (const int min_size : {0, 1, 10}) {
+    try {
+      decode_part(decoder, bytes, part, min_size);
+    } catch (const Error&) {
+    }
+  }
+  return 0;
+}
