@@ -40,9 +40,13 @@ template <typename T>
 class Matcher {
  public:
   explicit Matcher(const FilterCondition& condition) : op_(condition.op) {
-    if (condition.values.empty()) {
+    const bool takes_ranges = op_ == Op::in || op_ == Op::not_in;
+    if (condition.values.empty() ||
+        (!takes_ranges &&
+         (condition.values.size() > 1 || condition.values[0].first != condition.values[0].last))) {
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the filter compares field '{}' with nothing", condition.field));
+                  fmt::format("the filter must compare field '{}' with {}", condition.field,
+                              takes_ranges ? "one value or more" : "one value"));
     }
     for (const auto& [first, last] : condition.values) {
       ranges_.emplace_back(parse_value<T>(condition, first), parse_value<T>(condition, last));

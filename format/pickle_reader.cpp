@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <map>
 
 #include <ffkit/format/error.h>
 
@@ -293,7 +293,7 @@ class Pickle::Parser {
   std::vector<std::vector<Ref>>& containers_;
   std::vector<Ref> stack_;
   std::vector<size_t> marks_;
-  std::unordered_map<uint32_t, Ref> memo_;
+  std::map<uint32_t, Ref> memo_;  // ordered: keys that collide in a hash would take time squared
 };
 
 void Pickle::parse(std::span<const std::byte> data) {

@@ -12,7 +12,8 @@
 namespace ffkit::testing {
 
 inline uint32_t zlib_crc32(const std::string& data) {
-  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
+  return static_cast<uint32_t>(
+      crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
 }
 
 inline std::string v1_bytes(const std::vector<std::string>& records, bool with_checksums = true) {
@@ -34,7 +35,8 @@ inline std::string v1_bytes(const std::vector<std::string>& records, bool with_c
   return file;
 }
 
-inline void write_v1_file(const std::filesystem::path& path, const std::vector<std::string>& records) {
+inline void write_v1_file(const std::filesystem::path& path,
+                          const std::vector<std::string>& records) {
   std::ofstream(path, std::ios::binary) << v1_bytes(records);
 }
 

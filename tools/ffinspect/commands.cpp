@@ -17,9 +17,10 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 }
 
 void add_choice_options(CLI::App& command, Target& target) {
-  command.add_option("--where", target.where,
-                     "Only records for which this holds of their columns: \"label in {1, 5..9} and id "
-                     "!= 'x'\"; also == != < <= > >= and 'not in'");
+  command.add_option(
+      "--where", target.where,
+      "Only records for which this holds of their columns: \"label in {1, 5..9} and id "
+      "!= 'x'\"; also == != < <= > >= and 'not in'");
   command
       .add_option("--indices", target.indices,
                   "Only the records whose numbers this text file lists, in its order")

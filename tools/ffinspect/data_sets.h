@@ -15,8 +15,9 @@ struct Target {
   std::string path;
   std::string split;  // empty: all of them, or the only one
   bool json = false;
-  std::string where;    // only the records for which this filter holds; see parse_filter
-  std::string indices;  // only the records that this index file lists, in its order; see read_index_file
+  std::string where;  // only the records for which this filter holds; see parse_filter
+  std::string
+      indices;  // only the records that this index file lists, in its order; see read_index_file
 };
 
 // The wanted split, or all of them, and of them the wanted records; the path may also be the folder of one split. Throws what

@@ -67,7 +67,8 @@ ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& 
   const auto name = [&](BlockPtr block) {
     for (size_t i = 0; i < block->records.size(); ++i) {
       const RecordView record(dataset.schema(), block->records[i]);
-      auto files = names.next(dataset.index_in_split(block->first + static_cast<int64_t>(i)), record);
+      auto files =
+          names.next(dataset.index_in_split(block->first + static_cast<int64_t>(i)), record);
       if (files.empty()) ++result.num_skipped;
       std::ranges::move(files, std::back_inserter(block->files));
     }

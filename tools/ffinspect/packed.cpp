@@ -33,7 +33,8 @@ void list_packed(const Target& target, int64_t first, int64_t limit) {
   for (int64_t i = begin; i < end; ++i) {
     const PackedFolder::File& file = folder.files()[static_cast<size_t>(i)];
     if (target.json) {
-      print_json_line({{"path", file.path}, {"record", file.record}, {"num_bytes", file.num_bytes}});
+      print_json_line(
+          {{"path", file.path}, {"record", file.record}, {"num_bytes", file.num_bytes}});
     } else {
       fmt::print("{}\t{}\t{}\n", escaped(file.path), file.record, file.num_bytes);
     }

@@ -94,6 +94,12 @@ TEST_F(FilterTest, SaysWhatDoesNotFit) {
   EXPECT_ERROR(match("meta/time in {1, nan}"), invalid_argument, "'nan', which is not a number");
   EXPECT_ERROR(match("labels == 1"), not_found,
                "there is no field 'labels'; the records have label, meta/time");
+  for (const Filter& filter :
+       {Filter{{{.field = "label", .op = FilterCondition::Op::less, .values = {{"2", "1"}}}}},
+        Filter{{{.field = "label", .op = FilterCondition::Op::in}}}}) {
+    EXPECT_ERROR(matching_records(*reader_, filter), invalid_argument,
+                 "must compare field 'label' with one value");
+  }
   EXPECT_ERROR(match("note == x"), not_found, "not kept as a column");
 }
 

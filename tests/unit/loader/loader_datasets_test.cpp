@@ -8,8 +8,8 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
-#include "make_dataset.h"
 #include "format/pickle.h"
+#include "make_dataset.h"
 #include "temp_dir.h"
 #include "v1_file_builder.h"
 
@@ -39,8 +39,9 @@ std::vector<Picture> pictures_of(const Dataset& dataset) {
 }
 
 Schema schema() {
-  return Schema{{{.name = "image", .type = FieldType::image},
-                 {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}};
+  return Schema{
+      {{.name = "image", .type = FieldType::image},
+       {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}};
 }
 
 std::vector<std::byte> encode(const Schema& schema, const Picture& picture) {
@@ -54,7 +55,8 @@ std::vector<std::byte> encode(const Schema& schema, const Picture& picture) {
 
 Dataset write(const std::filesystem::path& folder, const std::vector<Picture>& pictures,
               const CompressionOptions& compression) {
-  DatasetWriter writer(folder, {.split = "train", .schema = schema()}, {.compression = compression});
+  DatasetWriter writer(folder, {.split = "train", .schema = schema()},
+                       {.compression = compression});
   for (const Picture& picture : pictures) writer.append(encode(writer.schema(), picture));
   writer.finish();
   return Dataset::open(folder);
@@ -71,7 +73,8 @@ class LoaderDatasetsTest : public ::testing::Test {
     options.sampler.seed = 3;
     return options;
   }
-  static void expect_same_batches(const Dataset& a, const Dataset& b, LoaderOptions with = options()) {
+  static void expect_same_batches(const Dataset& a, const Dataset& b,
+                                  LoaderOptions with = options()) {
     Loader first(a, with);
     Loader second(b, with);
     EXPECT_TRUE(collect_epoch(first, 1) == collect_epoch(second, 1));
@@ -93,8 +96,8 @@ TEST_F(LoaderDatasetsTest, CompressedRecords) {
 
   std::vector<std::vector<std::byte>> samples;
   for (const Picture& picture : pictures_) samples.push_back(encode(schema(), picture));
-  const Dataset with_dictionary =
-      write(dir_ / "dictionary", pictures_, {.level = 3, .dictionary = train_dictionary(samples, 4096)});
+  const Dataset with_dictionary = write(
+      dir_ / "dictionary", pictures_, {.level = 3, .dictionary = train_dictionary(samples, 4096)});
   ASSERT_EQ(with_dictionary.locate(0).record.codec, Codec::zstd_dictionary);
   expect_same_batches(plain_, with_dictionary);
 }
@@ -108,8 +111,10 @@ TEST_F(LoaderDatasetsTest, V1Files) {
   }
   const size_t half = records.size() / 2;
   std::filesystem::create_directory(dir_ / "train.ffr");
-  testing::write_v1_file(dir_ / "train.ffr/PART_00000.ffr", {records.begin(), records.begin() + static_cast<ptrdiff_t>(half)});
-  testing::write_v1_file(dir_ / "train.ffr/PART_00001.ffr", {records.begin() + static_cast<ptrdiff_t>(half), records.end()});
+  testing::write_v1_file(dir_ / "train.ffr/PART_00000.ffr",
+                         {records.begin(), records.begin() + static_cast<ptrdiff_t>(half)});
+  testing::write_v1_file(dir_ / "train.ffr/PART_00001.ffr",
+                         {records.begin() + static_cast<ptrdiff_t>(half), records.end()});
   const Dataset v1 = Dataset::open(dir_.path(), "train");
   expect_same_batches(plain_, v1);
   LoaderOptions sequential = options();
