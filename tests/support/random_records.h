@@ -83,6 +83,11 @@ inline RandomRecord random_record(const Schema& schema, Random& random, size_t m
       // Half of the values are compressible.
       value.items.push_back(random.below(2) == 0 ? std::vector<std::byte>(num_bytes, std::byte{'a'})
                                                  : random.bytes(num_bytes));
+      if (type == FieldType::string) {
+        for (std::byte& byte : value.items.back()) {  // UTF-8, as FORMAT.md wants it
+          byte = static_cast<std::byte>('a' + std::to_integer<int>(byte) % 26);
+        }
+      }
       value.shapes.push_back(std::move(shape));
     }
     record.push_back(std::move(value));
