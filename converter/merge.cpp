@@ -181,6 +181,7 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
   }
 
   std::vector<Manifest> manifests;
+  manifests.reserve(splits.size());
   ShardMover mover(options);
   require_space_for_copies(splits, folder, mover);
   for (const PlannedSplit& split : splits) {
