@@ -81,7 +81,7 @@ class Parser {
     const std::string first = value();
     const size_t dots = is_quoted ? std::string::npos : first.find("..");
     if (dots == std::string::npos) return {first, first};
-    const FilterCondition::Range parsed{first.substr(0, dots), first.substr(dots + 2)};
+    FilterCondition::Range parsed{first.substr(0, dots), first.substr(dots + 2)};
     if (parsed.first.empty() || parsed.last.empty()) fail("a range FIRST..LAST with both ends");
     return parsed;
   }
