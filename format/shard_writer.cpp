@@ -8,14 +8,12 @@
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
-#include "file.h"
+#include "buffered_writer.h"
 #include "shard_layout.h"
 #include "stream_writer.h"
 
 namespace ffkit {
 namespace {
-
-constexpr size_t kWriteBufferBytes = 1 << 20;
 
 // The index streams of one field with a column.
 struct ColumnWriter {
@@ -44,39 +42,15 @@ struct ShardWriter::Impl {
   std::filesystem::path temporary;
   Schema schema;
   ShardWriterOptions options;
-  File file;
+  BufferedWriter out;
   bool is_finished = false;
 
-  int64_t end = 0;  // of what was appended, buffered or written
-  std::vector<std::byte> buffer;
   int64_t num_records = 0;
   int64_t record_bytes = 0;
   int64_t raw_bytes = 0;
   RecordCompressor compressor;
   StreamWriter entries{"entries"};
   std::vector<ColumnWriter> columns;
-
-  void write(std::span<const std::byte> data) {
-    if (buffer.size() + data.size() > kWriteBufferBytes) flush();
-    if (data.size() >= kWriteBufferBytes) {
-      file.write(data);
-    } else {
-      buffer.insert(buffer.end(), data.begin(), data.end());
-    }
-    end += static_cast<int64_t>(data.size());
-  }
-
-  void pad_to(int64_t offset) {
-    static constexpr std::array<std::byte, 4096> kZeros{};
-    while (end < offset) {
-      write(std::span(kZeros).first(static_cast<size_t>(std::min<int64_t>(4096, offset - end))));
-    }
-  }
-
-  void flush() {
-    file.write(buffer);
-    buffer.clear();
-  }
 };
 
 ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterOptions options) {
@@ -99,9 +73,8 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
                                       .temporary = std::move(temporary),
                                       .schema = std::move(schema),
                                       .options = std::move(options),
-                                      .file = std::move(file),
+                                      .out = BufferedWriter(std::move(file)),
                                       .compressor = std::move(compressor)});
-  impl_->buffer.reserve(kWriteBufferBytes);
   for (size_t i = 0; i < impl_->schema.fields.size(); ++i) {
     const Field& field = impl_->schema.fields[i];
     if (!field.column) continue;
@@ -112,7 +85,8 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
       impl_->columns.push_back({i, StreamWriter(name), std::nullopt});
     }
   }
-  impl_->write(encode_header({.alignment = impl_->options.alignment, .uuid = impl_->options.uuid}));
+  impl_->out.write(
+      encode_header({.alignment = impl_->options.alignment, .uuid = impl_->options.uuid}));
 }
 
 ShardWriter::~ShardWriter() {
@@ -142,9 +116,9 @@ int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecor
 
   const auto bytes = static_cast<int64_t>(stored.bytes.size());
   const auto raw_bytes = static_cast<int64_t>(record.size());
-  const int64_t offset = place_record(self.end, bytes, self.options.alignment);
-  self.pad_to(offset);
-  self.write(stored.bytes);
+  const int64_t offset = place_record(self.out.end(), bytes, self.options.alignment);
+  self.out.pad_to(offset);
+  self.out.write(stored.bytes);
   self.entries.append(encode_entry({.offset = offset,
                                     .stored_bytes = bytes,
                                     .raw_bytes = raw_bytes,
@@ -160,13 +134,15 @@ int64_t ShardWriter::num_records() const {
   return impl_->num_records;
 }
 int64_t ShardWriter::bytes_written() const {
-  return impl_->end;
+  return impl_->out.end();
 }
 
 ShardSummary ShardWriter::finish() {
   Impl& self = *impl_;
-  self.pad_to(round_up(self.end, kPageBytes));
-  self.flush();
+  self.out.pad_to(round_up(self.out.end(), kPageBytes));
+  self.out.flush();
+  File& file = self.out.file();
+  int64_t end = self.out.end();
 
   Catalog catalog{.num_records = self.num_records,
                   .record_bytes = self.record_bytes,
@@ -174,8 +150,8 @@ ShardSummary ShardWriter::finish() {
                   .schema = self.schema};
   const auto write_stream = [&](const StreamWriter& stream) {
     const auto number = static_cast<uint32_t>(catalog.streams.size());
-    catalog.streams.push_back(stream.write(self.file, self.end, number));
-    self.end += catalog.streams.back().num_pages() * kPageBytes;
+    catalog.streams.push_back(stream.write(file, end, number));
+    end += catalog.streams.back().num_pages() * kPageBytes;
   };
   write_stream(self.entries);
   for (const ColumnWriter& column : self.columns) {
@@ -190,17 +166,16 @@ ShardSummary ShardWriter::finish() {
 
   const std::string json = encode_catalog(catalog);
   const auto catalog_bytes = std::as_bytes(std::span(json));
-  const ShardTrailer trailer{
-      .catalog_offset = self.end,
-      .catalog_bytes = static_cast<int64_t>(json.size()),
-      .catalog_crc32c = crc32c(catalog_bytes),
-      .num_records = self.num_records,
-      .file_bytes = self.end + static_cast<int64_t>(json.size()) + kTrailerBytes,
-      .uuid = self.options.uuid};
-  self.file.write(catalog_bytes);
-  self.file.write(encode_trailer(trailer));
-  self.file.sync();
-  self.file.close();
+  const ShardTrailer trailer{.catalog_offset = end,
+                             .catalog_bytes = static_cast<int64_t>(json.size()),
+                             .catalog_crc32c = crc32c(catalog_bytes),
+                             .num_records = self.num_records,
+                             .file_bytes = end + static_cast<int64_t>(json.size()) + kTrailerBytes,
+                             .uuid = self.options.uuid};
+  file.write(catalog_bytes);
+  file.write(encode_trailer(trailer));
+  file.sync();
+  file.close();
   rename_durably(self.temporary, self.path);
   self.is_finished = true;
   return {.num_records = self.num_records,

@@ -73,24 +73,20 @@ bool agrees(const std::vector<ShardReader>& shards, const std::vector<int64_t>& 
   return true;
 }
 
-std::vector<ShardReader> open_files(const std::vector<fs::path>& files, V1Payload payload,
-                                    const std::vector<int64_t>& targets) {
-  std::vector<ShardReader> shards;
+// Opens the files of `shards` again, now with this payload and, unless there are none, with these labels.
+std::vector<ShardReader> reopen(const std::vector<ShardReader>& shards, V1Payload payload,
+                                const std::vector<int64_t>& targets) {
+  std::vector<ShardReader> reopened;
   auto next = targets.begin();
-  for (const fs::path& path : files) {
+  for (const ShardReader& shard : shards) {
     V1FileOptions options{.payload = payload};
-    if (!targets.empty()) {
-      // The numbers of records are those that the same files had a moment ago, in agrees().
-      const int64_t count =
-          ShardReader(open_v1_file(File::open_for_reading(path), {.payload = payload}))
-              .num_records();
-      const auto end = next + std::min<ptrdiff_t>(count, targets.end() - next);
-      options.labels.assign(next, end);
-      next = end;
+    if (!targets.empty()) {  // as many as the shards have records: see agrees()
+      options.labels.assign(next, next + shard.num_records());
+      next += shard.num_records();
     }
-    shards.emplace_back(open_v1_file(File::open_for_reading(path), std::move(options)));
+    reopened.emplace_back(open_v1_file(File::open_for_reading(shard.path()), std::move(options)));
   }
-  return shards;
+  return reopened;
 }
 
 }  // namespace
@@ -134,9 +130,9 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths) {
       files.manifest.classes = std::move(meta.classes);
       if (agrees(files.shards, meta.targets)) targets = std::move(meta.targets);
     }
-    files.shards = open_files(paths, payload, targets);
+    files.shards = reopen(files.shards, payload, targets);
   } else if (is_imagenet) {
-    files.shards = open_files(paths, payload, {});
+    files.shards = reopen(files.shards, payload, {});
   }
 
   // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the split "parts".

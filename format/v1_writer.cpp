@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -10,13 +8,12 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/v1_writer.h>
 
-#include "file.h"
+#include "buffered_writer.h"
 #include "little_endian.h"
 
 namespace ffkit {
 namespace {
 
-constexpr size_t kWriteBufferBytes = 1 << 20;
 constexpr int64_t kFixedBytes = 12;      // CRC and number of records
 constexpr int64_t kBytesPerRecord = 12;  // checksum and offset
 
@@ -32,30 +29,13 @@ struct V1Writer::Impl {
   std::filesystem::path path;
   std::filesystem::path temporary;
   int64_t num_records = 0;  // promised
-  File file;
-  std::vector<std::byte> buffer = {};
+  BufferedWriter out;
   std::vector<uint32_t> checksums = {};
   std::vector<int64_t> offsets = {};
-  int64_t end = 0;
   bool is_finished = false;
 
   [[noreturn]] void refuse(const std::string& message) const {
     throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
-  }
-
-  void write(std::span<const std::byte> data) {
-    if (buffer.size() + data.size() > kWriteBufferBytes) flush();
-    if (data.size() >= kWriteBufferBytes) {
-      file.write(data);
-    } else {
-      buffer.insert(buffer.end(), data.begin(), data.end());
-    }
-    end += static_cast<int64_t>(data.size());
-  }
-
-  void flush() {
-    file.write(buffer);
-    buffer.clear();
   }
 
   std::vector<std::byte> header() const {
@@ -90,15 +70,9 @@ V1Writer::V1Writer(std::filesystem::path path, int64_t num_records) {
   impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
                                       .temporary = std::move(temporary),
                                       .num_records = num_records,
-                                      .file = std::move(file)});
-  impl_->buffer.reserve(kWriteBufferBytes);
+                                      .out = BufferedWriter(std::move(file))});
   // Zeros in place of the header until finish(): they claim 0 records, which nothing behind them agrees with.
-  static constexpr std::array<std::byte, 4096> kZeros{};
-  const int64_t header_bytes = kFixedBytes + kBytesPerRecord * num_records;
-  while (impl_->end < header_bytes) {
-    impl_->write(std::span(kZeros).first(
-        static_cast<size_t>(std::min<int64_t>(4096, header_bytes - impl_->end))));
-  }
+  impl_->out.pad_to(kFixedBytes + kBytesPerRecord * num_records);
 }
 
 V1Writer::~V1Writer() {
@@ -114,8 +88,8 @@ int64_t V1Writer::append(std::span<const std::byte> record) {
     self.refuse(fmt::format("was begun for {} records, and this is one more", self.num_records));
   }
   self.checksums.push_back(crc32_of(record));
-  self.offsets.push_back(self.end);
-  self.write(record);
+  self.offsets.push_back(self.out.end());
+  self.out.write(record);
   return number;
 }
 
@@ -125,13 +99,13 @@ int64_t V1Writer::finish() {
     self.refuse(fmt::format("was begun for {} records, but has only {}", self.num_records,
                             self.offsets.size()));
   }
-  self.flush();
-  self.file.write_at(0, self.header());
-  self.file.sync();
-  self.file.close();
+  self.out.flush();
+  self.out.file().write_at(0, self.header());
+  self.out.file().sync();
+  self.out.file().close();
   rename_durably(self.temporary, self.path);
   self.is_finished = true;
-  return self.end;
+  return self.out.end();
 }
 
 }  // namespace ffkit
