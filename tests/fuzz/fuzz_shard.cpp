@@ -15,26 +15,10 @@
 #include "reseal.h"
 #include "seeds.h"
 #include "shard_layout.h"
+#include "touch.h"
 
 namespace ffkit::fuzzing {
 namespace {
-
-volatile unsigned sink;
-
-// Touches every byte, so that AddressSanitizer sees what a view covers.
-void touch(std::span<const std::byte> bytes) {
-  unsigned sum = 0;
-  for (const std::byte byte : bytes) sum += std::to_integer<unsigned>(byte);
-  sink = sum;
-}
-
-template <typename Step>
-void attempt(const Step& step) {
-  try {
-    step();
-  } catch (const Error&) {
-  }
-}
 
 void look_at(const ListView& list, FieldType item) {
   for (size_t i = 0; i < list.size(); ++i) {

@@ -12,19 +12,13 @@
 
 #include "memory_file.h"
 #include "seeds.h"
+#include "touch.h"
 #include "v1_file_builder.h"
 
 using namespace ffkit;
+using ffkit::fuzzing::attempt;
 
 namespace {
-
-template <typename Step>
-void attempt(const Step& step) {
-  try {
-    step();
-  } catch (const Error&) {
-  }
-}
 
 // The records of a file, as far as its header makes sense.
 std::vector<std::string> split(std::string_view file) {

@@ -1,0 +1,29 @@
+// What fuzz targets do with what they were given.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit::fuzzing {
+
+inline volatile unsigned sink;
+
+// Touches every byte, so that AddressSanitizer sees what a view covers.
+inline void touch(std::span<const std::byte> bytes) {
+  unsigned sum = 0;
+  for (const std::byte byte : bytes) sum += std::to_integer<unsigned>(byte);
+  sink = sum;
+}
+
+// Errors are expected.
+template <typename Step>
+void attempt(const Step& step) {
+  try {
+    step();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace ffkit::fuzzing
