@@ -2,9 +2,8 @@
 #pragma once
 
 #include <ffkit/format/image_codec.h>
+#include <ffkit/loader/random.h>
 #include <ffkit/loader/transform.h>
-
-#include "random.h"
 
 namespace ffkit {
 

@@ -6,7 +6,6 @@
 
 #include "axis_filter.h"
 #include "crop.h"
-#include "random.h"
 #include "resize.h"
 
 namespace ffkit {
@@ -53,7 +52,7 @@ void ImagePipeline::Impl::resize(const ImageDecoder::Region& region, int offset_
 void ImagePipeline::Impl::run(const RandomResizedCrop& options, std::span<const std::byte> encoded,
                               const SampleKey& key, void* out) {
   const ImageInfo info = decoder.read_info(encoded);
-  CounterRandom random(key.seed, key.epoch, key.record_index);
+  CounterRandom random(key);
   const RandomCrop crop = draw_crop(options, info.width, info.height, random);
   const int min_size = options.scaled_decode ? size : 0;
   const ImageDecoder::Region region = decoder.decode_region(encoded, crop.rect, min_size, min_size);

@@ -8,16 +8,10 @@
 #include <memory>
 #include <span>
 
+#include <ffkit/loader/random.h>
 #include <ffkit/loader/transform.h>
 
 namespace ffkit {
-
-// What the randomness of one sample's augmentation depends on, and nothing else.
-struct SampleKey {
-  uint64_t seed = 0;
-  int64_t epoch = 0;
-  int64_t record_index = 0;
-};
 
 struct PipelineTimes {
   int64_t decode_ns = 0;

@@ -1,4 +1,4 @@
-#include "random.h"
+#include <ffkit/loader/random.h>
 
 namespace ffkit {
 
@@ -16,10 +16,11 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<u
   return counter;
 }
 
-CounterRandom::CounterRandom(uint64_t seed, int64_t epoch, int64_t record_index)
-    : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
-      counter_{0, static_cast<uint32_t>(epoch), static_cast<uint32_t>(record_index),
-               static_cast<uint32_t>(static_cast<uint64_t>(record_index) >> 32)} {}
+CounterRandom::CounterRandom(const SampleKey& key, uint8_t stream)
+    : key_{static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)},
+      counter_{uint32_t{stream} << 24, static_cast<uint32_t>(key.epoch),
+               static_cast<uint32_t>(key.record_index),
+               static_cast<uint32_t>(static_cast<uint64_t>(key.record_index) >> 32)} {}
 
 uint64_t CounterRandom::next() {
   if (has_second_half_) {

@@ -13,7 +13,7 @@ TEST(DrawCrop, StaysWithinTheImageAndItsRanges) {
   for (const auto& [width, height] :
        {std::pair(500, 375), std::pair(375, 500), std::pair(64, 64)}) {
     for (int64_t i = 0; i < 2000; ++i) {
-      CounterRandom random(1, 0, i);
+      CounterRandom random({1, 0, i});
       const Rect rect = draw_crop(options, width, height, random).rect;
       ASSERT_GE(rect.x, 0);
       ASSERT_GE(rect.y, 0);
@@ -38,7 +38,7 @@ TEST(DrawCrop, AreaIsUniformAndRatioLogUniform) {
   int flips = 0;
   double sum_x = 0;
   for (int64_t i = 0; i < kDraws; ++i) {
-    CounterRandom random(9, 4, i);
+    CounterRandom random({9, 4, i});
     const RandomCrop crop = draw_crop(options, 4000, 4000, random);
     const double share = double(crop.rect.width) * crop.rect.height / 16e6;
     const double log_ratio = std::log(double(crop.rect.width) / crop.rect.height);
@@ -63,7 +63,7 @@ TEST(DrawCrop, FallsBackToTheCentralCropWhenNoTryFits) {
                                                         {{1000, 100}, {433, 0, 133, 100}},
                                                         {{1, 1500}, {0, 749, 1, 1}}};
   for (const auto& [size, expected] : cases) {
-    CounterRandom random(1, 1, 1);
+    CounterRandom random({1, 1, 1});
     const Rect rect = draw_crop(options, size.first, size.second, random).rect;
     EXPECT_EQ(rect.x, expected.x);
     EXPECT_EQ(rect.y, expected.y);
@@ -74,7 +74,7 @@ TEST(DrawCrop, FallsBackToTheCentralCropWhenNoTryFits) {
 
 TEST(DrawCrop, FlipProbabilityIsKept) {
   for (int64_t i = 0; i < 200; ++i) {
-    CounterRandom random(1, 1, i);
+    CounterRandom random({1, 1, i});
     EXPECT_FALSE(draw_crop({.flip_probability = 0}, 50, 50, random).flip);
     EXPECT_TRUE(draw_crop({.flip_probability = 1}, 50, 50, random).flip);
   }

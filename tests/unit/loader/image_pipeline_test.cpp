@@ -53,7 +53,7 @@ Difference difference(const Picture& a, const Picture& b) {
 template <typename Wanted>
 SampleKey find_key(const RandomResizedCrop& options, int width, int height, const Wanted& wanted) {
   for (SampleKey key{.seed = 3}; key.record_index < 1000000; ++key.record_index) {
-    CounterRandom random(key.seed, key.epoch, key.record_index);
+    CounterRandom random(key);
     if (wanted(draw_crop(options, width, height, random))) return key;
   }
   ADD_FAILURE() << "no key gives the wanted crop";

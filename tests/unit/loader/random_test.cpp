@@ -1,8 +1,8 @@
-#include "random.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include <ffkit/loader/random.h>
 
 namespace ffkit {
 namespace {
@@ -20,7 +20,7 @@ TEST(Philox4x32, GivesTheKnownAnswers) {
 }
 
 TEST(CounterRandom, IsTheDocumentedSequence) {
-  CounterRandom random(0x299f31d0a4093822, 0x85a308d3, 0x0370734413198a2e);
+  CounterRandom random({0x299f31d0a4093822, 0x85a308d3, 0x0370734413198a2e});
   for (uint32_t block = 0; block < 3; ++block) {
     const Words4 words =
         philox4x32({block, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0});
@@ -34,15 +34,22 @@ TEST(CounterRandom, DiffersForEveryPartOfTheKey) {
   for (uint64_t seed : {0ULL, 1ULL, 1ULL << 40}) {
     for (int64_t epoch : {0, 1, 77}) {
       for (int64_t record : {0LL, 1LL, 1LL << 33})
-        first.insert(CounterRandom(seed, epoch, record).next());
+        first.insert(CounterRandom({seed, epoch, record}).next());
     }
   }
   EXPECT_EQ(first.size(), 27U);
-  EXPECT_EQ(CounterRandom(5, 6, 7).next(), CounterRandom(5, 6, 7).next());
+  EXPECT_EQ(CounterRandom({5, 6, 7}).next(), CounterRandom({5, 6, 7}).next());
+}
+
+TEST(CounterRandom, StreamsAreApart) {
+  CounterRandom random({1, 2, 3}, 7);
+  const Words4 words = philox4x32({7U << 24, 2, 3, 0}, {1, 0});
+  EXPECT_EQ(random.next(), words[0] | uint64_t{words[1]} << 32);
+  EXPECT_NE(CounterRandom({1, 2, 3}, 0).next(), CounterRandom({1, 2, 3}, 255).next());
 }
 
 TEST(CounterRandom, IsUniform) {
-  CounterRandom random(1, 2, 3);
+  CounterRandom random({1, 2, 3});
   double sum = 0;
   int counts[7] = {};
   for (int i = 0; i < 70000; ++i) {
