@@ -1,10 +1,21 @@
-#include <utility>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/error.h>
 #include <ffkit/loader/batch.h>
 
 #include "slab_pool.h"
 
 namespace ffkit {
+
+size_t BatchArray::num_bytes() const {
+  size_t num_bytes = size_of(dtype);
+  for (const int64_t extent : shape) num_bytes *= static_cast<size_t>(extent);
+  return num_bytes;
+}
 
 Batch::Batch() = default;
 
@@ -26,44 +37,76 @@ Batch& Batch::operator=(Batch&& other) noexcept {
 int64_t Batch::size() const {
   return slab_ == nullptr ? 0 : slab_->size;
 }
-const void* Batch::images() const {
-  return slab_ == nullptr ? nullptr : slab_->images;
-}
-void* Batch::images() {
-  return slab_ == nullptr ? nullptr : slab_->images;
-}
-
-std::span<const int64_t> Batch::labels() const {
-  if (slab_ == nullptr) return {};
-  return std::span(slab_->labels).first(static_cast<size_t>(slab_->size));
-}
 
 std::span<const int64_t> Batch::record_indices() const {
   if (slab_ == nullptr) return {};
   return slab_->record_indices;
 }
 
-std::array<int64_t, 4> Batch::shape() const {
-  if (slab_ == nullptr) return {};
-  const int64_t s = slab_->image_size;
-  if (slab_->layout == Layout::nchw) return {slab_->size, 3, s, s};
-  return {slab_->size, s, s, 3};
-}
-
-DType Batch::dtype() const {
-  return slab_ == nullptr ? DType::f32 : slab_->dtype;
-}
-Layout Batch::layout() const {
-  return slab_ == nullptr ? Layout::nchw : slab_->layout;
-}
 int64_t Batch::epoch() const {
   return slab_ == nullptr ? 0 : slab_->epoch;
 }
+
 int64_t Batch::step() const {
   return slab_ == nullptr ? 0 : slab_->step;
 }
-int64_t Batch::num_replaced() const {
-  return slab_ == nullptr ? 0 : slab_->num_replaced;
+
+std::span<const Replacement> Batch::replacements() const {
+  if (slab_ == nullptr) return {};
+  return slab_->replacements;
+}
+
+size_t Batch::num_fields() const {
+  return slab_ == nullptr ? 0 : slab_->pool->layout().fields.size();
+}
+
+std::string_view Batch::field_name(size_t i) const {
+  return slab_->pool->layout().fields.at(i).name;
+}
+
+BatchArray Batch::field(size_t i) const {
+  const SlabField& field = slab_->pool->layout().fields.at(i);
+  return {field.dtype, slab_->shapes[i], slab_->memory + field.offset};
+}
+
+BatchArray Batch::field(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < num_fields(); ++i) {
+    if (field_name(i) == name) return field(i);
+    names.push_back(field_name(i));
+  }
+  throw Error(ErrorCode::not_found, fmt::format("the batch has no field '{}'; there are: {}", name,
+                                                fmt::join(names, ", ")));
+}
+
+const void* Batch::images() const {
+  return const_cast<Batch*>(this)->images();
+}
+
+void* Batch::images() {
+  if (slab_ == nullptr || slab_->pool->layout().image < 0) return nullptr;
+  return field(static_cast<size_t>(slab_->pool->layout().image)).data;
+}
+
+std::array<int64_t, 4> Batch::shape() const {
+  if (slab_ == nullptr || slab_->pool->layout().image < 0) return {};
+  const auto shape = field(static_cast<size_t>(slab_->pool->layout().image)).shape;
+  return {shape[0], shape[1], shape[2], shape[3]};
+}
+
+DType Batch::dtype() const {
+  if (slab_ == nullptr || slab_->pool->layout().image < 0) return DType::f32;
+  return field(static_cast<size_t>(slab_->pool->layout().image)).dtype;
+}
+
+Layout Batch::layout() const {
+  return slab_ == nullptr ? Layout::nchw : slab_->pool->layout().image_layout;
+}
+
+std::span<const int64_t> Batch::labels() const {
+  if (slab_ == nullptr || slab_->pool->layout().label < 0) return {};
+  const BatchArray labels = field(static_cast<size_t>(slab_->pool->layout().label));
+  return {static_cast<const int64_t*>(labels.data), static_cast<size_t>(slab_->size)};
 }
 
 }  // namespace ffkit

@@ -15,7 +15,6 @@ PendingBatch* BatchQueue::open() {
   std::lock_guard lock(mutex_);
   if (num_opened_ - num_taken_ == static_cast<int64_t>(batches_.size())) return nullptr;
   PendingBatch& batch = at(num_opened_++);
-  batch.num_replaced = 0;
   batch.is_complete = false;
   batch.failed_position = -1;
   batch.error = nullptr;
@@ -32,7 +31,15 @@ void BatchQueue::finish(PendingBatch& batch, int64_t count) {
   if (batch.num_left.fetch_sub(count, std::memory_order_acq_rel) != count) return;
   std::lock_guard lock(batch.queue->mutex_);
   batch.is_complete = true;
+  ++batch.queue->num_complete_;
   batch.queue->completed_.notify_one();
+}
+
+void BatchQueue::replace_sample(PendingBatch& batch, const Replacement& replacement,
+                                int64_t record_index) {
+  std::lock_guard lock(batch.queue->mutex_);
+  batch.slab->record_indices[static_cast<size_t>(replacement.position)] = record_index;
+  batch.slab->replacements.push_back(replacement);
 }
 
 void BatchQueue::fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error) {
@@ -50,9 +57,14 @@ Batch::Slab* BatchQueue::take_front() {
   if (num_opened_ == num_taken_ || !batch.is_complete) std::rethrow_exception(error_);
   if (batch.error != nullptr) std::rethrow_exception(batch.error);
   ++num_taken_;
+  --num_complete_;
   Batch::Slab* slab = std::exchange(batch.slab, nullptr);
-  slab->num_replaced = batch.num_replaced;
   return slab;
+}
+
+int64_t BatchQueue::num_complete() const {
+  std::lock_guard lock(mutex_);
+  return num_complete_;
 }
 
 std::vector<Batch::Slab*> BatchQueue::close_all() {
@@ -62,6 +74,7 @@ std::vector<Batch::Slab*> BatchQueue::close_all() {
     if (batch.slab != nullptr) slabs.push_back(std::exchange(batch.slab, nullptr));
   }
   num_taken_ = num_opened_;
+  num_complete_ = 0;
   return slabs;
 }
 

@@ -29,6 +29,7 @@ struct PendingSample {
   Dataset::Location location;         // where it was read from
   ReadBufferPool::Block* block =
       nullptr;               // where the record lies; null when there is only an error
+  bool is_shared = false;    // read together with others
   std::exception_ptr error;  // why there is no record
 };
 
@@ -37,7 +38,6 @@ struct PendingBatch {
   Batch::Slab* slab = nullptr;         // set while the batch is open
   std::vector<PendingSample> samples;  // as many as slab->size
   std::atomic<int64_t> num_left{0};    // samples not yet finished
-  std::atomic<int64_t> num_replaced{0};
   // Guarded by the queue's mutex:
   bool is_complete = false;
   int64_t failed_position = -1;  // the first bad sample, whichever thread came first
@@ -55,11 +55,16 @@ class BatchQueue {
 
   // Decoding threads: `count` more samples are done with; the last ones complete the batch.
   static void finish(PendingBatch& batch, int64_t count);
+  // Decoding threads, before finish(): another record took the place of a bad one.
+  static void replace_sample(PendingBatch& batch, const Replacement& replacement,
+                             int64_t record_index);
   // Decoding threads, before finish(): the sample at `position` could not be had.
   static void fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error);
 
   // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the error of its first bad sample.
   Batch::Slab* take_front();
+  // Batches that are complete and not yet taken.
+  int64_t num_complete() const;
 
   // The slabs of the batches still open; for the end of the epoch, when no other thread is at work.
   std::vector<Batch::Slab*> close_all();
@@ -68,10 +73,11 @@ class BatchQueue {
   PendingBatch& at(int64_t step) { return batches_[static_cast<size_t>(step) % batches_.size()]; }
 
   std::vector<PendingBatch> batches_;  // a ring
-  std::mutex mutex_;                   // guards what follows
+  mutable std::mutex mutex_;           // guards what follows
   std::condition_variable completed_;
   int64_t num_opened_ = 0;
   int64_t num_taken_ = 0;
+  int64_t num_complete_ = 0;
   std::exception_ptr error_;
 };
 

@@ -8,22 +8,13 @@
 
 namespace ffkit {
 
-int64_t num_batches_on_rank(const Sampler& sampler, int64_t start) {
-  const int64_t num_steps = sampler.num_batches(start);
-  const SamplerOptions& options = sampler.options();
-  if (options.tail != Tail::exact || num_steps == 0) return num_steps;
-  const int64_t first_of_last =
-      sampler.position_after(start, num_steps - 1) + options.rank * sampler.batch_size();
-  return first_of_last < sampler.num_records() ? num_steps : num_steps - 1;
-}
-
 EpochRun::EpochRun(LoaderParts& parts, int64_t epoch, int64_t start)
     : parts_(parts),
       epoch_(epoch),
       start_(start),
       num_steps_(num_batches_on_rank(parts.sampler, start)),
       queue_(parts.options.prefetch_batches, parts.options.batch_size),
-      loop_(parts, queue_, epoch, start, num_steps_),
+      loop_(parts, queue_, epoch, start),
       io_thread_([this] { read_all(); }) {}
 
 EpochRun::~EpochRun() {
@@ -43,6 +34,18 @@ void EpochRun::read_all() noexcept {
   }
 }
 
+bool EpochRun::go_on_to(int64_t epoch) {
+  if (!parts_.options.read_ahead_epochs || epoch != epoch_ + 1 || num_returned_ < num_steps_) {
+    return false;
+  }
+  epoch_ = epoch;
+  start_ = 0;
+  num_steps_ = num_batches_on_rank(parts_.sampler, 0);
+  num_returned_ = 0;
+  at_end_ = false;
+  return true;
+}
+
 std::optional<Batch> EpochRun::next() {
   if (num_returned_ == num_steps_) {
     at_end_ = true;
@@ -55,6 +58,7 @@ std::optional<Batch> EpochRun::next() {
                             "held_batches, which is {}",
                             parts_.slabs->num_held(), max_held));
   }
+  parts_.stats.num_ready_batches.fetch_add(queue_.num_complete(), std::memory_order_relaxed);
   const int64_t begin = now_ns();
   Batch::Slab* slab = queue_.take_front();
   parts_.stats.wait_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);

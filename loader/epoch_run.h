@@ -1,4 +1,5 @@
-// EpochRun: an epoch in progress, from a given position: the I/O thread and the queue of its batches. Used by the consumer thread.
+// EpochRun: epochs in progress, one after another, from a given position: the I/O thread and the queue of its batches. Used by the
+// consumer thread.
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,8 @@ class EpochRun {
   EpochRun(const EpochRun&) = delete;
   EpochRun& operator=(const EpochRun&) = delete;
 
+  // Goes on to `epoch` with what has been read ahead. False, and nothing changes, unless all batches of the one before it were returned.
+  bool go_on_to(int64_t epoch);
   // As Loader::next().
   std::optional<Batch> next();
 
@@ -34,9 +37,9 @@ class EpochRun {
   void read_all() noexcept;
 
   LoaderParts& parts_;
-  const int64_t epoch_;
-  const int64_t start_;
-  const int64_t num_steps_;  // on this rank
+  int64_t epoch_;
+  int64_t start_;
+  int64_t num_steps_;  // of this epoch on this rank
   int64_t num_returned_ = 0;
   bool at_end_ = false;
   BatchQueue queue_;
@@ -44,8 +47,5 @@ class EpochRun {
   std::atomic<bool> stop_{false};
   std::thread io_thread_;
 };
-
-// Batches of an epoch from `start` on that are not empty on this rank.
-int64_t num_batches_on_rank(const Sampler& sampler, int64_t start);
 
 }  // namespace ffkit

@@ -15,6 +15,7 @@ struct Loader::Impl {
       : parts(std::move(dataset), std::move(options)), fingerprint(parts.dataset.fingerprint()) {}
 
   void start(int64_t epoch, int64_t position) {
+    if (run != nullptr && position == 0 && run->go_on_to(epoch)) return;
     run.reset();  // waits for its threads before the next one takes over the parts
     if (started_ns == 0) started_ns = now_ns();
     run = std::make_unique<EpochRun>(parts, epoch, position);
@@ -94,15 +95,14 @@ void Loader::restore(const LoaderState& state) {
 
 int64_t Loader::memory_bound() const {
   const LoaderParts& parts = impl_->parts;
-  return parts.slabs->num_slabs() * parts.slabs->bytes_per_slab() +
-         static_cast<int64_t>(parts.buffers.capacity_bytes());
+  return parts.slabs->num_bytes() + static_cast<int64_t>(parts.buffers.capacity_bytes());
 }
 
-LoaderStats Loader::stats() const {
+LoaderStatistics Loader::statistics() const {
   constexpr double kSecondsPerNs = 1e-9;
   const auto seconds = [](int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
   const StatsCounters& counters = impl_->parts.stats;
-  LoaderStats stats;
+  LoaderStatistics stats;
   stats.num_batches = counters.num_batches;
   stats.num_samples = counters.num_samples;
   stats.num_replaced = counters.num_replaced;
@@ -112,8 +112,16 @@ LoaderStats Loader::stats() const {
   stats.checksum_seconds = seconds(counters.checksum_ns);
   stats.decode_seconds = seconds(counters.decode_ns);
   stats.transform_seconds = seconds(counters.transform_ns);
+  stats.busy_seconds = seconds(counters.busy_ns);
   stats.wait_seconds = seconds(counters.wait_ns);
   if (impl_->started_ns != 0) stats.elapsed_seconds = seconds(now_ns() - impl_->started_ns);
+  stats.num_threads = impl_->parts.options.num_threads;
+  stats.prefetch_batches = impl_->parts.options.prefetch_batches;
+  if (stats.elapsed_seconds > 0) stats.reads_in_flight = stats.read_seconds / stats.elapsed_seconds;
+  if (stats.num_batches > 0) {
+    stats.ready_batches =
+        static_cast<double>(counters.num_ready_batches) / static_cast<double>(stats.num_batches);
+  }
   stats.io_engine = impl_->parts.engine->name();
   stats.direct_io = impl_->parts.files.direct();
   return stats;

@@ -35,10 +35,31 @@ LoaderOptions complete(LoaderOptions options) {
   check_range("io.queue_depth", options.io.queue_depth, 1, kMaxQueueDepth);
   check_range("io.max_bytes_in_flight", options.io.max_bytes_in_flight, kMinBytes, kMaxBytes);
   check_range("io.num_retries", options.io.num_retries, 0, 1000);
-  validate(options.transform, options.output);
   if (options.num_threads == 0) options.num_threads = tbb::info::default_concurrency();
   if (options.allocator == nullptr) options.allocator = default_slab_allocator();
   return options;
+}
+
+std::vector<BatchField> batch_fields(const Schema& schema, const LoaderOptions& options) {
+  std::vector<BatchField> fields;
+  if (!options.image_field.empty()) {
+    fields.push_back(
+        {options.image_field, decode_image(schema, options.image_field, options.image)});
+  }
+  if (!options.label_field.empty()) {
+    fields.push_back({options.label_field, decode_integer(schema, options.label_field)});
+  }
+  fields.insert(fields.end(), options.fields.begin(), options.fields.end());
+  return fields;
+}
+
+SlabLayout slab_layout(const std::vector<BatchField>& fields, const LoaderOptions& options) {
+  SlabLayout layout = make_slab_layout(fields, options.batch_size);
+  const bool has_image = !options.image_field.empty();
+  if (has_image) layout.image = 0;
+  if (!options.label_field.empty()) layout.label = has_image ? 1 : 0;
+  layout.image_layout = options.image.output.layout;
+  return layout;
 }
 
 std::vector<std::filesystem::path> shard_paths(const Dataset& dataset) {
@@ -57,9 +78,10 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
     : dataset(std::move(data)),
       options(complete(std::move(loader_options))),
       sampler(dataset.num_records(), options.batch_size, options.sampler),
-      slabs(std::make_shared<SlabPool>(
-          options.allocator, options.prefetch_batches + options.held_batches, options.batch_size,
-          output_size(options.transform), options.output)),
+      fields(batch_fields(dataset.schema(), options)),
+      slabs(std::make_shared<SlabPool>(options.allocator,
+                                       options.prefetch_batches + options.held_batches,
+                                       options.batch_size, slab_layout(fields, options))),
       files(shard_paths(dataset), dataset.manifest().file_bytes(), options.io.direct),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),
@@ -67,15 +89,17 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
                               {.queue_depth = options.io.queue_depth,
                                .num_retries = options.io.num_retries,
                                .alignment = files.alignment()})),
-      decoder(dataset, options, options.num_threads, stats),
+      decoder(dataset, options, fields, slabs->layout(), stats),
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int slot, const SampleChunk& chunk) {
+                    const int64_t begin = now_ns();
                     for (int64_t i = chunk.first; i < chunk.first + chunk.count; ++i) {
                       decoder.decode(slot, *chunk.batch, i);
                       ReadBufferPool::Block* block =
                           chunk.batch->samples[static_cast<size_t>(i)].block;
                       if (block != nullptr && buffers.release(block)) io_wake.notify();
                     }
+                    stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
                     BatchQueue::finish(*chunk.batch, chunk.count);
                   }) {}
 

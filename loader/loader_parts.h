@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/loader.h>
@@ -25,6 +26,7 @@ struct LoaderParts {
   const Dataset dataset;
   const LoaderOptions options;  // num_threads and allocator filled in
   const Sampler sampler;
+  const std::vector<BatchField> fields;  // of the batches
   StatsCounters stats;
   Event io_wake;  // tells the I/O thread that there is room for more
   std::shared_ptr<SlabPool> slabs;

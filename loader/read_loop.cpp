@@ -20,15 +20,24 @@ constexpr int64_t kMaxChunkSamples = 16;
 
 }  // namespace
 
-ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start,
-                   int64_t num_steps)
+int64_t num_batches_on_rank(const Sampler& sampler, int64_t start) {
+  const int64_t num_steps = sampler.num_batches(start);
+  const SamplerOptions& options = sampler.options();
+  if (options.tail != Tail::exact || num_steps == 0) return num_steps;
+  const int64_t first_of_last =
+      sampler.position_after(start, num_steps - 1) + options.rank * sampler.batch_size();
+  return first_of_last < sampler.num_records() ? num_steps : num_steps - 1;
+}
+
+ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start)
     : parts_(parts),
       queue_(queue),
+      max_merged_bytes_(
+          std::min(kMaxMergedBytes, static_cast<int64_t>(parts.buffers.capacity_bytes() / 8))),
       epoch_(epoch),
       start_(start),
-      num_steps_(num_steps),
-      max_merged_bytes_(
-          std::min(kMaxMergedBytes, static_cast<int64_t>(parts.buffers.capacity_bytes() / 8))) {
+      num_steps_(num_batches_on_rank(parts.sampler, start)),
+      goes_on_(parts.options.read_ahead_epochs) {
   const auto depth = static_cast<size_t>(parts.engine->queue_depth());
   in_flight_.resize(depth);
   for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
@@ -42,7 +51,7 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
       if (parts_.engine->num_in_flight() > 0) {
         for (const ReadCompletion& completion : parts_.engine->wait()) complete(completion);
         hand_over_chunks();
-      } else if (next_step_ == num_steps_ && next_read_ == plan_.reads.size()) {
+      } else if (at_end()) {
         return;
       } else {
         parts_.io_wake.wait();
@@ -67,8 +76,12 @@ void ReadLoop::submit_more() {
   }
 }
 
+bool ReadLoop::at_end() const {
+  return next_step_ == num_steps_ && !goes_on_ && next_read_ == plan_.reads.size();
+}
+
 bool ReadLoop::open_batch() {
-  if (next_step_ == num_steps_) return false;
+  if (next_step_ == num_steps_ && !begin_next_epoch()) return false;
   batch_ = queue_.open();
   if (batch_ == nullptr) return false;
   Batch::Slab* slab = parts_.slabs->acquire();
@@ -77,12 +90,25 @@ bool ReadLoop::open_batch() {
   slab->size = static_cast<int64_t>(slab->record_indices.size());
   slab->epoch = epoch_;
   slab->step = next_step_;
+  slab->replacements.clear();
   batch_->samples.assign(slab->record_indices.size(), {});
   batch_->num_left = slab->size;
   plan_reads(parts_.dataset, slab->record_indices, static_cast<int64_t>(parts_.files.alignment()),
              max_merged_bytes_, plan_);
   next_read_ = 0;
   ++next_step_;
+  return true;
+}
+
+// False when there is none.
+bool ReadLoop::begin_next_epoch() {
+  const int64_t num_steps = num_batches_on_rank(parts_.sampler, 0);
+  goes_on_ = goes_on_ && num_steps > 0;
+  if (!goes_on_) return false;
+  ++epoch_;
+  start_ = 0;
+  num_steps_ = num_steps;
+  next_step_ = 0;
   return true;
 }
 
@@ -102,6 +128,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
     const RecordLocation& record = location.record;
     PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
     sample.block = block;
+    sample.is_shared = read.count > 1;
     sample.location = location;
     sample.record = {block->data + (record.offset - read.offset),
                      static_cast<size_t>(record.stored_bytes)};

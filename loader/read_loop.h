@@ -1,4 +1,4 @@
-// ReadLoop: what the I/O thread does in one epoch: opens batches, submits their reads and hands what was read to the decoders.
+// ReadLoop: what the I/O thread does: opens batches, epoch after epoch, submits their reads and hands what was read to the decoders.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace ffkit {
 
 class ReadLoop {
  public:
-  // Reads `num_steps` batches of `epoch` from global position `start`.
-  ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start, int64_t num_steps);
+  // Reads `epoch` from global position `start`, then the epochs that follow, unless LoaderOptions::read_ahead_epochs forbids it.
+  ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start);
 
   // Returns when all is read, or soon after `stop` was set and parts.io_wake notified. No read is in flight then. Errors of
   // single reads go into their batch; throws what concerns all of them.
@@ -32,7 +32,9 @@ class ReadLoop {
   };
 
   void submit_more();
+  bool at_end() const;
   bool open_batch();
+  bool begin_next_epoch();
   bool submit(const PlannedRead& read);
   void complete(const ReadCompletion& completion);
   void add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes);
@@ -41,12 +43,13 @@ class ReadLoop {
 
   LoaderParts& parts_;
   BatchQueue& queue_;
-  const int64_t epoch_;
-  const int64_t start_;
-  const int64_t num_steps_;
   const int64_t max_merged_bytes_;
 
+  int64_t epoch_;  // whose batches are being opened ...
+  int64_t start_;
+  int64_t num_steps_;
   int64_t next_step_ = 0;
+  bool goes_on_;                   // ... and whether another comes after it
   PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
   ReadPlan plan_;
   size_t next_read_ = 0;  // of plan_
@@ -56,5 +59,8 @@ class ReadLoop {
   std::vector<SampleChunk> chunks_;  // complete, to be handed over; the last one may still grow
   size_t last_chunk_bytes_ = 0;
 };
+
+// Batches of an epoch from `start` on that are not empty on this rank.
+int64_t num_batches_on_rank(const Sampler& sampler, int64_t start);
 
 }  // namespace ffkit

@@ -1,11 +1,11 @@
 #include "sample_decoder.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <exception>
-
-#include <ffkit/format/dtype_visitor.h>
+#include <utility>
 
 #include "mix64.h"
 
@@ -15,42 +15,34 @@ namespace {
 // Where nearly everything is bad, looking on is pointless: even with half of the records bad this many fail once in 65,536 times.
 constexpr int kMaxReplacements = 16;
 
-// A disk that fails is no bad sample: more of it would be silently left out.
+bool is_media_error(const Error& error) {
+  return error.code() == ErrorCode::io && error.context().errno_value == EIO;
+}
+
+// Broken data, and what the disk could not read however often it was tried. Any other failure of the system, such as a file that was
+// cut, is no bad sample: it would silently leave out more and more of the data.
 bool is_bad_sample(const Error& error) {
   return error.code() == ErrorCode::corrupt || error.code() == ErrorCode::unsupported ||
-         error.code() == ErrorCode::not_found;
+         error.code() == ErrorCode::not_found || is_media_error(error);
 }
 
 }  // namespace
 
-SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& options, int num_slots,
+SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& options,
+                             std::vector<BatchField> fields, const SlabLayout& layout,
                              StatsCounters& stats)
     : dataset_(dataset),
       options_(options),
+      fields_(std::move(fields)),
+      layout_(layout),
       stats_(stats),
-      image_field_(dataset.schema().require(options.image_field)),
-      label_field_(dataset.schema().require(options.label_field)) {
-  const Field& image = dataset.schema().fields[image_field_];
-  if (image.type != FieldType::image && image.type != FieldType::bytes) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' is of type {}; image_field must name an image", image.name,
-                            to_string(image.type)),
-                {.path = dataset.path().string()});
-  }
-  const Field& label = dataset.schema().fields[label_field_];
-  if (label.type != FieldType::scalar || !is_integer(label.dtype)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' is not an integer; label_field must name a scalar of an "
-                            "integer type",
-                            label.name),
-                {.path = dataset.path().string()});
-  }
-  label_dtype_ = label.dtype;
-  const auto size = static_cast<size_t>(output_size(options.transform));
-  bytes_per_image_ = 3 * size * size * size_of(options.output.dtype);
-  slots_.reserve(static_cast<size_t>(num_slots));
-  for (int i = 0; i < num_slots; ++i) {
-    slots_.push_back({ImagePipeline(options.transform, options.output), {}, {}});
+      slots_(static_cast<size_t>(options.num_threads)) {
+  for (Slot& slot : slots_) {
+    for (const BatchField& field : fields_) {
+      slot.scratch.push_back(field.decoder->make_scratch());
+      auto* image = dynamic_cast<ImageFieldDecoder::ImageScratch*>(slot.scratch.back().get());
+      if (image != nullptr) slot.images.push_back(image);
+    }
   }
 }
 
@@ -62,6 +54,8 @@ void SampleDecoder::decode(int slot, PendingBatch& batch, int64_t position) {
     try {
       write(own, unpack(own, sample), record_index, *batch.slab, position);
     } catch (const Error& error) {
+      // A read that neighbours share fails with any of them: the record may be well when read alone.
+      if (is_media_error(error) && sample.is_shared && write_alone(own, batch, position)) return;
       const Error described = describe(error, record_index);
       if (options_.bad_samples == BadSamples::fail || !is_bad_sample(error)) throw described;
       replace(own, batch, position, described.what());
@@ -86,27 +80,22 @@ std::span<const std::byte> SampleDecoder::unpack(Slot& slot, const PendingSample
 
 void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t record_index,
                           Batch::Slab& slab, int64_t position) {
+  const int64_t begin = now_ns();
+  for (ImageFieldDecoder::ImageScratch* image : slot.images) image->times = {};
   const RecordView view(dataset_.schema(), record);
-  const auto at = static_cast<size_t>(position);
-  slab.labels[at] = label(view);
-  const std::span<const std::byte> encoded = view.bytes(image_field_);
-  PipelineTimes times;
   const SampleKey key{options_.sampler.seed, slab.epoch, record_index};
-  slot.pipeline.run(encoded, key, slab.images + at * bytes_per_image_, times);
-  stats_.decode_ns.fetch_add(times.decode_ns, std::memory_order_relaxed);
-  stats_.transform_ns.fetch_add(times.transform_ns, std::memory_order_relaxed);
-}
-
-int64_t SampleDecoder::label(const RecordView& view) const {
-  const FieldView field = view.field(label_field_);
-  return visit_dtype(label_dtype_, [&](auto type) -> int64_t {
-    using T = typename decltype(type)::type;
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<int64_t>(field.scalar<T>());
-    } else {
-      return 0;  // refused by the constructor
-    }
-  });
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const SlabField& field = layout_.fields[i];
+    std::byte* out =
+        slab.memory + field.offset + static_cast<size_t>(position) * field.bytes_per_sample;
+    fields_[i].decoder->decode(view, key, slot.scratch[i].get(), out);
+  }
+  int64_t transform_ns = 0;
+  for (const ImageFieldDecoder::ImageScratch* image : slot.images) {
+    transform_ns += image->times.transform_ns;
+  }
+  stats_.transform_ns.fetch_add(transform_ns, std::memory_order_relaxed);
+  stats_.decode_ns.fetch_add(now_ns() - begin - transform_ns, std::memory_order_relaxed);
 }
 
 Error SampleDecoder::describe(const Error& error, int64_t record_index) const {
@@ -118,26 +107,40 @@ Error SampleDecoder::describe(const Error& error, int64_t record_index) const {
                 .offset = location.record.offset});
 }
 
+std::span<const std::byte> SampleDecoder::read(Slot& slot, int64_t record_index) const {
+  const Dataset::Location location = dataset_.locate(record_index);
+  return dataset_.shard(location.shard_index)
+      .read(location.local_index, slot.replacement, slot.unpacker);
+}
+
+// False when the record cannot be read alone either.
+bool SampleDecoder::write_alone(Slot& slot, PendingBatch& batch, int64_t position) {
+  const int64_t record_index = batch.slab->record_indices[static_cast<size_t>(position)];
+  std::span<const std::byte> record;
+  try {
+    record = read(slot, record_index);
+  } catch (const Error&) {
+    return false;
+  }
+  write(slot, record, record_index, *batch.slab, position);
+  return true;
+}
+
 void SampleDecoder::replace(Slot& slot, PendingBatch& batch, int64_t position,
                             const std::string& reason) {
-  const auto at = static_cast<size_t>(position);
-  const int64_t bad = batch.slab->record_indices[at];
+  const int64_t bad = batch.slab->record_indices[static_cast<size_t>(position)];
   const uint64_t key = mix64(mix64(options_.sampler.seed, static_cast<uint64_t>(batch.slab->epoch)),
                              static_cast<uint64_t>(bad));
   const auto num_records = static_cast<uint64_t>(dataset_.num_records());
   for (uint64_t attempt = 0; attempt < kMaxReplacements; ++attempt) {
     const auto candidate = static_cast<int64_t>(mix64(key, attempt) % num_records);
     try {
-      const Dataset::Location location = dataset_.locate(candidate);
-      const auto record = dataset_.shard(location.shard_index)
-                              .read(location.local_index, slot.replacement, slot.unpacker);
-      write(slot, record, candidate, *batch.slab, position);
+      write(slot, read(slot, candidate), candidate, *batch.slab, position);
     } catch (const Error& error) {
       if (!is_bad_sample(error)) throw;
       continue;
     }
-    batch.slab->record_indices[at] = candidate;
-    batch.num_replaced.fetch_add(1, std::memory_order_relaxed);
+    BatchQueue::replace_sample(batch, {.position = position, .bad_record = bad}, candidate);
     stats_.num_replaced.fetch_add(1, std::memory_order_relaxed);
     spdlog::warn("record {} is replaced by record {}: {}", bad, candidate, reason);
     return;

@@ -1,40 +1,36 @@
 #include "slab_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ffkit {
-namespace {
-
-constexpr size_t kPageBytes = 4096;
-
-}  // namespace
 
 SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
-                   int64_t image_size, const ImageOutput& output)
-    : allocator_(std::move(allocator)), slabs_(static_cast<size_t>(num_slabs)) {
-  const auto batch = static_cast<size_t>(batch_size);
-  bytes_per_image_ = 3 * static_cast<size_t>(image_size * image_size) * size_of(output.dtype);
-  bytes_per_slab_ = (batch * bytes_per_image_ + kPageBytes - 1) / kPageBytes * kPageBytes;
+                   SlabLayout layout)
+    : allocator_(std::move(allocator)),
+      layout_(std::move(layout)),
+      slabs_(static_cast<size_t>(num_slabs)) {
   free_.reserve(slabs_.size());
   try {
     for (Batch::Slab& slab : slabs_) {
       slab.pool = this;
-      slab.labels.resize(batch);
-      slab.record_indices.reserve(batch);
-      slab.image_size = image_size;
-      slab.dtype = output.dtype;
-      slab.layout = output.layout;
-      slab.images = static_cast<std::byte*>(allocator_->allocate(bytes_per_slab_));
+      for (const SlabField& field : layout_.fields) {
+        std::vector<int64_t>& shape = slab.shapes.emplace_back(1);
+        shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+      }
+      slab.record_indices.reserve(static_cast<size_t>(batch_size));
+      slab.replacements.reserve(static_cast<size_t>(batch_size));
+      slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
       free_.push_back(&slab);
     }
   } catch (...) {
-    for (Batch::Slab* slab : free_) allocator_->deallocate(slab->images, bytes_per_slab_);
+    for (Batch::Slab* slab : free_) allocator_->deallocate(slab->memory, layout_.num_bytes);
     throw;
   }
 }
 
 SlabPool::~SlabPool() {
-  for (Batch::Slab& slab : slabs_) allocator_->deallocate(slab.images, bytes_per_slab_);
+  for (Batch::Slab& slab : slabs_) allocator_->deallocate(slab.memory, layout_.num_bytes);
 }
 
 Batch::Slab* SlabPool::acquire() {
@@ -50,6 +46,9 @@ void SlabPool::discard(Batch::Slab* slab) {
 }
 
 Batch SlabPool::hand_over(Batch::Slab* slab) {
+  for (std::vector<int64_t>& shape : slab->shapes) shape[0] = slab->size;
+  std::sort(slab->replacements.begin(), slab->replacements.end(),
+            [](const Replacement& a, const Replacement& b) { return a.position < b.position; });
   {
     std::lock_guard lock(mutex_);
     ++num_held_;

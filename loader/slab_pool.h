@@ -2,7 +2,6 @@
 // Thread-safe.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,7 +10,8 @@
 
 #include <ffkit/loader/batch.h>
 #include <ffkit/loader/slab_allocator.h>
-#include <ffkit/loader/transform.h>
+
+#include "slab_layout.h"
 
 namespace ffkit {
 
@@ -20,29 +20,27 @@ class SlabPool;
 // A batch in memory. Written by the loader's threads until it is handed over, then the Batch's alone.
 struct Batch::Slab {
   SlabPool* pool = nullptr;
-  std::byte* images = nullptr;
-  std::vector<int64_t> labels;          // room for batch_size
-  std::vector<int64_t> record_indices;  // [size]
+  std::byte* memory = nullptr;               // as the pool's layout says
+  std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
+  std::vector<int64_t> record_indices;       // [size]
+  std::vector<Replacement> replacements;     // by position once it is handed over
   int64_t size = 0;
   int64_t epoch = 0;
   int64_t step = 0;
-  int64_t num_replaced = 0;
-  int64_t image_size = 0;
-  DType dtype = DType::f32;
-  Layout layout = Layout::nchw;
 };
 
 class SlabPool : public std::enable_shared_from_this<SlabPool> {
  public:
   SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
-           int64_t image_size, const ImageOutput& output);
+           SlabLayout layout);
   ~SlabPool();
   SlabPool(const SlabPool&) = delete;
   SlabPool& operator=(const SlabPool&) = delete;
 
-  int64_t bytes_per_slab() const { return static_cast<int64_t>(bytes_per_slab_); }
-  int64_t bytes_per_image() const { return static_cast<int64_t>(bytes_per_image_); }
+  const SlabLayout& layout() const { return layout_; }
   int64_t num_slabs() const { return static_cast<int64_t>(slabs_.size()); }
+  // Of all slabs together.
+  int64_t num_bytes() const { return num_slabs() * static_cast<int64_t>(layout_.num_bytes); }
 
   // A slab to fill. Precondition: there is a free one.
   Batch::Slab* acquire();
@@ -58,8 +56,7 @@ class SlabPool : public std::enable_shared_from_this<SlabPool> {
   void give_back(Batch::Slab* slab);
 
   const std::shared_ptr<SlabAllocator> allocator_;
-  size_t bytes_per_image_ = 0;
-  size_t bytes_per_slab_ = 0;
+  const SlabLayout layout_;
   std::vector<Batch::Slab> slabs_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -1,4 +1,4 @@
-// StatsCounters: LoaderStats as it is counted, by all threads at once. Every member is independent of the others.
+// StatsCounters: LoaderStatistics as it is counted, by all threads at once. Every member is independent of the others.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,9 @@ struct StatsCounters {
   std::atomic<int64_t> checksum_ns{0};
   std::atomic<int64_t> decode_ns{0};
   std::atomic<int64_t> transform_ns{0};
+  std::atomic<int64_t> busy_ns{0};
   std::atomic<int64_t> wait_ns{0};
+  std::atomic<int64_t> num_ready_batches{0};  // summed over calls of next()
 };
 
 }  // namespace ffkit

@@ -18,7 +18,7 @@ LoaderOptions common_options(const TrainOptions& options, const ProcessContext& 
   out.sampler.seed = options.seed;
   out.sampler.rank = process.rank;
   out.sampler.world_size = process.world_size;
-  out.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
+  out.image.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
   // On a CPU the model takes a hundred times as long as decoding; threads beyond that only take cores from it.
   const int cores = int(std::thread::hardware_concurrency());
   out.num_threads = options.threads > 0 ? options.threads : 1 + cores / 16;
@@ -58,9 +58,9 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessCon
   LoaderOptions out = common_options(options, process);
   out.sampler.order = Order::shuffle;
   out.sampler.tail = Tail::drop;
-  out.transform = RandomResizedCrop{.size = options.image_size,
-                                    .scale_min = options.crop_scale_min,
-                                    .scale_max = options.crop_scale_max};
+  out.image.transform = RandomResizedCrop{.size = options.image_size,
+                                          .scale_min = options.crop_scale_min,
+                                          .scale_max = options.crop_scale_max};
   return out;
 }
 
@@ -68,7 +68,7 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessConte
   LoaderOptions out = common_options(options, process);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
-  out.transform =
+  out.image.transform =
       ResizeCenterCrop{.resize = options.resolved_eval_resize(), .size = options.image_size};
   return out;
 }

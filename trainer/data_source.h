@@ -54,7 +54,7 @@ class DataSource {
   std::optional<TensorBatch> next();
   // How long the last next() blocked.
   double wait_seconds() const { return wait_seconds_; }
-  LoaderStats stats() const { return loader_.stats(); }
+  LoaderStatistics stats() const { return loader_.statistics(); }
 
  private:
   Loader loader_;

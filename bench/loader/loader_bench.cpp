@@ -68,7 +68,7 @@ Arguments parse(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(direct));
   app.add_option_function<std::string>(
          "--dtype",
-         [&](const std::string& name) { loader.output.dtype = ffkit::parse_dtype(name); },
+         [&](const std::string& name) { loader.image.output.dtype = ffkit::parse_dtype(name); },
          "of the batches; u8 is not normalised")
       ->check(CLI::IsMember({"u8", "f16", "bf16", "f32"}));
   app.add_flag("--eval", args.eval, "resize and centre crop instead of random crops");
@@ -79,13 +79,14 @@ Arguments parse(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     std::exit(app.exit(e) == 0 ? 0 : 2);
   }
-  loader.output.normalize = loader.output.dtype != ffkit::DType::u8;
+  loader.image.output.normalize = loader.image.output.dtype != ffkit::DType::u8;
   if (args.sequential) loader.sampler.order = ffkit::Order::sequential;
   loader.sampler.tail = ffkit::Tail::exact;
   if (args.eval) {
-    loader.transform = ffkit::ResizeCenterCrop{.resize = args.size * 8 / 7, .size = args.size};
+    loader.image.transform =
+        ffkit::ResizeCenterCrop{.resize = args.size * 8 / 7, .size = args.size};
   } else {
-    loader.transform = ffkit::RandomResizedCrop{.size = args.size};
+    loader.image.transform = ffkit::RandomResizedCrop{.size = args.size};
   }
   return args;
 }
@@ -132,15 +133,15 @@ std::vector<std::vector<std::byte>> read_images(const ffkit::Dataset& dataset) {
 // The bare loop, each thread with a pipeline and, as in the loader, memory of a batch to write to.
 Measurement run_ceiling(const std::vector<std::vector<std::byte>>& images,
                         const ffkit::LoaderOptions& options, int64_t epoch) {
-  const auto size = static_cast<size_t>(ffkit::output_size(options.transform));
-  const size_t bytes_per_image = 3 * size * size * ffkit::size_of(options.output.dtype);
+  const auto size = static_cast<size_t>(ffkit::output_size(options.image.transform));
+  const size_t bytes_per_image = 3 * size * size * ffkit::size_of(options.image.output.dtype);
   const auto batch = static_cast<size_t>(options.batch_size);
   std::atomic<size_t> next{0};
   std::vector<std::unique_ptr<std::byte[]>> slabs;
   std::vector<ffkit::ImagePipeline> pipelines;
   for (int i = 0; i < options.num_threads; ++i) {
     slabs.push_back(std::make_unique<std::byte[]>(batch * bytes_per_image));
-    pipelines.emplace_back(options.transform, options.output);
+    pipelines.emplace_back(options.image.transform, options.image.output);
   }
   const Stopwatch watch;
   std::vector<std::thread> threads;
@@ -196,7 +197,8 @@ void print(const char* name, const std::vector<Measurement>& all, double bytes_p
 }
 
 // What was counted after `before`, in `seconds`: the loader's own clock ran during the ceiling's turns too.
-ffkit::LoaderStats since(const ffkit::LoaderStats& before, ffkit::LoaderStats now, double seconds) {
+ffkit::LoaderStatistics since(const ffkit::LoaderStatistics& before, ffkit::LoaderStatistics now,
+                              double seconds) {
   now.num_batches -= before.num_batches;
   now.num_samples -= before.num_samples;
   now.num_replaced -= before.num_replaced;
@@ -233,10 +235,10 @@ void run(Arguments args) {
       "{} records of {:.1f} kB in {} shards; batch {}, {} threads on {} cores, {} {}, Linux {}\n",
       dataset.num_records(), bytes_per_image / 1e3, dataset.num_shards(), options.batch_size,
       options.num_threads, std::thread::hardware_concurrency(),
-      ffkit::to_string(options.output.dtype), args.size, system.release);
+      ffkit::to_string(options.image.output.dtype), args.size, system.release);
 
   run_epoch(loader, 0);  // warm-up: index, page cache, buffers
-  const ffkit::LoaderStats before = loader.stats();
+  const ffkit::LoaderStatistics before = loader.statistics();
   std::vector<Measurement> ceiling;
   std::vector<Measurement> epochs;
   std::vector<double> shares;
@@ -252,7 +254,7 @@ void run(Arguments args) {
   print("loader", epochs, bytes_per_image);
   fmt::print("loader runs at {:.1f} % of the ceiling (median of the repetitions), {}\n\n{}",
              100 * median(shares), args.cold ? "cold cache" : "warm cache",
-             since(before, loader.stats(), seconds).to_string());
+             since(before, loader.statistics(), seconds).to_string());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct CollectedBatch {
   std::vector<int64_t> record_indices;
   std::vector<int64_t> labels;
   std::vector<std::byte> images;
+  std::vector<std::vector<std::byte>> fields;  // all of them, image and label included
   int64_t epoch = 0;
   int64_t step = 0;
   int64_t num_replaced = 0;
@@ -24,13 +25,15 @@ inline CollectedBatch collect(const Batch& batch) {
   CollectedBatch out;
   out.record_indices.assign(batch.record_indices().begin(), batch.record_indices().end());
   out.labels.assign(batch.labels().begin(), batch.labels().end());
-  size_t num_bytes = size_of(batch.dtype());
-  for (int64_t extent : batch.shape()) num_bytes *= static_cast<size_t>(extent);
-  const auto* images = static_cast<const std::byte*>(batch.images());
-  out.images.assign(images, images + num_bytes);
+  for (size_t i = 0; i < batch.num_fields(); ++i) {
+    const BatchArray array = batch.field(i);
+    const auto* data = static_cast<const std::byte*>(array.data);
+    if (data == batch.images()) out.images.assign(data, data + array.num_bytes());
+    out.fields.emplace_back(data, data + array.num_bytes());
+  }
   out.epoch = batch.epoch();
   out.step = batch.step();
-  out.num_replaced = batch.num_replaced();
+  out.num_replaced = static_cast<int64_t>(batch.replacements().size());
   return out;
 }
 

@@ -103,12 +103,12 @@ TEST_P(IoUringRefused, LoaderStillReadsEverything) {
     LoaderOptions options;
     options.batch_size = 4;
     options.num_threads = 1;
-    options.transform = ResizeCenterCrop{.resize = 16, .size = 16};
+    options.image.transform = ResizeCenterCrop{.resize = 16, .size = 16};
     auto loader = std::make_unique<Loader>(dataset, options);
     int64_t num_samples = 0;
     while (const auto batch = loader->next()) num_samples += batch->size();
     expect(num_samples == 12, "all samples");
-    expect(loader->stats().io_engine == "pread", "the engine is pread");
+    expect(loader->statistics().io_engine == "pread", "the engine is pread");
     loader.reset();
     std::filesystem::remove_all(dir.path());
     _exit(0);

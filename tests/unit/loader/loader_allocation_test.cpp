@@ -40,7 +40,7 @@ TEST_P(LoaderAllocationTest, NothingIsAllocatedPerBatchAfterWarmUp) {
   LoaderOptions options;
   options.batch_size = 4;
   options.num_threads = 2;
-  options.transform = RandomResizedCrop{.size = 16};
+  options.image.transform = RandomResizedCrop{.size = 16};
   options.io.engine = GetParam();
   Loader loader(dataset, options);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {

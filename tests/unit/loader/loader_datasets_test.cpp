@@ -68,8 +68,8 @@ class LoaderDatasetsTest : public ::testing::Test {
     LoaderOptions options;
     options.batch_size = 7;
     options.num_threads = 2;
-    options.transform = RandomResizedCrop{.size = 24};
-    options.output = {.dtype = DType::u8, .normalize = false};
+    options.image.transform = RandomResizedCrop{.size = 24};
+    options.image.output = {.dtype = DType::u8, .normalize = false};
     options.sampler.seed = 3;
     return options;
   }

@@ -26,8 +26,8 @@ class LoaderErrorsTest : public ::testing::Test {
     LoaderOptions options;
     options.batch_size = 5;
     options.num_threads = num_threads;
-    options.transform = ResizeCenterCrop{.resize = 20, .size = 16};
-    options.output = {.dtype = DType::u8, .normalize = false};
+    options.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
+    options.image.output = {.dtype = DType::u8, .normalize = false};
     options.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
     options.bad_samples = bad_samples;
     return options;
@@ -86,7 +86,7 @@ TEST_F(LoaderErrorsTest, SkipReplacesTheSameWayForAnyThreadsAndRanks) {
   Loader reference(dataset, make_options(BadSamples::skip, 1));
   const auto expected = collect_rest(reference);
   ASSERT_EQ(expected.size(), 8U);
-  EXPECT_EQ(reference.stats().num_replaced, 3);
+  EXPECT_EQ(reference.statistics().num_replaced, 3);
   const auto records = testing::records_of(expected);
   std::vector<int64_t> num_replaced;
   for (int64_t i = 0; i < 40; ++i) {
@@ -148,7 +148,7 @@ TEST_F(LoaderErrorsTest, MissingLabelIsABadSample) {
   Loader failing(dataset, make_options(BadSamples::fail));
   EXPECT_ERROR(failing.next(), not_found, "shard-00000.ffr: record 2: ");
   Loader skipping(dataset, make_options(BadSamples::skip));
-  EXPECT_EQ(skipping.next()->num_replaced(), 1);
+  EXPECT_EQ(skipping.next()->replacements().size(), 1U);
 }
 
 TEST_F(LoaderErrorsTest, FileCutWhileInUseIsAnIoErrorEvenWhenSkipping) {

@@ -1,12 +1,15 @@
 // Loaders that end early leave nothing behind: no threads, no descriptors, no memory that a batch still needs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -26,6 +29,14 @@ int64_t count_entries(const char* folder) {
   return std::distance(begin(entries), end(entries));
 }
 
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0;
+  int64_t resident = 0;
+  statm >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
 // Through the page cache reads are over at once; with O_DIRECT they are really in flight when a loader ends.
 class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, DirectIo>> {
  protected:
@@ -42,7 +53,7 @@ class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, 
     LoaderOptions options;
     options.batch_size = 8;
     options.num_threads = 2;
-    options.transform = RandomResizedCrop{.size = 32};
+    options.image.transform = RandomResizedCrop{.size = 32};
     std::tie(options.io.engine, options.io.direct) = GetParam();
     options.sampler.tail = Tail::exact;
     return options;
@@ -62,11 +73,48 @@ TEST_P(LoaderLifetimeTest, NothingIsLeftBehind) {
   const int64_t num_files = count_entries("/proc/self/fd");
   const int64_t num_threads = count_entries("/proc/self/task");
   constexpr int kNumUses = 40;
-  for (int i = 0; i < kNumUses; ++i) use(i % 4);
+  for (int i = 0; i < kNumUses; ++i) {
+    try {
+      use(i % 4);
+      if (i % 2 == 0) {
+        Loader loader(dataset_, make_options());
+        const std::optional<Batch> batch = loader.next();
+        throw std::runtime_error("the consumer's own");
+      }
+    } catch (const std::runtime_error&) {
+    }
+  }
   EXPECT_EQ(count_entries("/proc/self/fd"), num_files);
   // TBB keeps its workers for whoever comes next, and makes one more when it finds none asleep. A leak would show every time.
   EXPECT_LT(count_entries("/proc/self/task"), num_threads + kNumUses / 4);
 }
+
+// Sanitizers keep freed memory.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_P(LoaderLifetimeTest, MemoryKeepsItsBoundOverFiftyEpochs) {
+  LoaderOptions options = make_options();
+  options.image.transform = RandomResizedCrop{.size = 128};
+  options.batch_size = 16;
+  options.io.max_bytes_in_flight = 1 << 20;
+  {
+    Loader loader(dataset_, options);  // libraries and TBB's threads have their memory from here on
+    testing::collect_epoch(loader, 0);
+  }
+  const int64_t before = resident_bytes();
+  Loader loader(dataset_, options);
+  // Threads, stacks and decoders: none of it grows with the data.
+  constexpr int64_t kFixed = 12 << 20;
+  int64_t after_three = 0;
+  for (int64_t epoch = 0; epoch < 50; ++epoch) {
+    loader.start_epoch(epoch);
+    while (loader.next().has_value()) {
+    }
+    if (epoch == 2) after_three = resident_bytes();
+    ASSERT_LE(resident_bytes() - before, loader.memory_bound() + kFixed) << "epoch " << epoch;
+  }
+  EXPECT_LE(resident_bytes() - after_three, 4 << 20);
+}
+#endif
 
 TEST_P(LoaderLifetimeTest, BatchesOutliveTheirLoader) {
   auto loader = std::make_unique<Loader>(dataset_, make_options());

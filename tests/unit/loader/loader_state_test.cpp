@@ -23,8 +23,8 @@ class LoaderStateTest : public ::testing::Test {
     LoaderOptions options;
     options.batch_size = batch_size;
     options.num_threads = 2;
-    options.transform = RandomResizedCrop{.size = 16};
-    options.output = {.dtype = DType::f32};
+    options.image.transform = RandomResizedCrop{.size = 16};
+    options.image.output = {.dtype = DType::f32};
     options.sampler.seed = 11;
     options.sampler.tail = tail;
     return options;

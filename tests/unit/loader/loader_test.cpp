@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ffkit/loader/loader.h>
@@ -26,8 +28,8 @@ class LoaderTest : public ::testing::Test {
     LoaderOptions options;
     options.batch_size = 6;
     options.num_threads = 2;
-    options.transform = RandomResizedCrop{.size = 24};
-    options.output = {.dtype = DType::u8, .normalize = false};
+    options.image.transform = RandomResizedCrop{.size = 24};
+    options.image.output = {.dtype = DType::u8, .normalize = false};
     options.sampler.seed = 5;
     options.sampler.tail = Tail::exact;
     return options;
@@ -79,7 +81,8 @@ TEST_F(LoaderTest, BatchesAreTheSameForAnyThreadsEnginesAndLimits) {
         }
         Loader loader(dataset_, options);
         EXPECT_EQ(collect_epoch(loader, 3), expected)
-            << loader.stats().io_engine << " threads " << num_threads << " variant " << variant;
+            << loader.statistics().io_engine << " threads " << num_threads << " variant "
+            << variant;
       }
     }
   }
@@ -92,7 +95,7 @@ TEST_F(LoaderTest, DirectIoGivesTheSameBatches) {
     options.io.direct = DirectIo::off;
     Loader buffered(dataset_, options);
     const auto expected = collect_epoch(buffered, 0);
-    EXPECT_FALSE(buffered.stats().direct_io);
+    EXPECT_FALSE(buffered.statistics().direct_io);
     for (IoEngine engine : {IoEngine::automatic, IoEngine::pread}) {
       options.io.engine = engine;
       options.io.direct = DirectIo::on;
@@ -104,7 +107,7 @@ TEST_F(LoaderTest, DirectIoGivesTheSameBatches) {
         GTEST_SKIP() << error.what();
       }
       EXPECT_EQ(collect_epoch(*direct, 0), expected);
-      EXPECT_TRUE(direct->stats().direct_io);
+      EXPECT_TRUE(direct->statistics().direct_io);
     }
   }
 }
@@ -116,6 +119,53 @@ TEST_F(LoaderTest, EpochsDifferAndRepeat) {
   EXPECT_NE(testing::records_of(first), testing::records_of(second));
   EXPECT_EQ(second[0].epoch, 1);
   EXPECT_EQ(collect_epoch(loader, 0), first);
+}
+
+TEST_F(LoaderTest, ReadingAheadAcrossEpochsChangesNothingButTheTime) {
+  for (const Tail tail : {Tail::drop, Tail::pad, Tail::exact}) {
+    LoaderOptions options = small_options();
+    options.sampler.tail = tail;
+    options.prefetch_batches = 9;  // more than an epoch has
+    options.read_ahead_epochs = false;
+    Loader without(dataset_, options);
+    options.read_ahead_epochs = true;
+    Loader with(dataset_, options);
+    for (int64_t epoch = 2; epoch < 6; ++epoch) {
+      EXPECT_EQ(collect_epoch(with, epoch), collect_epoch(without, epoch));
+      EXPECT_EQ(with.state(), without.state());
+      EXPECT_FALSE(with.next().has_value()) << "until the next epoch is started";
+    }
+    EXPECT_EQ(collect_epoch(with, 3), collect_epoch(without, 3)) << "another than the one read";
+  }
+}
+
+TEST_F(LoaderTest, FirstBatchesOfTheNextEpochAreReadBeforeItStarts) {
+  LoaderOptions options = small_options();
+  Loader ahead(dataset_, options);
+  collect_epoch(ahead, 0);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  // 40 of this epoch and 3 batches of 6 of the next; now and then neighbours share a read.
+  while (ahead.statistics().num_reads < 52 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_GE(ahead.statistics().num_reads, 52);
+  options.read_ahead_epochs = false;
+  Loader alone(dataset_, options);
+  collect_epoch(alone, 0);
+  EXPECT_LE(alone.statistics().num_reads, 40);
+}
+
+TEST_F(LoaderTest, RanksWithoutBatchesEndEveryEpochAtOnce) {
+  LoaderOptions options = small_options();
+  options.batch_size = 40;
+  options.sampler.world_size = 2;
+  options.sampler.rank = 1;
+  Loader loader(dataset_, options);
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    loader.start_epoch(epoch);
+    EXPECT_FALSE(loader.next().has_value());
+    EXPECT_EQ(loader.state().position, 40);
+  }
 }
 
 TEST_F(LoaderTest, FirstNextStartsEpochZero) {
@@ -262,19 +312,21 @@ TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
                "max_bytes_in_flight is 1");
   EXPECT_ERROR(with([](auto& o) { o.io.num_retries = -1; }), invalid_argument, "num_retries is -1");
   EXPECT_ERROR(with([](auto& o) { o.sampler.rank = 1; }), invalid_argument, "rank is 1");
-  EXPECT_ERROR(with([](auto& o) { o.output.normalize = true; }), invalid_argument, "");
+  EXPECT_ERROR(with([](auto& o) { o.image.output.normalize = true; }), invalid_argument, "");
   EXPECT_ERROR(with([](auto& o) { o.label_field = "nope"; }), not_found, "nope");
   EXPECT_ERROR(with([](auto& o) { o.image_field = "nope"; }), not_found, "nope");
   EXPECT_ERROR(with([](auto& o) { o.image_field = "label"; }), invalid_argument,
-               "must name an image");
-  EXPECT_ERROR(with([](auto& o) { o.label_field = "id"; }), invalid_argument, "not an integer");
+               "'label' is a scalar of i64; expected an image");
+  EXPECT_ERROR(with([](auto& o) { o.label_field = "id"; }), invalid_argument,
+               "expected an integer");
   Loader loader(dataset_, small_options());
   EXPECT_ERROR(loader.start_epoch(-1), invalid_argument, "epoch is -1");
 }
 
 TEST_F(LoaderTest, FloatLabelsAreRefused) {
   const Dataset other = testing::make_dataset(dir_ / "f32", {.label_dtype = DType::f32});
-  EXPECT_ERROR(Loader(other, small_options()), invalid_argument, "'label' is not an integer");
+  EXPECT_ERROR(Loader(other, small_options()), invalid_argument,
+               "'label' is a scalar of f32; expected an integer");
 }
 
 TEST_F(LoaderTest, ThreadsAreCountedWhenLeftToTheLoader) {
@@ -286,10 +338,12 @@ TEST_F(LoaderTest, ThreadsAreCountedWhenLeftToTheLoader) {
 TEST_F(LoaderTest, StatisticsTellWhatHappened) {
   LoaderOptions options = small_options();
   options.sampler.order = Order::sequential;
+  options.read_ahead_epochs = false;  // nothing is under way when the numbers are read
   Loader loader(dataset_, options);
-  EXPECT_EQ(loader.stats().elapsed_seconds, 0);
+  EXPECT_EQ(loader.statistics().elapsed_seconds, 0);
+  EXPECT_EQ(loader.statistics().verdict(), "no batch has been taken yet");
   collect_epoch(loader, 0);
-  const LoaderStats stats = loader.stats();
+  const LoaderStatistics stats = loader.statistics();
   EXPECT_EQ(stats.num_batches, 7);
   EXPECT_EQ(stats.num_samples, 40);
   EXPECT_EQ(stats.num_replaced, 0);
@@ -301,16 +355,22 @@ TEST_F(LoaderTest, StatisticsTellWhatHappened) {
   EXPECT_GT(stats.decode_seconds, 0);
   EXPECT_GT(stats.transform_seconds, 0);
   EXPECT_GT(stats.wait_seconds, 0);
+  EXPECT_GE(stats.busy_seconds,
+            stats.checksum_seconds + stats.decode_seconds + stats.transform_seconds);
+  EXPECT_EQ(stats.num_threads, 2);
+  EXPECT_EQ(stats.prefetch_batches, 3);
+  EXPECT_LE(stats.ready_batches, 3);
+  EXPECT_GT(stats.reads_in_flight, 0);
   EXPECT_GT(stats.elapsed_seconds, 0);
   const std::string text = stats.to_string();
-  for (const char* word :
-       {"40 in 7 batches", "checksum", "decode", "transform", "wait", "page cache"}) {
+  for (const char* word : {"40 in 7 batches", "checksum", "decode", "transform", "ready", "wait",
+                           "page cache", "-bound"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
   }
   options.verify_checksums = false;
   Loader trusting(dataset_, options);
   collect_epoch(trusting, 0);
-  EXPECT_EQ(trusting.stats().checksum_seconds, 0);
+  EXPECT_EQ(trusting.statistics().checksum_seconds, 0);
 }
 
 }  // namespace

@@ -8,8 +8,42 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/format/error.h>
+
+#include "expect_error.h"
+
 namespace ffkit {
 namespace {
+
+// Nothing of it but the shape of its array is used here.
+class ShapedDecoder : public FieldDecoder {
+ public:
+  ShapedDecoder(DType dtype, std::vector<int64_t> shape)
+      : dtype_(dtype), shape_(std::move(shape)) {}
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return shape_; }
+  void decode(const RecordView&, const SampleKey&, Scratch*, void*) const override {}
+
+ private:
+  DType dtype_;
+  std::vector<int64_t> shape_;
+};
+
+BatchField shaped(const char* name, DType dtype, std::vector<int64_t> shape) {
+  return {name, std::make_shared<ShapedDecoder>(dtype, std::move(shape))};
+}
+
+SlabLayout image_and_label(DType dtype = DType::f32, Layout layout = Layout::nchw) {
+  SlabLayout out = make_slab_layout({shaped("image", dtype,
+                                            layout == Layout::nchw ? std::vector<int64_t>{3, 5, 5}
+                                                                   : std::vector<int64_t>{5, 5, 3}),
+                                     shaped("label", DType::i64, {})},
+                                    4);
+  out.image = 0;
+  out.label = 1;
+  out.image_layout = layout;
+  return out;
+}
 
 // Counts what is allocated.
 class CountingAllocator : public SlabAllocator {
@@ -32,7 +66,7 @@ class CountingAllocator : public SlabAllocator {
 };
 
 std::shared_ptr<SlabPool> make_pool(const std::shared_ptr<SlabAllocator>& allocator) {
-  return std::make_shared<SlabPool>(allocator, 3, 4, 5, ImageOutput{.dtype = DType::f32});
+  return std::make_shared<SlabPool>(allocator, 3, 4, image_and_label());
 }
 
 TEST(SlabPool, AllocatesEverythingAtOnceAndFreesItWithTheLastBatch) {
@@ -43,8 +77,8 @@ TEST(SlabPool, AllocatesEverythingAtOnceAndFreesItWithTheLastBatch) {
     EXPECT_EQ(allocator->num_allocated, 3);
     Batch::Slab* slab = pool->acquire();
     slab->size = 2;
-    slab->labels = {7, 8, 0, 0};
     batch = pool->hand_over(slab);
+    static_cast<int64_t*>(batch.field("label").data)[1] = 8;
     EXPECT_EQ(pool->num_held(), 1);
   }
   EXPECT_EQ(allocator->num_deallocated, 0);
@@ -72,20 +106,21 @@ TEST(SlabPool, FreesWhatItHasWhenMemoryRunsOut) {
 }
 
 TEST(Batch, DescribesItsImages) {
-  auto pool = std::make_shared<SlabPool>(default_slab_allocator(), 1, 4, 5,
-                                         ImageOutput{.dtype = DType::u8, .layout = Layout::nhwc});
+  auto pool = std::make_shared<SlabPool>(default_slab_allocator(), 1, 4,
+                                         image_and_label(DType::u8, Layout::nhwc));
   Batch::Slab* slab = pool->acquire();
   slab->size = 3;
   slab->epoch = 6;
   slab->step = 9;
-  slab->num_replaced = 1;
+  slab->replacements = {{.position = 2, .bad_record = 7}, {.position = 0, .bad_record = 9}};
   const Batch batch = pool->hand_over(slab);
   EXPECT_EQ(batch.shape(), (std::array<int64_t, 4>{3, 5, 5, 3}));
   EXPECT_EQ(batch.dtype(), DType::u8);
   EXPECT_EQ(batch.layout(), Layout::nhwc);
   EXPECT_EQ(batch.epoch(), 6);
   EXPECT_EQ(batch.step(), 9);
-  EXPECT_EQ(batch.num_replaced(), 1);
+  ASSERT_EQ(batch.replacements().size(), 2U);
+  EXPECT_EQ(batch.replacements()[0].bad_record, 9) << "in the order of the batch";
   EXPECT_EQ(batch.labels().size(), 3U);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(batch.images()) % 4096, 0U);
 }
@@ -120,6 +155,47 @@ TEST(SlabAllocator, GivesAlignedMemory) {
     static_cast<std::byte*>(slab)[num_bytes - 1] = std::byte{1};
     allocator->deallocate(slab, num_bytes);
   }
+}
+
+TEST(Batch, GivesItsArraysByName) {
+  auto pool = std::make_shared<SlabPool>(
+      default_slab_allocator(), 1, 4,
+      make_slab_layout({shaped("a", DType::u8, {3}), shaped("b", DType::f32, {2, 5}),
+                        shaped("c", DType::i64, {})},
+                       4));
+  Batch::Slab* slab = pool->acquire();
+  slab->size = 3;
+  const Batch batch = pool->hand_over(slab);
+  EXPECT_EQ(batch.num_fields(), 3U);
+  EXPECT_EQ(batch.field_name(1), "b");
+  const BatchArray b = batch.field("b");
+  EXPECT_EQ(b.dtype, DType::f32);
+  EXPECT_EQ(std::vector<int64_t>(b.shape.begin(), b.shape.end()), (std::vector<int64_t>{3, 2, 5}));
+  EXPECT_EQ(b.num_bytes(), 120U);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(b.data) % 4096, 0U);
+  EXPECT_NE(b.data, batch.field("a").data);
+  EXPECT_EQ(batch.field("c").shape.size(), 1U);
+  EXPECT_ERROR(batch.field("d"), not_found, "no field 'd'; there are: a, b, c");
+  // It is no classification data.
+  EXPECT_EQ(batch.images(), nullptr);
+  EXPECT_TRUE(batch.labels().empty());
+  EXPECT_EQ(batch.shape(), (std::array<int64_t, 4>{}));
+}
+
+TEST(SlabLayout, RefusesWhatCannotBe) {
+  EXPECT_ERROR(make_slab_layout({}, 4), invalid_argument, "at least one field");
+  EXPECT_ERROR(make_slab_layout({shaped("", DType::u8, {})}, 4), invalid_argument, "no name");
+  EXPECT_ERROR(make_slab_layout({{"a", nullptr}}, 4), invalid_argument, "'a' has no decoder");
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {}), shaped("a", DType::u8, {})}, 4),
+               invalid_argument, "two fields 'a'");
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {-1})}, 4), invalid_argument,
+               "extent of -1");
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::f64, {1 << 30, 1 << 30})}, 4), invalid_argument,
+               "cannot be");
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {int64_t{1} << 45})}, 4), invalid_argument,
+               "too much");
+  // An array without numbers is one.
+  EXPECT_EQ(make_slab_layout({shaped("a", DType::u8, {0, 7})}, 4).fields[0].bytes_per_sample, 0U);
 }
 
 }  // namespace

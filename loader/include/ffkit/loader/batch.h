@@ -1,4 +1,5 @@
-// Batch: one batch of decoded images with their labels. Move-only: holds a slab of the loader and gives it back when destroyed.
+// Batch: one batch of decoded samples: arrays by name, of which classification data has an image and a label. Move-only: holds a slab
+// of the loader and gives it back when destroyed.
 //
 // A batch may be destroyed on any thread, also after its Loader. The memory stays valid and unchanged as long as the batch lives.
 #pragma once
@@ -8,11 +9,26 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include <ffkit/format/schema.h>
 #include <ffkit/loader/transform.h>
 
 namespace ffkit {
+
+// An array of a batch. Points into the batch.
+struct BatchArray {
+  DType dtype = DType::u8;
+  std::span<const int64_t> shape;  // {N, ...}
+  void* data = nullptr;            // contiguous, row-major, aligned to 4096 bytes
+  size_t num_bytes() const;
+};
+
+// A sample that was replaced because its record is bad (BadSamples::skip).
+struct Replacement {
+  int64_t position = 0;    // in the batch
+  int64_t bad_record = 0;  // whose place was taken; record_indices()[position] took it
+};
 
 class Batch {
  public:
@@ -25,22 +41,29 @@ class Batch {
 
   // Number of samples; batch_size except for the last batch under Tail::exact.
   int64_t size() const;
-  // Images, contiguous: [size, 3, S, S] or [size, S, S, 3] of output().dtype, aligned to 4096 bytes.
-  const void* images() const;
-  void* images();
-  // [size] in the data set's "label" field.
-  std::span<const int64_t> labels() const;
   // [size] numbers of the records in the data set.
   std::span<const int64_t> record_indices() const;
+  int64_t epoch() const;
+  // Number of the batch in this epoch on this rank, from where the epoch was started.
+  int64_t step() const;
+  // Samples that are not those of the sampler, by position; empty unless LoaderOptions::bad_samples is skip.
+  std::span<const Replacement> replacements() const;
 
-  std::array<int64_t, 4> shape() const;  // of images()
+  // All arrays, in order: the image and the label, where LoaderOptions asks for them, then its `fields`.
+  size_t num_fields() const;
+  std::string_view field_name(size_t i) const;
+  BatchArray field(size_t i) const;
+  // Throws Error(not_found) that lists the names there are.
+  BatchArray field(std::string_view name) const;
+
+  // Images: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader without an image field.
+  const void* images() const;
+  void* images();
+  std::array<int64_t, 4> shape() const;  // of images(); zeros without
   DType dtype() const;
   Layout layout() const;
-  int64_t epoch() const;
-  int64_t step()
-      const;  // number of the batch in this epoch on this rank, from where the epoch was started
-  int64_t num_replaced()
-      const;  // samples replaced because they could not be decoded (BadSamples::skip)
+  // [size] labels; empty for a loader without a label field.
+  std::span<const int64_t> labels() const;
 
   struct Slab;  // private to the loader
   explicit Batch(std::shared_ptr<Slab> slab);

@@ -1,4 +1,4 @@
-// Loader: batches of decoded images from a Dataset, in order, as fast as disk and decoder allow.
+// Loader: batches of decoded samples from a Dataset, in order, as fast as disk and decoder allow.
 //
 //   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (TBB arena) ─▶ slab of its batch ─▶ next()
 //
@@ -14,10 +14,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/batch.h>
-#include <ffkit/loader/loader_stats.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/loader_statistics.h>
 #include <ffkit/loader/sampler.h>
 #include <ffkit/loader/slab_allocator.h>
 #include <ffkit/loader/transform.h>
@@ -45,18 +47,22 @@ struct IoOptions {
   int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
 };
 
-// A bad sample is a record whose checksum, fields or image are broken, or whose image or label is null. A failing disk and a file that
-// was cut are not: such reads always fail.
+// A bad sample is a record whose checksum, fields or image are broken, whose image or label is null, or which the disk cannot read
+// (EIO, io.num_retries times, and then alone). A file that was cut is none: that always fails.
 enum class BadSamples {
   fail,  // next() throws the Error of the first bad sample of the batch
-  skip,  // it is replaced by a sample that depends on (seed, epoch, record) alone; counted, and logged with its identity
+  skip,  // replaced by a sample that depends on (seed, epoch, record) alone; counted, logged, and named by Batch::replacements()
 };
 
 struct LoaderOptions {
   int64_t batch_size = 256;  // per rank
   SamplerOptions sampler;
-  ImageTransform transform = RandomResizedCrop{};
-  ImageOutput output;
+  // What a batch holds: the image and the label of classification data (empty: not), under their fields' names, ...
+  std::string image_field = "image";
+  ImageOptions image;
+  std::string label_field = "label";
+  // ... and anything else, by decoders of the user's own or those of field_decoder.h.
+  std::vector<BatchField> fields;
   int num_threads = 0;       // decoding threads; 0: all cores this process may use
   int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
   int held_batches =
@@ -64,9 +70,10 @@ struct LoaderOptions {
   bool verify_checksums = true;  // of every record read
   BadSamples bad_samples = BadSamples::fail;
   IoOptions io;
+  // The last batches of an epoch are followed by the first ones of the next, so that start_epoch(e + 1) after epoch e waits for nothing.
+  // For consumers that take another way through the epochs it is wasted work.
+  bool read_ahead_epochs = true;
   std::shared_ptr<SlabAllocator> allocator;  // null: default_slab_allocator()
-  std::string image_field = "image";
-  std::string label_field = "label";
 };
 
 // Where a loader is; enough to go on with exactly the next sample, also with other batch sizes, threads or world sizes.
@@ -80,7 +87,7 @@ struct LoaderState {
 
 class Loader {
  public:
-  // Throws Error(invalid_argument) for options out of range, Error(not_found) for fields the data set lacks,
+  // Throws Error(invalid_argument) for options out of range and fields of the wrong type, Error(not_found) for fields the data set lacks,
   // Error(unsupported) for I/O that is not available.
   Loader(Dataset dataset, LoaderOptions options);
   ~Loader();
@@ -93,7 +100,8 @@ class Loader {
   // Batches of a whole epoch on this rank; under Tail::exact without those in which this rank's share is empty.
   int64_t num_batches() const;
 
-  // Starts `epoch` from its beginning, dropping what is left of the present one.
+  // Starts `epoch` from its beginning, dropping what is left of the present one. The epoch after one that was taken to its end has
+  // been read ahead (see read_ahead_epochs).
   void start_epoch(int64_t epoch);
   // The next batch in order, or nothing at the end of the epoch. Blocks until it is ready. Begins epoch 0 when none was
   // started. Throws the Error of a bad sample or a failed read; the epoch cannot be continued after that, but another one can be
@@ -106,9 +114,10 @@ class Loader {
   // state belongs to another data set or seed.
   void restore(const LoaderState& state);
 
-  // Upper bound in bytes on slabs and read buffers, fixed at construction; a record larger than io.max_bytes_in_flight comes on top.
+  // Upper bound in bytes on slabs and read buffers, fixed at construction. On top come, for each thread, the pixels of the largest
+  // image region decoded so far (3 bytes a pixel) and, while it is read, a record larger than io.max_bytes_in_flight.
   int64_t memory_bound() const;
-  LoaderStats stats() const;
+  LoaderStatistics statistics() const;
 
  private:
   struct Impl;

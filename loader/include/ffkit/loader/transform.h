@@ -48,6 +48,12 @@ struct ImageOutput {
   std::array<float, 3> std = {0.229F, 0.224F, 0.225F};
 };
 
+// From an encoded image to its place in the batch.
+struct ImageOptions {
+  ImageTransform transform = RandomResizedCrop{};
+  ImageOutput output;
+};
+
 // Output height and width in pixels.
 int64_t output_size(const ImageTransform& transform);
 // Throws Error(invalid_argument) naming the first value that is out of range.

@@ -1,4 +1,4 @@
-// LoaderStats: where the time goes. A snapshot; plain value.
+// LoaderStatistics: where the time goes. A snapshot; plain value.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace ffkit {
 
-struct LoaderStats {
+struct LoaderStatistics {
   int64_t num_batches = 0;   // handed to the consumer
   int64_t num_samples = 0;   // handed to the consumer
   int64_t num_replaced = 0;  // bad samples replaced by others
@@ -14,14 +14,22 @@ struct LoaderStats {
   int64_t num_reads = 0;
   double read_seconds = 0;       // summed over reads, submission to completion
   double checksum_seconds = 0;   // summed over threads: checksums, decompression
-  double decode_seconds = 0;     // summed over threads: decode to pixels
+  double decode_seconds = 0;     // summed over threads: decode to pixels, other fields
   double transform_seconds = 0;  // summed over threads: resize, flip, normalise, write to the slab
+  double busy_seconds = 0;       // summed over threads: all of their work, the three above included
   double wait_seconds = 0;       // the consumer's, in next(): the stall that training feels
   double elapsed_seconds = 0;    // since the first start_epoch()
+  int num_threads = 0;           // that decode
+  int prefetch_batches = 0;      // the most that can be ready
+  double reads_in_flight = 0;    // mean
+  double ready_batches = 0;      // mean number of batches that waited when next() was called
   std::string io_engine;         // "io_uring" or "pread"
   bool direct_io = false;        // O_DIRECT in use
 
-  // One line a stage, for people.
+  // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or "consumer-bound: ..." when batches
+  // wait for training, as they should.
+  std::string verdict() const;
+  // One line a stage, for people; the verdict last.
   std::string to_string() const;
 };
 

@@ -1,0 +1,65 @@
+// FieldDecoder: how one array of a batch is made from the records: `dtype()` numbers of shape [N, shape()...] from N of them.
+//
+//   record ─▶ decode_image()   ─▶ "image"  [N, 3, 224, 224] f32
+//          ─▶ decode_integer() ─▶ "label"  [N] i64
+//          ─▶ a user's own     ─▶ ...
+//
+// A decoder sees the whole record, so it may put several fields together. It must depend on the record and the key alone: then
+// batches are the same for any number of threads and ranks. Randomness is drawn from CounterRandom(key, stream); two decoders
+// that draw from the same stream get the same numbers, as when an image and its boxes must be flipped alike.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/record.h>
+#include <ffkit/format/schema.h>
+#include <ffkit/loader/random.h>
+#include <ffkit/loader/transform.h>
+
+namespace ffkit {
+
+class FieldDecoder {
+ public:
+  // Memory that one decoding thread keeps from sample to sample.
+  class Scratch {
+   public:
+    virtual ~Scratch() = default;
+  };
+
+  virtual ~FieldDecoder() = default;
+  // Of one sample, without the batch's dimension; {} is one number. Must not change.
+  virtual DType dtype() const = 0;
+  virtual std::vector<int64_t> shape() const = 0;
+  // Called once for each decoding thread.
+  virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
+  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier batch left there. Called by many
+  // threads at once, each with a scratch of its own. Throws Error(corrupt), Error(unsupported) or Error(not_found) for a bad sample:
+  // LoaderOptions::bad_samples says what happens then, and file and record are added to the message. Any other exception
+  // ends the epoch.
+  virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                      void* out) const = 0;
+};
+
+// Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument) when it is of a type that cannot
+// serve.
+
+// An image: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Images of one record that are decoded with
+// the same options get the same crop and flip, where their sizes agree.
+std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
+                                                 const ImageOptions& options);
+// A scalar of any integer type as i64.
+std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const std::string& field);
+// A scalar ({}), or a tensor that has this shape in all records (else Error(corrupt)), as it is.
+std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::string& field,
+                                               std::vector<int64_t> shape = {});
+
+// An array of the batches and its name, by which Batch::field() finds it.
+struct BatchField {
+  std::string name;
+  std::shared_ptr<const FieldDecoder> decoder;
+};
+
+}  // namespace ffkit

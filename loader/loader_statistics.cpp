@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <ffkit/loader/loader_statistics.h>
+
+namespace ffkit {
+namespace {
+
+double per(double amount, double of) {
+  return of > 0 ? amount / of : 0;
+}
+
+// A consumer that waits less than this for its batches has nothing to gain from a faster loader.
+constexpr double kWaitThatMatters = 0.05;
+// Threads as busy as this have nothing left to give; the rest is waking up and being preempted.
+constexpr double kBusy = 0.85;
+
+}  // namespace
+
+std::string LoaderStatistics::verdict() const {
+  if (num_batches == 0) return "no batch has been taken yet";
+  const double waiting = per(wait_seconds, elapsed_seconds);
+  const double busy = per(busy_seconds, elapsed_seconds * num_threads);
+  const std::string threads =
+      fmt::format("{} thread{} at {:.0f} %", num_threads, num_threads == 1 ? "" : "s", 100 * busy);
+  if (waiting < kWaitThatMatters) {
+    return fmt::format("consumer-bound: it waits {:.1f} % of the time; {}", 100 * waiting, threads);
+  }
+  if (busy >= kBusy) return fmt::format("decode-bound: {}", threads);
+  return fmt::format("disk-bound: {:.0f} MB/s, {:.1f} reads in flight of {:.1f} ms each; {}",
+                     per(static_cast<double>(bytes_read) * 1e-6, elapsed_seconds), reads_in_flight,
+                     per(read_seconds * 1e3, static_cast<double>(num_reads)), threads);
+}
+
+std::string LoaderStatistics::to_string() const {
+  constexpr double kMega = 1e6;
+  const auto samples = static_cast<double>(num_samples);
+  const auto megabytes = static_cast<double>(bytes_read) / kMega;
+  const auto stage = [&](const char* name, double seconds) {
+    return fmt::format("{:<10} {:9.3f} s summed over threads, {:.1f} us per sample\n", name,
+                       seconds, per(seconds * kMega, samples));
+  };
+  std::string text = fmt::format(
+      "samples    {} in {} batches, {} replaced, {:.0f} per second over {:.3f} s\n", num_samples,
+      num_batches, num_replaced, per(samples, elapsed_seconds), elapsed_seconds);
+  text += fmt::format(
+      "read       {} reads, {:.1f} MB, {:.1f} MB/s, {:.1f} in flight, mean latency {:.1f} us ({}, {})\n",
+      num_reads, megabytes, per(megabytes, elapsed_seconds), reads_in_flight,
+      per(read_seconds * kMega, static_cast<double>(num_reads)), io_engine,
+      direct_io ? "O_DIRECT" : "page cache");
+  text += stage("checksum", checksum_seconds);
+  text += stage("decode", decode_seconds);
+  text += stage("transform", transform_seconds);
+  text += fmt::format("ready      {:.1f} of {} batches when one was asked for\n", ready_batches,
+                      prefetch_batches);
+  text += fmt::format("wait       {:9.3f} s of the consumer in next(), {:.1f} % of the time\n",
+                      wait_seconds, 100 * per(wait_seconds, elapsed_seconds));
+  text += verdict() + "\n";
+  return text;
+}
+
+}  // namespace ffkit

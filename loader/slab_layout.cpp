@@ -1,0 +1,66 @@
+#include "slab_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kAlignment = 4096;
+constexpr size_t kMaxBytes = size_t{1} << 46;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+size_t bytes_per_sample(const SlabField& field, int64_t batch_size) {
+  size_t num_bytes = size_of(field.dtype);
+  for (const int64_t extent : field.shape) {
+    if (extent < 0 || static_cast<size_t>(extent) > kMaxBytes / num_bytes) {
+      refuse(fmt::format("the batch's field '{}' has an extent of {}, which cannot be", field.name,
+                         extent));
+    }
+    num_bytes *= std::max<size_t>(static_cast<size_t>(extent), 1);
+  }
+  if (num_bytes > kMaxBytes / static_cast<size_t>(batch_size)) {
+    refuse(fmt::format("the batch's field '{}' takes {} bytes a sample, which is too much",
+                       field.name, num_bytes));
+  }
+  const bool is_empty = std::find(field.shape.begin(), field.shape.end(), 0) != field.shape.end();
+  return is_empty ? 0 : num_bytes;
+}
+
+}  // namespace
+
+SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch_size) {
+  if (fields.empty()) {
+    refuse("a batch needs at least one field: image_field, label_field or one of `fields`");
+  }
+  SlabLayout layout;
+  for (const BatchField& field : fields) {
+    if (field.name.empty()) refuse("a field of the batch has no name");
+    if (field.decoder == nullptr) {
+      refuse(fmt::format("the batch's field '{}' has no decoder", field.name));
+    }
+    for (const SlabField& earlier : layout.fields) {
+      if (earlier.name == field.name) {
+        refuse(fmt::format("the batch has two fields '{}'; give one another name", field.name));
+      }
+    }
+    SlabField& added = layout.fields.emplace_back();
+    added.name = field.name;
+    added.dtype = field.decoder->dtype();
+    added.shape = field.decoder->shape();
+    added.offset = layout.num_bytes;
+    added.bytes_per_sample = bytes_per_sample(added, batch_size);
+    const size_t num_bytes = added.bytes_per_sample * static_cast<size_t>(batch_size);
+    layout.num_bytes += (num_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  layout.num_bytes = std::max(layout.num_bytes, kAlignment);
+  return layout;
+}
+
+}  // namespace ffkit

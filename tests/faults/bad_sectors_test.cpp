@@ -1,0 +1,131 @@
+// The loader on a disk with bad sectors: reads that touch them fail with EIO. The linker leads pread() and preadv2() of all that is
+// linked statically through here.
+#include <gtest/gtest.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/loader.h>
+
+#include "collect_epoch.h"
+#include "expect_error.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace {
+
+// Of any file. Only the one shard is read at such offsets.
+std::atomic<int64_t> bad_begin{0};
+std::atomic<int64_t> bad_end{0};
+std::atomic<int64_t> num_failures_left{0};
+std::atomic<int64_t> num_failures{0};
+
+bool fails(off_t offset, size_t num_bytes) {
+  if (offset >= bad_end || offset + static_cast<int64_t>(num_bytes) <= bad_begin) return false;
+  if (num_failures_left.fetch_sub(1) <= 0) return false;
+  ++num_failures;
+  errno = EIO;
+  return true;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
+ssize_t __real_preadv2(int fd, const iovec* data, int count, off_t offset, int flags);
+
+ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+  return fails(offset, num_bytes) ? -1 : __real_pread(fd, data, num_bytes, offset);
+}
+ssize_t __wrap_preadv2(int fd, const iovec* data, int count, off_t offset, int flags) {
+  return fails(offset, data->iov_len) ? -1 : __real_preadv2(fd, data, count, offset, flags);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kBad = 17;
+constexpr int64_t kForever = int64_t{1} << 40;
+
+class BadSectorsTest : public ::testing::Test {
+ protected:
+  // Record kBad cannot be read `times` times.
+  void damage(int64_t times) {
+    const RecordLocation where = dataset_.locate(kBad).record;
+    bad_begin = where.offset + 100;
+    bad_end = where.offset + 101;
+    num_failures = 0;
+    num_failures_left = times;
+  }
+  void TearDown() override { bad_end = 0; }
+
+  static LoaderOptions options(BadSamples bad_samples) {
+    LoaderOptions out;
+    out.batch_size = 5;
+    out.num_threads = 2;
+    out.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
+    out.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
+    out.bad_samples = bad_samples;
+    out.io.engine = IoEngine::pread;
+    out.io.direct = DirectIo::off;
+    return out;
+  }
+
+  testing::TempDir dir_;
+  Dataset dataset_ = testing::make_dataset(dir_ / "train", {.num_shards = 1});
+};
+
+TEST_F(BadSectorsTest, FailNamesTheRecord) {
+  damage(kForever);
+  Loader loader(dataset_, options(BadSamples::fail));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
+  EXPECT_ERROR(loader.next(), io, "shard-00000.ffr: record 17: ");
+}
+
+TEST_F(BadSectorsTest, ReadsAreRepeatedBeforeTheyCount) {
+  Loader whole(dataset_, options(BadSamples::fail));
+  const auto expected = testing::collect_epoch(whole, 0);
+  damage(3);  // io.num_retries is 3, and one try without the threads comes first
+  Loader loader(dataset_, options(BadSamples::fail));
+  EXPECT_EQ(testing::collect_epoch(loader, 0), expected);
+  EXPECT_EQ(num_failures, 3);
+}
+
+TEST_F(BadSectorsTest, SkipReplacesTheRecordAloneAlthoughItsNeighboursShareTheRead) {
+  Loader whole(dataset_, options(BadSamples::fail));
+  const auto expected = testing::records_of(testing::collect_epoch(whole, 0));
+  ASSERT_LT(whole.statistics().num_reads, 40) << "neighbours share reads";
+  damage(kForever);
+  Loader loader(dataset_, options(BadSamples::skip));
+  const auto found = testing::records_of(testing::collect_epoch(loader, 0));
+  EXPECT_GT(num_failures, 3);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i] == expected[i], i != kBad) << i;
+  EXPECT_EQ(loader.statistics().num_replaced, 1);
+
+  // By the same record on any rank layout.
+  LoaderOptions other = options(BadSamples::skip);
+  other.batch_size = 20;
+  other.sampler.world_size = 2;
+  Loader rank0(dataset_, other);
+  EXPECT_EQ(testing::records_of(testing::collect_epoch(rank0, 0))[kBad], found[kBad]);
+}
+
+TEST_F(BadSectorsTest, ARecordThatCanBeReadAloneIsNotReplaced) {
+  damage(5);  // the shared read: at first, and io.num_retries times; the record alone: well
+  Loader loader(dataset_, options(BadSamples::skip));
+  testing::collect_epoch(loader, 0);
+  EXPECT_EQ(loader.statistics().num_replaced, 0);
+  EXPECT_GE(num_failures, 4);
+}
+
+}  // namespace
+}  // namespace ffkit
