@@ -52,14 +52,22 @@ void BatchQueue::fail_sample(PendingBatch& batch, int64_t position, std::excepti
 Batch::Slab* BatchQueue::take_front() {
   std::unique_lock lock(mutex_);
   PendingBatch& batch = at(num_taken_);
-  completed_.wait(
-      lock, [&] { return error_ != nullptr || (num_opened_ > num_taken_ && batch.is_complete); });
+  completed_.wait(lock, [this] { return front_is_over(); });
   if (num_opened_ == num_taken_ || !batch.is_complete) std::rethrow_exception(error_);
   if (batch.error != nullptr) std::rethrow_exception(batch.error);
   ++num_taken_;
   --num_complete_;
   Batch::Slab* slab = std::exchange(batch.slab, nullptr);
   return slab;
+}
+
+bool BatchQueue::front_is_over() const {
+  return error_ != nullptr || (num_opened_ > num_taken_ && at(num_taken_).is_complete);
+}
+
+bool BatchQueue::front_is_complete() const {
+  std::lock_guard lock(mutex_);
+  return front_is_over();
 }
 
 int64_t BatchQueue::num_complete() const {

@@ -63,6 +63,8 @@ class BatchQueue {
 
   // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the error of its first bad sample.
   Batch::Slab* take_front();
+  // Whether take_front() would return, or throw, without blocking.
+  bool front_is_complete() const;
   // Batches that are complete and not yet taken.
   int64_t num_complete() const;
 
@@ -71,6 +73,10 @@ class BatchQueue {
 
  private:
   PendingBatch& at(int64_t step) { return batches_[static_cast<size_t>(step) % batches_.size()]; }
+  const PendingBatch& at(int64_t step) const {
+    return batches_[static_cast<size_t>(step) % batches_.size()];
+  }
+  bool front_is_over() const;
 
   std::vector<PendingBatch> batches_;  // a ring
   mutable std::mutex mutex_;           // guards what follows

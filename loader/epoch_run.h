@@ -28,6 +28,7 @@ class EpochRun {
   bool go_on_to(int64_t epoch);
   // As Loader::next().
   std::optional<Batch> next();
+  bool ready() const;
 
   int64_t epoch() const { return epoch_; }
   // The sampler's position behind the batches that next() has returned.

@@ -12,13 +12,15 @@ namespace ffkit {
 class ImageFieldDecoder final : public FieldDecoder {
  public:
   struct ImageScratch final : Scratch {
-    explicit ImageScratch(const ImageOptions& options) : pipeline(options.transform, options.output) {}
+    explicit ImageScratch(const ImageOptions& options)
+        : pipeline(options.transform, options.output) {}
     ImagePipeline pipeline;
     PipelineTimes times;  // of all samples so far
   };
 
   // Throws Error(invalid_argument) for options out of range.
-  ImageFieldDecoder(size_t field, ImageOptions options) : field_(field), options_(std::move(options)) {
+  ImageFieldDecoder(size_t field, ImageOptions options)
+      : field_(field), options_(std::move(options)) {
     validate(options_.transform, options_.output);
   }
 

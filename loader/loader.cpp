@@ -56,6 +56,10 @@ std::optional<Batch> Loader::next() {
   return impl_->run->next();
 }
 
+bool Loader::ready() const {
+  return impl_->run != nullptr && impl_->run->ready();
+}
+
 LoaderState Loader::state() const {
   LoaderState state;
   state.fingerprint = impl_->fingerprint;

@@ -43,7 +43,8 @@ std::string LoaderStatistics::to_string() const {
       "samples    {} in {} batches, {} replaced, {:.0f} per second over {:.3f} s\n", num_samples,
       num_batches, num_replaced, per(samples, elapsed_seconds), elapsed_seconds);
   text += fmt::format(
-      "read       {} reads, {:.1f} MB, {:.1f} MB/s, {:.1f} in flight, mean latency {:.1f} us ({}, {})\n",
+      "read       {} reads, {:.1f} MB, {:.1f} MB/s, {:.1f} in flight, mean latency {:.1f} us ({}, "
+      "{})\n",
       num_reads, megabytes, per(megabytes, elapsed_seconds), reads_in_flight,
       per(read_seconds * kMega, static_cast<double>(num_reads)), io_engine,
       direct_io ? "O_DIRECT" : "page cache");

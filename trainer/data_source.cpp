@@ -1,6 +1,5 @@
 #include "data_source.h"
 
-#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <thread>
 
 #include <ffkit/format/error.h>
+#include <ffkit/loader/torch.h>
 
 namespace ffkit {
 namespace {
@@ -84,22 +84,7 @@ TensorBatch to_tensors(Batch batch, int64_t num_classes) {
                     batch.record_indices()[i], label, num_classes));
   }
   const auto owner = std::make_shared<Batch>(std::move(batch));
-  const auto release = [owner](void*) {};
-  const std::array<int64_t, 4> shape = owner->shape();
-  TensorBatch out;
-  if (owner->layout() == Layout::nhwc) {
-    // [N,S,S,3] in memory is [N,3,S,S] with the channel as the innermost stride: channels_last.
-    const auto [n, h, w, c] = shape;
-    const int64_t sizes[] = {n, c, h, w};
-    const int64_t strides[] = {h * w * c, 1, w * c, c};
-    out.images = at::from_blob(owner->images(), sizes, strides, release, at::kFloat);
-  } else {
-    out.images = at::from_blob(owner->images(), shape, release, at::kFloat);
-  }
-  // A tensor over labels must be writable in principle; nothing here writes to it.
-  int64_t* labels = const_cast<int64_t*>(owner->labels().data());
-  out.labels = at::from_blob(labels, {owner->size()}, release, at::kLong);
-  return out;
+  return {images_tensor(owner), labels_tensor(owner)};
 }
 
 DataSource::DataSource(Dataset dataset, LoaderOptions options, int64_t num_classes,

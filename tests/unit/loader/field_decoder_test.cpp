@@ -79,8 +79,8 @@ class FieldDecoderTest : public ::testing::Test {
       builder.set_bytes(1, back);
       builder.set_scalar<float>(2, float(i) / 2);
       builder.set_tensor(3, {DType::f64, {2, 3}, std::as_bytes(std::span(pose))});
-      builder.set_tensor(
-          4, {DType::f32, {int64_t(points.size())}, std::as_bytes(std::span(points))});
+      builder.set_tensor(4,
+                         {DType::f32, {int64_t(points.size())}, std::as_bytes(std::span(points))});
       builder.set_scalar<uint8_t>(5, uint8_t(i % 3));
       builder.encode(record);
       writer.append(record);
@@ -204,7 +204,8 @@ TEST_F(FieldDecoderTest, RefusesFieldsThatCannotServe) {
                "field 'pose' is a tensor of f64; expected an image");
   EXPECT_ERROR(decode_image(s, "front/image", {.transform = RandomResizedCrop{.size = 0}}),
                invalid_argument, "size is 0");
-  EXPECT_ERROR(decode_integer(s, "speed"), invalid_argument, "a scalar of f32; expected an integer");
+  EXPECT_ERROR(decode_integer(s, "speed"), invalid_argument,
+               "a scalar of f32; expected an integer");
   EXPECT_ERROR(copy_field(s, "front/image"), invalid_argument, "expected a scalar or a tensor");
   EXPECT_ERROR(copy_field(s, "speed", {3}), invalid_argument, "expected a tensor");
   EXPECT_ERROR(copy_field(s, "pose", {-1}), invalid_argument, "must not be negative");

@@ -108,6 +108,9 @@ class Loader {
   // started.
   std::optional<Batch> next();
 
+  // Whether next() would return without blocking.
+  bool ready() const;
+
   // The state after the batches that next() has returned.
   LoaderState state() const;
   // Goes on from `state`: the following next() returns the first sample not yet consumed. Throws Error(invalid_argument) when the

@@ -1,0 +1,126 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/torch.h>
+#include <ffkit/trainer/device_prefetcher.h>
+#include <ffkit/trainer/pinned_allocator.h>
+
+#include "collect_epoch.h"
+#include "expect_error.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+// The device that is there: the copies on a stream of their own are tested where there is a GPU.
+c10::Device device() {
+  return at::globalContext().hasCUDA() ? c10::Device(at::kCUDA, 0) : c10::Device(at::kCPU);
+}
+
+class DevicePrefetcherTest : public ::testing::Test {
+ protected:
+  static LoaderOptions options() {
+    LoaderOptions out;
+    out.batch_size = 6;
+    out.num_threads = 2;
+    out.held_batches = DevicePrefetcher::kHeldBatches;
+    out.image.transform = RandomResizedCrop{.size = 24};
+    out.sampler = {.tail = Tail::exact, .seed = 5};
+    if (device().is_cuda()) out.allocator = pinned_slab_allocator();
+    return out;
+  }
+
+  testing::TempDir dir_;
+  Dataset dataset_ = testing::make_dataset(dir_ / "train");
+};
+
+TEST_F(DevicePrefetcherTest, GivesTheLoadersBatchesInOrder) {
+  for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+    LoaderOptions with = options();
+    with.image.output.layout = layout;
+    Loader reference(dataset_, with);
+    Loader loader(dataset_, with);
+    DevicePrefetcher prefetcher(loader, device());
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      reference.start_epoch(epoch);
+      prefetcher.start_epoch(epoch);
+      while (auto next = reference.next()) {
+        const auto expected = std::make_shared<Batch>(std::move(*next));
+        const auto batch = prefetcher.next();
+        ASSERT_TRUE(batch.has_value());
+        EXPECT_EQ(batch->size, expected->size());
+        EXPECT_EQ(batch->images.device().type(), device().type());
+        EXPECT_TRUE(at::equal(batch->images.cpu(), images_tensor(expected)));
+        EXPECT_TRUE(at::equal(batch->labels.cpu(), labels_tensor(expected)));
+        EXPECT_EQ(batch->fields.size(), 2U);
+        EXPECT_TRUE(batch->images.is_contiguous(layout == Layout::nhwc
+                                                    ? at::MemoryFormat::ChannelsLast
+                                                    : at::MemoryFormat::Contiguous));
+        EXPECT_EQ(prefetcher.state(), reference.state()) << "what is ahead does not count";
+      }
+      EXPECT_FALSE(prefetcher.next().has_value());
+    }
+  }
+}
+
+TEST_F(DevicePrefetcherTest, RestoresInTheMiddle) {
+  Loader loader(dataset_, options());
+  DevicePrefetcher prefetcher(loader, device());
+  prefetcher.start_epoch(1);
+  prefetcher.next();
+  const LoaderState state = prefetcher.state();
+  const at::Tensor second = prefetcher.next()->images.clone();
+  prefetcher.next();
+  prefetcher.restore(state);
+  EXPECT_TRUE(at::equal(prefetcher.next()->images, second));
+}
+
+TEST_F(DevicePrefetcherTest, RefusesALoaderThatHoldsTooFewBatches) {
+  LoaderOptions with = options();
+  with.held_batches = 2;
+  Loader loader(dataset_, with);
+  EXPECT_ERROR(DevicePrefetcher(loader, device()), invalid_argument, "held_batches is 2");
+}
+
+TEST_F(DevicePrefetcherTest, TensorsKeepTheirBatch) {
+  LoaderOptions with = options();
+  Loader loader(dataset_, with);
+  auto batch = std::make_shared<Batch>(std::move(*loader.next()));
+  const at::Tensor images = images_tensor(batch);
+  const at::Tensor label = labels_tensor(batch);
+  const at::Tensor same = array_tensor(batch, batch->field("image"));
+  EXPECT_EQ(images.data_ptr(), batch->images()) << "nothing is copied";
+  EXPECT_TRUE(at::equal(images, same));
+  const std::weak_ptr<Batch> alive = batch;
+  batch.reset();
+  EXPECT_FALSE(alive.expired());
+}
+
+TEST_F(DevicePrefetcherTest, TensorsGiveTheirSlabBack) {
+  LoaderOptions with = options();
+  with.held_batches = 1;
+  Loader loader(dataset_, with);
+  for (int i = 0; i < 4; ++i) {
+    const at::Tensor images =
+        images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).slice(0, 1, 3);
+    EXPECT_ERROR(loader.next(), invalid_argument, "are held already");
+  }
+}
+
+TEST_F(DevicePrefetcherTest, PinnedMemoryNeedsADevice) {
+  if (device().is_cuda()) {
+    LoaderOptions with = options();
+    Loader loader(dataset_, with);
+    EXPECT_TRUE(images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).is_pinned());
+  } else {
+    EXPECT_ERROR(pinned_slab_allocator(), unsupported, "libtorch sees none");
+  }
+}
+
+}  // namespace
+}  // namespace ffkit
