@@ -14,7 +14,7 @@ int64_t num_batches_on_rank(const Sampler& sampler, int64_t start) {
   if (options.tail != Tail::exact || num_steps == 0) return num_steps;
   const int64_t first_of_last =
       sampler.position_after(start, num_steps - 1) + options.rank * sampler.batch_size();
-  return first_of_last < sampler.num_records() ? num_steps : num_steps - 1;
+  return first_of_last < sampler.epoch_size() ? num_steps : num_steps - 1;
 }
 
 EpochRun::EpochRun(LoaderParts& parts, int64_t epoch, int64_t start)
