@@ -37,8 +37,8 @@ int64_t WindowedOrder::operator()(int64_t position) {
   }
   int64_t shuffled = window_begin_ + records_(position - window_begin_);
   // Filled up behind the short block, the sequence is one of blocks of the same size.
-  const bool in_short_block = shuffled >= short_place_ * block_records_ &&
-                              shuffled < records_before(short_place_ + 1);
+  const bool in_short_block =
+      shuffled >= short_place_ * block_records_ && shuffled < records_before(short_place_ + 1);
   if (in_short_block) {
     return (num_blocks_ - 1) * block_records_ + shuffled - short_place_ * block_records_;
   }

@@ -66,8 +66,7 @@ TEST(WindowedOrder, TouchesOnlyTheBlocksOfOneWindowAtATime) {
         }
         --left;
         ASSERT_LE(window.size(), static_cast<size_t>(kBlocks));
-      } while (position < all.size() &&
-               (left > 0 || window.size() < static_cast<size_t>(kBlocks)));
+      } while (position < all.size() && (left > 0 || window.size() < static_cast<size_t>(kBlocks)));
       EXPECT_EQ(left, 0);
     }
     EXPECT_EQ(seen.size(), 101U);

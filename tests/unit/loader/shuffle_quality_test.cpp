@@ -87,13 +87,12 @@ TEST_P(ShuffleQuality, StepsBetweenNeighboursAreEven) {
     };
     // Against the place of the first of them, and against the next step.
     for (int64_t distance : {1, 2}) {
-      const double deviation = table_deviation(n, kBins, kBins, step_bin, [&](int64_t i) {
-        return step_bin((i + distance) % n);
-      });
+      const double deviation = table_deviation(
+          n, kBins, kBins, step_bin, [&](int64_t i) { return step_bin((i + distance) % n); });
       EXPECT_LT(std::abs(deviation), kMaxDeviation) << "seed " << seed << " distance " << distance;
     }
-    EXPECT_LT(std::abs(table_deviation(
-                  n, kBins, kBins, step_bin, [&](int64_t i) { return i * kBins / n; })),
+    EXPECT_LT(std::abs(table_deviation(n, kBins, kBins, step_bin,
+                                       [&](int64_t i) { return i * kBins / n; })),
               kMaxDeviation)
         << "seed " << seed;
   }
