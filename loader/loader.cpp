@@ -114,7 +114,7 @@ LoaderStats Loader::stats() const {
   stats.transform_seconds = seconds(counters.transform_ns);
   stats.wait_seconds = seconds(counters.wait_ns);
   if (impl_->started_ns != 0) stats.elapsed_seconds = seconds(now_ns() - impl_->started_ns);
-  stats.io_engine = impl_->parts.engine->name();
+  stats.io_engine = impl_->parts.engine->description();
   stats.direct_io = impl_->parts.files.direct();
   return stats;
 }

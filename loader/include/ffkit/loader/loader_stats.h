@@ -18,8 +18,9 @@ struct LoaderStats {
   double transform_seconds = 0;  // summed over threads: resize, flip, normalise, write to the slab
   double wait_seconds = 0;       // the consumer's, in next(): the stall that training feels
   double elapsed_seconds = 0;    // since the first start_epoch()
-  std::string io_engine;         // "io_uring" or "pread"
-  bool direct_io = false;        // O_DIRECT in use
+  std::string
+      io_engine;  // "pread" or "io_uring (fixed files, fixed buffers)": what the kernel granted
+  bool direct_io = false;  // O_DIRECT in use
 
   // One line a stage, for people.
   std::string to_string() const;
