@@ -88,11 +88,11 @@ void Loader::restore(const LoaderState& state) {
                     "the same seed",
                     state.seed, parts.options.sampler.seed));
   }
-  if (state.epoch < 0 || state.position < 0 || state.position > parts.dataset.num_records()) {
+  if (state.epoch < 0 || state.position < 0 || state.position > parts.sampler.epoch_size()) {
     refuse(
         fmt::format("the loader's state says epoch {}, position {}, which is not within the {} "
                     "records",
-                    state.epoch, state.position, parts.dataset.num_records()));
+                    state.epoch, state.position, parts.sampler.epoch_size()));
   }
   impl_->start(state.epoch, state.position);
 }
@@ -126,7 +126,7 @@ LoaderStatistics Loader::statistics() const {
     stats.ready_batches =
         static_cast<double>(counters.num_ready_batches) / static_cast<double>(stats.num_batches);
   }
-  stats.io_engine = impl_->parts.engine->name();
+  stats.io_engine = impl_->parts.engine->description();
   stats.direct_io = impl_->parts.files.direct();
   return stats;
 }

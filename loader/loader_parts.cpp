@@ -88,7 +88,9 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       engine(make_read_engine(options.io.engine, files.descriptors(),
                               {.queue_depth = options.io.queue_depth,
                                .num_retries = options.io.num_retries,
-                               .alignment = files.alignment()})),
+                               .alignment = files.alignment(),
+                               .buffer_memory = buffers.memory(),
+                               .sqpoll = options.io.sqpoll})),
       decoder(dataset, options, fields, slabs->layout(), stats),
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int slot, const SampleChunk& chunk) {

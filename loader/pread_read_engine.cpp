@@ -24,7 +24,8 @@ class PreadReadEngine final : public ReadEngine {
       : ReadEngine(options), files_(std::move(files)), try_page_cache_(options.alignment == 1) {
     const auto depth = static_cast<size_t>(options.queue_depth);
     reads_.resize(depth);
-    for (auto* list : {&free_slots_, &fresh_, &queue_, &finished_}) list->reserve(depth);
+    for (auto* list : {&free_slots_, &fresh_, &finished_}) list->reserve(depth);
+    queue_.resize(depth);
     completions_.reserve(depth);
     for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
   }
@@ -91,10 +92,10 @@ class PreadReadEngine final : public ReadEngine {
     const size_t num_started = fresh_.size();
     {
       std::lock_guard lock(mutex_);
-      queue_.insert(queue_.end(), fresh_.begin(), fresh_.end());
+      for (size_t slot : fresh_) queue_[(queue_begin_ + num_queued_++) % queue_.size()] = slot;
       fresh_.clear();
       const auto max_threads = static_cast<size_t>(std::min(options_.queue_depth, kMaxThreads));
-      const size_t wanted = std::min(max_threads, threads_.size() - num_idle_ + queue_.size());
+      const size_t wanted = std::min(max_threads, threads_.size() - num_idle_ + num_queued_);
       while (threads_.size() < wanted) {
         threads_.emplace_back([this] { run(); });
         ++num_idle_;
@@ -106,10 +107,11 @@ class PreadReadEngine final : public ReadEngine {
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
-      work_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      work_.wait(lock, [this] { return stop_ || num_queued_ > 0; });
       if (stop_) return;
-      const size_t slot = queue_.front();
-      queue_.erase(queue_.begin());
+      const size_t slot = queue_[queue_begin_];
+      queue_begin_ = (queue_begin_ + 1) % queue_.size();
+      --num_queued_;
       --num_idle_;
       lock.unlock();
       ReadProgress& read = reads_[slot];
@@ -136,7 +138,9 @@ class PreadReadEngine final : public ReadEngine {
   std::condition_variable work_;
   std::condition_variable done_;
   bool stop_ = false;
-  std::vector<size_t> queue_;     // for the threads, oldest first
+  std::vector<size_t> queue_;  // for the threads: a ring, oldest first from queue_begin_
+  size_t queue_begin_ = 0;
+  size_t num_queued_ = 0;
   std::vector<size_t> finished_;  // by the threads
   std::vector<std::thread> threads_;
   size_t num_idle_ = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include <ffkit/loader/slab_allocator.h>
@@ -32,6 +33,8 @@ class ReadBufferPool {
   ReadBufferPool& operator=(const ReadBufferPool&) = delete;
 
   size_t capacity_bytes() const { return capacity_; }
+  // The ring itself.
+  std::span<std::byte> memory() const { return {memory_, capacity_}; }
 
   // A block for a read that `num_users` samples share, or null while there is no room; release() then tells when there is. A read
   // larger than the ring gets memory of its own once nothing else is in use.

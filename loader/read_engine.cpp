@@ -12,9 +12,36 @@ namespace ffkit {
 
 std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
                                              const ReadEngineOptions& options) {
-  if (engine == IoEngine::pread) return make_pread_read_engine(std::move(files), options);
+  if (engine == IoEngine::pread) {
+    if (options.sqpoll) {
+      throw Error(ErrorCode::invalid_argument,
+                  "io.sqpoll belongs to io_uring and cannot be had with the pread engine");
+    }
+    return make_pread_read_engine(std::move(files), options);
+  }
   int error = 0;
   if (auto uring = make_uring_read_engine(files, options, error)) return uring;
+  ReadEngineOptions plain = options;
+  if (options.sqpoll) {
+    plain.sqpoll = false;
+    int plain_error = 0;
+    if (auto uring = make_uring_read_engine(files, plain, plain_error)) {
+      if (engine == IoEngine::io_uring) {
+        throw Error(ErrorCode::unsupported,
+                    "io.sqpoll was asked for, but the kernel refuses a submission thread; leave "
+                    "it off, or give the process what the kernel wants (CAP_SYS_NICE before "
+                    "Linux 5.13)",
+                    {.errno_value = error});
+      }
+      static std::once_flag said;
+      std::call_once(said, [error] {
+        spdlog::warn("io.sqpoll is not available here ({}); io_uring is used without it",
+                     strerrordesc_np(error));
+      });
+      return uring;
+    }
+    error = plain_error;
+  }
   if (engine == IoEngine::io_uring) {
     throw Error(
         ErrorCode::unsupported,
@@ -28,7 +55,7 @@ std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> f
         "io_uring is not available here ({}); reading with a pool of pread threads instead",
         strerrordesc_np(error));
   });
-  return make_pread_read_engine(std::move(files), options);
+  return make_pread_read_engine(std::move(files), plain);
 }
 
 }  // namespace ffkit

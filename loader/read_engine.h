@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <ffkit/loader/loader.h>
@@ -36,6 +37,11 @@ struct ReadEngineOptions {
   int num_retries = 3;   // of a read that fails with EIO
   size_t alignment =
       1;  // of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT demands
+  // Memory that most buffers lie in. Once as many bytes have been read as it has, it is registered with the kernel where that is
+  // allowed (io_uring, within RLIMIT_MEMLOCK), which then does not look up the pages of each read anew. Must stay as long as the
+  // engine. Buffers elsewhere are read to as well.
+  std::span<std::byte> buffer_memory = {};
+  bool sqpoll = false;  // see IoOptions
 };
 
 class ReadEngine {
@@ -45,6 +51,8 @@ class ReadEngine {
   ReadEngine& operator=(const ReadEngine&) = delete;
 
   virtual const char* name() const = 0;  // "io_uring" or "pread"
+  // The name and what the kernel has granted so far: "io_uring (fixed files, fixed buffers, sqpoll)".
+  virtual std::string description() const { return name(); }
   int queue_depth() const { return options_.queue_depth; }
   int num_in_flight() const { return num_in_flight_; }
 
@@ -62,7 +70,8 @@ class ReadEngine {
 };
 
 // `files` are open file descriptors; they must stay open as long as the engine. Throws Error(unsupported) for
-// IoEngine::io_uring where the kernel refuses it; IoEngine::automatic then takes pread and says so once in the log.
+// IoEngine::io_uring where the kernel refuses it, or refuses sqpoll; IoEngine::automatic then goes without and says so once in the
+// log. Throws Error(invalid_argument) for sqpoll with IoEngine::pread.
 std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
                                              const ReadEngineOptions& options);
 

@@ -26,7 +26,7 @@ int64_t num_batches_on_rank(const Sampler& sampler, int64_t start) {
   if (options.tail != Tail::exact || num_steps == 0) return num_steps;
   const int64_t first_of_last =
       sampler.position_after(start, num_steps - 1) + options.rank * sampler.batch_size();
-  return first_of_last < sampler.num_records() ? num_steps : num_steps - 1;
+  return first_of_last < sampler.epoch_size() ? num_steps : num_steps - 1;
 }
 
 ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start)
@@ -114,16 +114,19 @@ bool ReadLoop::begin_next_epoch() {
 
 // False when there is no buffer for it now.
 bool ReadLoop::submit(const PlannedRead& read) {
+  const auto positions =
+      std::span(plan_.positions)
+          .subspan(static_cast<size_t>(read.first), static_cast<size_t>(read.count));
   if (read.num_bytes == 0) {
-    const auto at = static_cast<size_t>(read.first);
+    const auto at = static_cast<size_t>(positions.front());
     batch_->samples[at].error = plan_.samples[at].error;
-    add_to_chunk(batch_, read.first, 0);
+    add_to_chunk(batch_, positions.front(), 0);
     return true;
   }
   ReadBufferPool::Block* block =
       parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
   if (block == nullptr) return false;
-  for (int64_t i = read.first; i < read.first + read.count; ++i) {
+  for (int64_t i : positions) {
     const Dataset::Location& location = plan_.samples[static_cast<size_t>(i)].location;
     const RecordLocation& record = location.record;
     PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
@@ -135,7 +138,12 @@ bool ReadLoop::submit(const PlannedRead& read) {
   }
   const size_t slot = free_slots_.back();
   free_slots_.pop_back();
-  in_flight_[slot] = {batch_, read, block, now_ns()};
+  ReadInFlight& started = in_flight_[slot];
+  started.batch = batch_;
+  started.read = read;
+  started.positions.assign(positions.begin(), positions.end());
+  started.block = block;
+  started.submitted_ns = now_ns();
   parts_.engine->submit({.file = static_cast<int>(read.shard_index),
                          .offset = read.offset,
                          .num_bytes = static_cast<size_t>(read.num_bytes),
@@ -152,7 +160,7 @@ void ReadLoop::complete(const ReadCompletion& completion) {
   if (completion.result > 0) {
     parts_.stats.bytes_read.fetch_add(completion.result, std::memory_order_relaxed);
   }
-  for (int64_t i = read.first; i < read.first + read.count; ++i) {
+  for (int64_t i : done.positions) {
     PendingSample& sample = done.batch->samples[static_cast<size_t>(i)];
     const auto record_offset = read.offset + (sample.record.data() - done.block->data);
     const int64_t wanted = record_offset - read.offset + static_cast<int64_t>(sample.record.size());

@@ -27,6 +27,7 @@ class ReadLoop {
   struct ReadInFlight {
     PendingBatch* batch = nullptr;
     PlannedRead read;
+    std::vector<int64_t> positions;  // in the batch, of the samples that it serves
     ReadBufferPool::Block* block = nullptr;
     int64_t submitted_ns = 0;
   };

@@ -1,5 +1,8 @@
 #include "read_plan.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace ffkit {
 namespace {
 
@@ -22,36 +25,83 @@ PlannedSample locate(const Dataset& dataset, int64_t record_index) {
   return sample;
 }
 
-}  // namespace
-
-void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_t alignment,
-                int64_t max_merged_bytes, ReadPlan& plan) {
+// Locates the records and sorts the places of those that could be.
+void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadPlan& plan) {
   plan.samples.clear();
-  plan.reads.clear();
-  int64_t end = -1;  // of the last read's records; -1: nothing can join it
+  plan.places.clear();
+  bool is_sorted = true;  // as in sequential order
   for (int64_t record_index : records) {
     const auto position = static_cast<int64_t>(plan.samples.size());
     plan.samples.push_back(locate(dataset, record_index));
     const PlannedSample& sample = plan.samples.back();
-    if (sample.error != nullptr) {
-      plan.reads.push_back({.first = position, .count = 1});
-      end = -1;
-      continue;
-    }
-    const int64_t shard_index = sample.location.shard_index;
-    const int64_t record_begin = sample.location.record.offset;
-    const int64_t record_end = record_begin + sample.location.record.stored_bytes;
+    if (sample.error != nullptr) continue;
+    plan.places.push_back({sample.location.shard_index, sample.location.record.offset, position});
+    is_sorted = is_sorted && (plan.places.size() == 1 ||
+                              plan.places[plan.places.size() - 2] < plan.places.back());
+  }
+  if (!is_sorted) std::sort(plan.places.begin(), plan.places.end());
+}
+
+// Makes plan.merged: a read serves the places first .. first+count-1.
+void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan) {
+  plan.merged.clear();
+  int64_t begin = -1;  // of the record before
+  int64_t end = -1;
+  for (const ReadPlan::Place& place : plan.places) {
+    const RecordLocation& record =
+        plan.samples[static_cast<size_t>(place.position)].location.record;
+    const int64_t record_end = record.offset + record.stored_bytes;
     const int64_t read_end = round_up(record_end, alignment);
-    if (end >= 0 && plan.reads.back().shard_index == shard_index && record_begin >= end &&
-        record_begin - end < kPageBytes &&
-        read_end - plan.reads.back().offset <= max_merged_bytes) {
-      plan.reads.back().num_bytes = read_end - plan.reads.back().offset;
-      ++plan.reads.back().count;
+    const bool is_same_shard =
+        !plan.merged.empty() && plan.merged.back().shard_index == place.shard_index;
+    const bool is_same_record = is_same_shard && record.offset == begin;
+    if (is_same_record ||
+        (is_same_shard && record.offset >= end && record.offset - end < kPageBytes &&
+         read_end - plan.merged.back().offset <= max_merged_bytes)) {
+      plan.merged.back().num_bytes = read_end - plan.merged.back().offset;
+      ++plan.merged.back().count;
     } else {
-      const int64_t offset = round_down(record_begin, alignment);
-      plan.reads.push_back({shard_index, offset, read_end - offset, position, 1});
+      const int64_t offset = round_down(record.offset, alignment);
+      const int64_t first = &place - plan.places.data();
+      plan.merged.push_back({place.shard_index, offset, read_end - offset, first, 1});
     }
+    begin = record.offset;
     end = record_end;
+  }
+}
+
+}  // namespace
+
+void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_t alignment,
+                int64_t max_merged_bytes, ReadPlan& plan) {
+  find_places(dataset, records, plan);
+  merge_places(alignment, max_merged_bytes, plan);
+  // Back into the order of the batch, in which the decoders take small samples several at a time.
+  plan.read_of.assign(records.size(), -1);
+  for (const PlannedRead& read : plan.merged) {
+    const auto first = plan.places.begin() + read.first;
+    if (read.count > 1) {
+      std::sort(first, first + read.count, [](const ReadPlan::Place& a, const ReadPlan::Place& b) {
+        return a.position < b.position;
+      });
+    }
+    plan.read_of[static_cast<size_t>(first->position)] = &read - plan.merged.data();
+  }
+  plan.reads.clear();
+  plan.positions.clear();
+  for (size_t position = 0; position < records.size(); ++position) {
+    const int64_t first = std::ssize(plan.positions);
+    if (plan.samples[position].error != nullptr) {
+      plan.reads.push_back({.first = first, .count = 1});
+      plan.positions.push_back(static_cast<int64_t>(position));
+    } else if (plan.read_of[position] >= 0) {
+      const PlannedRead& read = plan.merged[static_cast<size_t>(plan.read_of[position])];
+      plan.reads.push_back(read);
+      plan.reads.back().first = first;
+      for (int64_t i = read.first; i < read.first + read.count; ++i) {
+        plan.positions.push_back(plan.places[static_cast<size_t>(i)].position);
+      }
+    }
   }
 }
 

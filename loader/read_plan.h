@@ -1,4 +1,4 @@
-// ReadPlan: the reads that fetch the records of one batch. Neighbouring records, as in sequential order, share a read.
+// ReadPlan: the reads that fetch the records of one batch. Neighbouring records, as in sequential and windowed order, share a read.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ struct PlannedSample {
   std::exception_ptr error;  // set when the record cannot be located
 };
 
-// Samples first .. first+count-1 of the batch lie in num_bytes at offset; 0 bytes: one sample that has an error.
+// The samples at the batch positions plan.positions[first .. first+count-1] lie in num_bytes at offset; 0 bytes: one sample that has an
+// error.
 struct PlannedRead {
   int64_t shard_index = 0;
   int64_t offset = 0;
@@ -26,12 +27,29 @@ struct PlannedRead {
 };
 
 struct ReadPlan {
-  std::vector<PlannedSample> samples;
-  std::vector<PlannedRead> reads;
+  std::vector<PlannedSample> samples;  // by position in the batch
+  std::vector<PlannedRead> reads;  // in the order of the first position that each of them serves
+  std::vector<int64_t> positions;  // each once, read by read, ascending within a read
+
+  // Memory of plan_reads() from batch to batch: where the samples lie, and the reads in the order of the disk.
+  struct Place {
+    int64_t shard_index;
+    int64_t offset;
+    int64_t position;
+    bool operator<(const Place& other) const {
+      return shard_index != other.shard_index ? shard_index < other.shard_index
+                                              : offset < other.offset;
+    }
+  };
+  std::vector<Place> places;
+  std::vector<PlannedRead> merged;  // of places
+  std::vector<int64_t>
+      read_of;  // by position: the read in `merged` whose first sample it is, or -1
 };
 
 // Plans the reads of `records` (record numbers) into `plan`, replacing what it held. Offsets and lengths become multiples of
-// `alignment`; reads are merged up to `max_merged_bytes` and over gaps of less than a page.
+// `alignment`. Records that lie close together share a read, wherever they stand in the batch: reads are merged up to
+// `max_merged_bytes` and over gaps of less than a page.
 void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_t alignment,
                 int64_t max_merged_bytes, ReadPlan& plan);
 

@@ -1,58 +1,133 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/loader/permutation.h>
+#include <ffkit/loader/random.h>
 #include <ffkit/loader/sampler.h>
 
+#include "alias_table.h"
 #include "mix64.h"
+#include "windowed_order.h"
 
 namespace ffkit {
 namespace {
+
+// The last of the streams that belong to the loader; transforms draw from the first ones.
+constexpr uint8_t kWeightedStream = 127;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
-}  // namespace
+void check_at_least_1(const char* name, int64_t value) {
+  if (value < 1) refuse(fmt::format("{} is {}, must be at least 1", name, value));
+}
 
-Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options)
-    : num_records_(num_records), batch_size_(batch_size), options_(options) {
-  if (num_records < 1)
+// The length of an epoch.
+int64_t check(int64_t num_records, int64_t batch_size, const SamplerOptions& options) {
+  if (num_records < 1) {
     refuse(fmt::format("a sampler needs at least one record, got {}", num_records));
-  if (batch_size < 1) refuse(fmt::format("batch_size is {}, must be at least 1", batch_size));
-  if (options.world_size < 1) {
-    refuse(fmt::format("world_size is {}, must be at least 1", options.world_size));
   }
+  check_at_least_1("batch_size", batch_size);
+  check_at_least_1("world_size", options.world_size);
+  check_at_least_1("window_block", options.window_block);
+  check_at_least_1("window_blocks", options.window_blocks);
   if (options.rank < 0 || options.rank >= options.world_size) {
     refuse(fmt::format("rank is {}, must be 0 .. world_size-1 = {}", options.rank,
                        options.world_size - 1));
+  }
+  const bool weighted = options.order == Order::weighted;
+  if (weighted != (options.weights != nullptr)) {
+    refuse(weighted ? "Order::weighted needs weights" : "weights need Order::weighted");
+  }
+  if (weighted && std::ssize(*options.weights) != num_records) {
+    refuse(
+        fmt::format("there are {} weights for {} records", options.weights->size(), num_records));
+  }
+  if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
+    refuse(
+        fmt::format("epoch_size is {}, must be 0 .. {}, the number of records; only "
+                    "Order::weighted can draw more",
+                    options.epoch_size, num_records));
+  }
+  return options.epoch_size == 0 ? num_records : options.epoch_size;
+}
+
+}  // namespace
+
+std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
+  std::unordered_map<int64_t, int64_t> counts;
+  for (int64_t label : labels) ++counts[label];
+  std::vector<double> weights;
+  weights.reserve(labels.size());
+  for (int64_t label : labels) weights.push_back(1 / static_cast<double>(counts[label]));
+  return weights;
+}
+
+Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options)
+    : num_records_(num_records),
+      epoch_size_(check(num_records, batch_size, options)),
+      batch_size_(batch_size),
+      options_(std::move(options)) {
+  if (options_.order == Order::weighted) {
+    table_ = std::make_shared<AliasTable>(*options_.weights);
+    options_.weights = nullptr;
   }
 }
 
 int64_t Sampler::num_batches(int64_t start) const {
   const int64_t step_size = batch_size_ * options_.world_size;
-  const int64_t left = std::max<int64_t>(num_records_ - start, 0);
+  const int64_t left = std::max<int64_t>(epoch_size_ - start, 0);
   return options_.tail == Tail::drop ? left / step_size : (left + step_size - 1) / step_size;
+}
+
+template <typename Visit>
+void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) const {
+  int64_t position = first % epoch_size_;
+  for (int64_t i = 0; i < count; ++i) {
+    visit(position);
+    if (++position == epoch_size_) position = 0;
+  }
 }
 
 void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const {
   const int64_t first = start + (step * options_.world_size + options_.rank) * batch_size_;
   int64_t count = batch_size_;
   if (options_.tail == Tail::exact) {
-    count = std::clamp<int64_t>(num_records_ - first, 0, batch_size_);
+    count = std::clamp<int64_t>(epoch_size_ - first, 0, batch_size_);
   }
-  const Permutation permutation(num_records_, mix64(options_.seed, static_cast<uint64_t>(epoch)));
+  const uint64_t key = mix64(options_.seed, static_cast<uint64_t>(epoch));
   out.clear();
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t position = (first + i) % num_records_;
-    out.push_back(options_.order == Order::shuffle ? permutation(position) : position);
+  switch (options_.order) {
+    case Order::sequential:
+      for_positions(first, count, [&](int64_t position) { out.push_back(position); });
+      break;
+    case Order::shuffle: {
+      const Permutation permutation(num_records_, key);
+      for_positions(first, count, [&](int64_t position) { out.push_back(permutation(position)); });
+      break;
+    }
+    case Order::windowed: {
+      WindowedOrder order(num_records_, options_.window_block, options_.window_blocks, key);
+      for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
+      break;
+    }
+    case Order::weighted:
+      for_positions(first, count, [&](int64_t position) {
+        CounterRandom random({options_.seed, epoch, position}, kWeightedStream);
+        const int64_t column = random.below(table_->size());
+        out.push_back(table_->draw(column, static_cast<uint32_t>(random.next() >> 32)));
+      });
+      break;
   }
 }
 
 int64_t Sampler::position_after(int64_t start, int64_t num_steps) const {
-  return std::min(num_records_, start + num_steps * batch_size_ * options_.world_size);
+  return std::min(epoch_size_, start + num_steps * batch_size_ * options_.world_size);
 }
 
 }  // namespace ffkit

@@ -12,15 +12,13 @@
 
 #include <ffkit/format/error.h>
 
+#include "memory_limit.h"
+
 namespace ffkit {
 namespace {
 
 constexpr size_t kDefaultAlignment =
     4096;  // where the kernel cannot say (before Linux 6.1): a page always works
-
-int64_t memory_bytes() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
-}
 
 [[noreturn]] void throw_open_error(const std::filesystem::path& path, int error) {
   const char* message =
@@ -67,7 +65,7 @@ ShardFiles::ShardFiles(std::vector<std::filesystem::path> paths, int64_t data_by
     : paths_(std::move(paths)) {
   descriptors_.reserve(paths_.size());
   try {
-    if (wants_direct_io(direct, data_bytes, memory_bytes())) {
+    if (wants_direct_io(direct, data_bytes, usable_memory_bytes())) {
       direct_ = open_direct();
       if (!direct_ && direct == DirectIo::on) {
         throw Error(ErrorCode::unsupported,

@@ -3,22 +3,36 @@
 #include <liburing.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <ffkit/format/error.h>
 
+#include "fixed_memory.h"
 #include "read_engine.h"
 #include "read_progress.h"
 
 namespace ffkit {
 namespace {
 
+// How long the submission thread looks for reads before it sleeps: longer than a decoder takes for a batch of small pictures.
+constexpr unsigned kPollMs = 20;
+
 // Returns 0 or -errno.
-int open_ring(int queue_depth, io_uring& ring) {
+int open_ring(const ReadEngineOptions& options, io_uring& ring) {
   // Completions are delivered when this thread enters the kernel instead of interrupting it (Linux 5.19).
-  int result = io_uring_queue_init(static_cast<unsigned>(queue_depth), &ring,
-                                   IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SUBMIT_ALL);
-  if (result == -EINVAL) result = io_uring_queue_init(static_cast<unsigned>(queue_depth), &ring, 0);
+  const unsigned wanted =
+      IORING_SETUP_SUBMIT_ALL | (options.sqpoll ? IORING_SETUP_SQPOLL : IORING_SETUP_COOP_TASKRUN);
+  const unsigned needed = options.sqpoll ? IORING_SETUP_SQPOLL : 0;
+  const auto open = [&](unsigned flags) {
+    io_uring_params params{};
+    params.flags = flags;
+    params.sq_thread_idle = kPollMs;
+    return io_uring_queue_init_params(static_cast<unsigned>(options.queue_depth), &ring, &params);
+  };
+  int result = open(wanted);
+  if (result == -EINVAL) result = open(needed);
   if (result != 0) return result;
   io_uring_probe* probe = io_uring_get_probe_ring(&ring);
   const bool can_read = probe != nullptr && io_uring_opcode_supported(probe, IORING_OP_READ) != 0;
@@ -32,6 +46,17 @@ int open_ring(int queue_depth, io_uring& ring) {
 
 // One system call reads at most 2 GiB; the rest is continued like any short read.
 constexpr size_t kMaxCallBytes = size_t{1} << 30;
+
+// What of `memory` is registered: all or nothing. It is an optimisation, which the kernel refuses for instance beyond
+// RLIMIT_MEMLOCK.
+FixedMemory register_memory(io_uring& ring, std::span<std::byte> memory) {
+  const FixedMemory fixed(memory);
+  const std::vector<iovec> pieces = fixed.pieces();
+  const bool is_registered =
+      !pieces.empty() &&
+      io_uring_register_buffers(&ring, pieces.data(), static_cast<unsigned>(pieces.size())) == 0;
+  return is_registered ? fixed : FixedMemory();
+}
 
 class UringReadEngine final : public ReadEngine {
  public:
@@ -64,6 +89,16 @@ class UringReadEngine final : public ReadEngine {
 
   const char* name() const override { return "io_uring"; }
 
+  std::string description() const override {
+    std::string granted;
+    for (const auto& [is_granted, what] : {std::pair{files_registered_, "fixed files"},
+                                           std::pair{!fixed_memory_.empty(), "fixed buffers"},
+                                           std::pair{options_.sqpoll, "sqpoll"}}) {
+      if (is_granted) granted += std::string(granted.empty() ? " (" : ", ") + what;
+    }
+    return name() + (granted.empty() ? granted : granted + ")");
+  }
+
   void submit(const ReadRequest& request) override {
     check_alive();
     const size_t slot = free_slots_.back();
@@ -76,6 +111,10 @@ class UringReadEngine final : public ReadEngine {
   std::span<const ReadCompletion> wait() override {
     check_alive();
     completions_.clear();
+    if (!register_tried_ && bytes_read_ >= options_.buffer_memory.size()) {
+      register_tried_ = true;
+      fixed_memory_ = register_memory(ring_, options_.buffer_memory);
+    }
     while (completions_.empty()) {
       enter();
       reap();
@@ -84,24 +123,46 @@ class UringReadEngine final : public ReadEngine {
   }
 
  private:
-  // The queue has room: its entries are at least queue_depth, and each read has at most one of them.
   void prepare(size_t slot) {
     const ReadProgress& read = reads_[slot];
-    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    io_uring_sqe* sqe = next_entry();
     const int file = read.request().file;
-    io_uring_prep_read(sqe, files_registered_ ? file : files_[static_cast<size_t>(file)],
-                       read.buffer(),
-                       static_cast<unsigned>(std::min(read.num_bytes(), kMaxCallBytes)),
-                       static_cast<uint64_t>(read.offset()));
+    const int descriptor = files_registered_ ? file : files_[static_cast<size_t>(file)];
+    const auto num_bytes = static_cast<unsigned>(std::min(read.num_bytes(), kMaxCallBytes));
+    const auto offset = static_cast<uint64_t>(read.offset());
+    if (const int piece = fixed_memory_.find(read.buffer(), num_bytes); piece >= 0) {
+      io_uring_prep_read_fixed(sqe, descriptor, read.buffer(), num_bytes, offset, piece);
+    } else {
+      io_uring_prep_read(sqe, descriptor, read.buffer(), num_bytes, offset);
+    }
     if (files_registered_) sqe->flags |= IOSQE_FIXED_FILE;
     io_uring_sqe_set_data64(sqe, slot);
+    ++num_prepared_;
+  }
+
+  // The queue has room: its entries are at least queue_depth, and each read has at most one of them. Only the submission thread may
+  // give an entry back a little later than the read's completion.
+  io_uring_sqe* next_entry() {
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    while (sqe == nullptr) {
+      const int result = io_uring_sqring_wait(&ring_);
+      if (result < 0 && result != -EINTR && result != -EAGAIN) {
+        error_ = -result;
+        check_alive();
+      }
+      sqe = io_uring_get_sqe(&ring_);
+    }
+    return sqe;
   }
 
   // Submits what is prepared and blocks until there is a completion.
   void enter() {
     const int result = io_uring_submit_and_wait(&ring_, 1);
     if (result >= 0) {
-      num_in_kernel_ += result;
+      // With a submission thread liburing's count may include earlier ones; all that is prepared is on its way.
+      const int num_taken = options_.sqpoll ? num_prepared_ : result;
+      num_in_kernel_ += num_taken;
+      num_prepared_ -= num_taken;
       return;
     }
     if (result == -EINTR) return;
@@ -129,6 +190,7 @@ class UringReadEngine final : public ReadEngine {
     again_.clear();
     io_uring_for_each_cqe(&ring_, head, cqe) {
       ++num_seen;
+      bytes_read_ += static_cast<size_t>(std::max(cqe->res, 0));
       const auto slot = static_cast<size_t>(cqe->user_data);
       if (!reads_[slot].advance(cqe->res, options_)) {
         again_.push_back(slot);
@@ -146,6 +208,12 @@ class UringReadEngine final : public ReadEngine {
   io_uring ring_;
   std::vector<int> files_;
   bool files_registered_ = false;
+  // Registering faults all of the memory in. It waits until that has happened anyway, as many bytes as there are having been read:
+  // a short run neither pays for it nor holds memory that it does not use.
+  size_t bytes_read_ = 0;
+  bool register_tried_ = false;
+  FixedMemory fixed_memory_;  // empty: none is registered
+  int num_prepared_ = 0;      // not yet taken by the kernel
   int num_in_kernel_ = 0;
   int error_ = 0;  // errno of the ring
   std::vector<ReadProgress>
@@ -160,7 +228,7 @@ class UringReadEngine final : public ReadEngine {
 std::unique_ptr<ReadEngine> make_uring_read_engine(std::vector<int> files,
                                                    const ReadEngineOptions& options, int& error) {
   io_uring ring{};
-  error = -open_ring(options.queue_depth, ring);
+  error = -open_ring(options, ring);
   if (error != 0) return nullptr;
   return std::make_unique<UringReadEngine>(ring, std::move(files), options);
 }

@@ -34,8 +34,8 @@ DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
 struct DevicePrefetcher::Impl {
   struct Copy {
     DeviceBatch batch;
-    LoaderState state;                // behind it
-    std::shared_ptr<Batch> source;    // must stay until `done`
+    LoaderState state;              // behind it
+    std::shared_ptr<Batch> source;  // must stay until `done`
     std::shared_ptr<c10::Event> done;
   };
 

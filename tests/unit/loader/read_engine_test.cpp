@@ -1,14 +1,18 @@
-// The contract of ReadEngine: one suite over both engines, through the page cache and with O_DIRECT.
+// The contract of ReadEngine: one suite over both engines, through the page cache and with O_DIRECT, io_uring also with registered
+// memory and with a submission thread.
 #include "read_engine.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -32,22 +36,23 @@ std::byte content_at(size_t offset) {
 struct EngineKind {
   IoEngine engine;
   bool direct;
+  bool fixed_buffers = false;
+  bool sqpoll = false;
 };
 
 std::string name_of(const ::testing::TestParamInfo<EngineKind>& info) {
-  return fmt::format("{}_{}", info.param.engine == IoEngine::pread ? "pread" : "io_uring",
-                     info.param.direct ? "direct" : "buffered");
+  return fmt::format("{}_{}{}{}", info.param.engine == IoEngine::pread ? "pread" : "io_uring",
+                     info.param.direct ? "direct" : "buffered",
+                     info.param.fixed_buffers ? "_fixed" : "", info.param.sqpoll ? "_sqpoll" : "");
 }
 
 struct AlignedDelete {
-  void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{kBlock}); }
+  bool is_owned = true;
+  void operator()(std::byte* p) const {
+    if (is_owned) ::operator delete (p, std::align_val_t{kBlock});
+  }
 };
 using AlignedBuffer = std::unique_ptr<std::byte, AlignedDelete>;
-
-AlignedBuffer make_buffer(size_t num_bytes) {
-  return AlignedBuffer(
-      static_cast<std::byte*>(::operator new (num_bytes, std::align_val_t{kBlock})));
-}
 
 class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
  protected:
@@ -60,7 +65,7 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
     if (fd_ < 0) GTEST_SKIP() << "the file system of " << path_ << " does not take O_DIRECT";
     int error = 0;
     if (GetParam().engine == IoEngine::io_uring &&
-        make_uring_read_engine({fd_}, {}, error) == nullptr) {
+        make_uring_read_engine({fd_}, {.sqpoll = GetParam().sqpoll}, error) == nullptr) {
       GTEST_SKIP() << "io_uring is refused here: " << strerrordesc_np(error);
     }
   }
@@ -70,10 +75,30 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
 
   std::unique_ptr<ReadEngine> make_engine(int queue_depth = 8, std::vector<int> files = {}) {
     if (files.empty()) files = {fd_};
-    return make_read_engine(GetParam().engine, files,
-                            {.queue_depth = queue_depth,
-                             .num_retries = 2,
-                             .alignment = GetParam().direct ? kBlock : 1});
+    auto engine = make_read_engine(GetParam().engine, files,
+                                   {.queue_depth = queue_depth,
+                                    .num_retries = 2,
+                                    .alignment = GetParam().direct ? kBlock : 1,
+                                    .buffer_memory = {fixed_memory_.get(), kFixedBytes},
+                                    .sqpoll = GetParam().sqpoll});
+    if (GetParam().fixed_buffers) {
+      // Memory is registered once it has been used.
+      for (size_t num_bytes = 0; num_bytes < kFixedBytes; num_bytes += kFixedBytes / 4) {
+        engine->submit({.num_bytes = kFixedBytes / 4, .buffer = fixed_memory_.get()});
+        engine->wait();
+      }
+    }
+    return engine;
+  }
+
+  // From the registered memory as long as there is some: reads to registered memory and to other memory then meet.
+  AlignedBuffer make_buffer(size_t num_bytes) {
+    if (GetParam().fixed_buffers && num_bytes <= kFixedBytes - num_fixed_used_) {
+      std::byte* data = fixed_memory_.get() + num_fixed_used_;
+      num_fixed_used_ += num_bytes;
+      return AlignedBuffer(data, {.is_owned = false});
+    }
+    return allocate(num_bytes);
   }
 
   // One read, waited for.
@@ -92,9 +117,17 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
     }
   }
 
+  static AlignedBuffer allocate(size_t num_bytes) {
+    return AlignedBuffer(
+        static_cast<std::byte*>(::operator new (num_bytes, std::align_val_t{kBlock})));
+  }
+
   testing::TempDir dir_;
   std::filesystem::path path_ = dir_ / "file";
   int fd_ = -1;
+  static constexpr size_t kFixedBytes = 2 << 20;  // more than the file has
+  AlignedBuffer fixed_memory_ = allocate(kFixedBytes);
+  size_t num_fixed_used_ = 0;
 };
 
 TEST_P(ReadEngineTest, ReadsWhatTheFileHolds) {
@@ -232,6 +265,76 @@ TEST_P(ReadEngineTest, DestructionWaitsForReadsInFlight) {
   }
 }
 
+// Signals interrupt system calls; the handlers of timers and profilers may come thousands of times a second.
+TEST_P(ReadEngineTest, SignalsDisturbNothing) {
+  struct sigaction action {};
+  static std::atomic<int> num_signals{0};
+  action.sa_handler = [](int) { ++num_signals; };  // without SA_RESTART
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGALRM, &action, &before), 0);
+  const itimerval timer{.it_interval = {.tv_usec = 100}, .it_value = {.tv_usec = 100}};
+  ASSERT_EQ(setitimer(ITIMER_REAL, &timer, nullptr), 0);
+  auto engine = make_engine(8);
+  std::vector<AlignedBuffer> buffers;
+  for (int i = 0; i < 8; ++i) buffers.push_back(make_buffer(16 * kBlock));
+  num_signals = 0;
+  for (int round = 0; num_signals < 50 && round < 100'000; ++round) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      engine->submit({.offset = static_cast<int64_t>(i * 16 * kBlock),
+                      .num_bytes = 16 * kBlock,
+                      .buffer = buffers[i].get(),
+                      .tag = i});
+    }
+    while (engine->num_in_flight() > 0) {
+      for (const ReadCompletion& completion : engine->wait()) {
+        ASSERT_EQ(completion.result, static_cast<int64_t>(16 * kBlock));
+      }
+    }
+  }
+  const itimerval off{};
+  setitimer(ITIMER_REAL, &off, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  EXPECT_GE(num_signals, 50);
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    expect_content(buffers[i].get(), 16 * kBlock, i * 16 * kBlock);
+  }
+}
+
+// What was read is what the file held at some time since, even while it is cut and written anew: never an error, never other bytes.
+TEST_P(ReadEngineTest, FileThatIsCutAndWrittenMeanwhileGivesItsBytes) {
+  auto engine = make_engine(8);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    while (!stop) {
+      std::filesystem::resize_file(path_, 100 * kBlock);
+      std::ofstream file(path_, std::ios::binary | std::ios::app);
+      std::vector<char> rest(200 * kBlock);
+      for (size_t i = 0; i < rest.size(); ++i) {
+        rest[i] = static_cast<char>(content_at(100 * kBlock + i));
+      }
+      file.write(rest.data(), static_cast<std::streamsize>(rest.size()));
+    }
+  });
+  const AlignedBuffer buffer = make_buffer(64 * kBlock);
+  for (int i = 0; i < 200; ++i) {
+    const size_t offset = static_cast<size_t>(90 + i % 100) * kBlock;
+    const int64_t result = read_once(
+        *engine,
+        {.offset = static_cast<int64_t>(offset), .num_bytes = 64 * kBlock, .buffer = buffer.get()});
+    EXPECT_GE(result, 0);
+    // Bytes at the moving end may still be the zeros of a page that is being filled.
+    for (size_t k = 0; k < static_cast<size_t>(std::max<int64_t>(result, 0)); ++k) {
+      const std::byte got = buffer.get()[k];
+      if (got != content_at(offset + k) && got != std::byte{0}) {
+        ADD_FAILURE() << "other bytes at " << offset + k;
+        break;
+      }
+    }
+  }
+  stop = true;
+  writer.join();
+}
+
 TEST_P(ReadEngineTest, MayBeUsedByAnotherThreadAfterwards) {
   auto engine = make_engine();
   const AlignedBuffer buffer = make_buffer(kBlock);
@@ -246,6 +349,10 @@ TEST_P(ReadEngineTest, MayBeUsedByAnotherThreadAfterwards) {
 INSTANTIATE_TEST_SUITE_P(Engines, ReadEngineTest,
                          ::testing::Values(EngineKind{IoEngine::io_uring, false},
                                            EngineKind{IoEngine::io_uring, true},
+                                           EngineKind{IoEngine::io_uring, false, true},
+                                           EngineKind{IoEngine::io_uring, true, true},
+                                           EngineKind{IoEngine::io_uring, false, false, true},
+                                           EngineKind{IoEngine::io_uring, true, true, true},
                                            EngineKind{IoEngine::pread, false},
                                            EngineKind{IoEngine::pread, true}),
                          name_of);

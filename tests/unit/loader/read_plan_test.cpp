@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "make_dataset.h"
@@ -23,10 +26,20 @@ class ReadPlanTest : public ::testing::Test {
   // Every sample lies within the read that is planned for it, and every sample has one.
   void expect_covered(const ReadPlan& plan, const std::vector<int64_t>& records) const {
     ASSERT_EQ(plan.samples.size(), records.size());
-    int64_t position = 0;
+    ASSERT_EQ(plan.positions.size(), records.size());
+    std::vector<int> times(records.size());
+    int64_t next = 0;
+    int64_t last_first = -1;
     for (const PlannedRead& read : plan.reads) {
-      ASSERT_EQ(read.first, position);
-      for (int64_t i = 0; i < read.count; ++i, ++position) {
+      ASSERT_GE(read.count, 1);
+      const auto positions =
+          std::span(plan.positions)
+              .subspan(static_cast<size_t>(read.first), static_cast<size_t>(read.count));
+      EXPECT_GT(positions.front(), last_first) << "reads are in the batch's order";
+      last_first = positions.front();
+      EXPECT_TRUE(std::is_sorted(positions.begin(), positions.end()));
+      for (int64_t position : positions) {
+        ++times[static_cast<size_t>(position)];
         const auto& location = plan.samples[static_cast<size_t>(position)].location;
         const auto wanted = dataset_.locate(records[static_cast<size_t>(position)]);
         EXPECT_EQ(location.record.offset, wanted.record.offset);
@@ -35,8 +48,10 @@ class ReadPlanTest : public ::testing::Test {
         EXPECT_GE(wanted.record.offset, read.offset);
         EXPECT_LE(wanted.record.offset + wanted.record.stored_bytes, read.offset + read.num_bytes);
       }
+      next += read.count;
     }
-    EXPECT_EQ(position, static_cast<int64_t>(records.size()));
+    EXPECT_EQ(next, static_cast<int64_t>(records.size()));
+    EXPECT_EQ(times, std::vector<int>(records.size(), 1));
   }
 
   static std::vector<int64_t> range(int64_t first, int64_t count) {
@@ -57,7 +72,7 @@ TEST_F(ReadPlanTest, NeighboursShareOneReadAShard) {
 }
 
 TEST_F(ReadPlanTest, ScatteredRecordsAreReadOneByOneAndExactly) {
-  const std::vector<int64_t> records = {50, 3, 28, 2, 45};
+  const std::vector<int64_t> records = {50, 3, 28, 1, 45};
   const ReadPlan p = plan(records);
   expect_covered(p, records);
   ASSERT_EQ(p.reads.size(), 5U);
@@ -66,11 +81,38 @@ TEST_F(ReadPlanTest, ScatteredRecordsAreReadOneByOneAndExactly) {
   }
 }
 
-TEST_F(ReadPlanTest, OneRecordTwiceIsReadTwice) {
-  const std::vector<int64_t> records = {5, 5};
+TEST_F(ReadPlanTest, NeighboursApartInTheBatchShareARead) {
+  // 10 .. 12 and 40, 41, mixed.
+  const std::vector<int64_t> records = {12, 40, 3, 10, 41, 20, 11};
   const ReadPlan p = plan(records);
   expect_covered(p, records);
-  EXPECT_EQ(p.reads.size(), 2U);
+  ASSERT_EQ(p.reads.size(), 4U);
+  EXPECT_EQ(p.positions, (std::vector<int64_t>{0, 3, 6, 1, 4, 2, 5}))
+      << "by read, of the first sample that each of them serves";
+}
+
+TEST_F(ReadPlanTest, AnyOrderOfTheSameRecordsNeedsTheSameReads) {
+  auto records = range(7, 40);
+  const size_t num_reads = plan(records, 4096, 16384).reads.size();
+  for (int step = 0; step < 20; ++step) {
+    for (size_t i = records.size(); i > 1; --i) {
+      std::swap(records[i - 1], records[(i * 7919 + static_cast<size_t>(step) * 104729) % i]);
+    }
+    const ReadPlan p = plan(records, 4096, 16384);
+    expect_covered(p, records);
+    EXPECT_EQ(p.reads.size(), num_reads);
+  }
+}
+
+TEST_F(ReadPlanTest, OneRecordTwiceIsReadOnce) {
+  const std::vector<int64_t> records = {5, 30, 5, 5};
+  for (int64_t max_merged_bytes : {1, 1 << 20}) {
+    const ReadPlan p = plan(records, 1, max_merged_bytes);
+    expect_covered(p, records);
+    ASSERT_EQ(p.reads.size(), 2U);
+    EXPECT_EQ(p.reads[0].count, 3);
+    EXPECT_EQ(p.reads[0].num_bytes, p.samples[0].location.record.stored_bytes);
+  }
 }
 
 TEST_F(ReadPlanTest, MergedReadsAreBounded) {
@@ -82,7 +124,7 @@ TEST_F(ReadPlanTest, MergedReadsAreBounded) {
 }
 
 TEST_F(ReadPlanTest, ReadsAreAlignedForDirectIo) {
-  for (const auto& records : {range(0, 60), std::vector<int64_t>{50, 3, 28, 2, 45}}) {
+  for (const auto& records : {range(0, 60), std::vector<int64_t>{50, 3, 28, 1, 45}}) {
     const ReadPlan p = plan(records, 4096, 16384);
     expect_covered(p, records);
     for (const PlannedRead& read : p.reads) {
@@ -96,9 +138,10 @@ TEST_F(ReadPlanTest, ReadsAreAlignedForDirectIo) {
 TEST_F(ReadPlanTest, RecordThatCannotBeLocatedCarriesItsError) {
   const std::vector<int64_t> records = {1, 1000, 2};
   const ReadPlan p = plan(records);
-  ASSERT_EQ(p.reads.size(), 3U);
+  ASSERT_EQ(p.reads.size(), 2U) << "1 and 2 are neighbours";
+  EXPECT_EQ(p.reads[0].count, 2);
   EXPECT_EQ(p.reads[1].num_bytes, 0);
-  EXPECT_EQ(p.reads[1].first, 1);
+  EXPECT_EQ(p.positions[static_cast<size_t>(p.reads[1].first)], 1);
   EXPECT_NE(p.samples[1].error, nullptr);
   EXPECT_EQ(p.samples[0].error, nullptr);
   EXPECT_EQ(p.samples[2].error, nullptr);

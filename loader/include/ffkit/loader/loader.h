@@ -33,9 +33,9 @@ enum class IoEngine {
 };
 
 enum class DirectIo {
-  automatic,  // O_DIRECT when the split is larger than half of the machine's memory and the file system takes it
-  on,   // O_DIRECT; Error(unsupported) where the file system does not take it
-  off,  // through the page cache
+  automatic,  // O_DIRECT when the split is larger than half of the memory (the machine's, or its container's limit) and the file system takes it
+  on,         // O_DIRECT; Error(unsupported) where the file system does not take it
+  off,        // through the page cache
 };
 
 struct IoOptions {
@@ -45,6 +45,9 @@ struct IoOptions {
   // Read buffers in use, from submission to the end of decoding, >= 64 KiB; one record may exceed it alone.
   int64_t max_bytes_in_flight = 64LL << 20;
   int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
+  // io_uring with a kernel thread that takes the reads, so that submitting needs no system call; it keeps a core busy while there are
+  // any. Error(unsupported) where the kernel refuses it to IoEngine::io_uring, a line in the log under automatic.
+  bool sqpoll = false;
 };
 
 // A bad sample is a record whose checksum, fields or image are broken, whose image or label is null, or which the disk cannot read

@@ -23,8 +23,9 @@ struct LoaderStatistics {
   int prefetch_batches = 0;      // the most that can be ready
   double reads_in_flight = 0;    // mean
   double ready_batches = 0;      // mean number of batches that waited when next() was called
-  std::string io_engine;         // "io_uring" or "pread"
-  bool direct_io = false;        // O_DIRECT in use
+  std::string
+      io_engine;  // "pread" or "io_uring (fixed files, fixed buffers)": what the kernel granted
+  bool direct_io = false;  // O_DIRECT in use
 
   // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or "consumer-bound: ..." when batches
   // wait for training, as they should.

@@ -1,8 +1,9 @@
 // Permutation: a pseudo-random permutation of 0 .. n-1 in O(1) memory.
 //
-// A balanced Feistel network over the smallest even number of bits that holds n-1, with cycle walking: values outside the range are
-// encrypted again until they fall into it, at most 4 rounds of the network on average (Black and Rogaway, "Ciphers with
-// Arbitrary Finite Domains", 2002). The same (n, key) gives the same permutation on every machine and in every release.
+// A generalised Feistel network (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002, method 3): i is written as left * b
+// + right with left < a and right < b, a = ceil(sqrt(n)), b = ceil(n / a); each round adds a keyed function of one half to the other,
+// modulo its size. Since a * b exceeds n by less than a, values outside the range, which are permuted again, hardly occur: the cost
+// is the same at any n. The same (n, key) gives the same permutation on every machine and in every release.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,13 @@ class Permutation {
   int64_t operator()(int64_t i) const;
 
  private:
+  static constexpr int kMaxRounds = 12;
+
   int64_t n_;
-  int half_bits_;
-  uint64_t half_mask_;
-  static constexpr int kRounds = 6;
-  uint64_t round_keys_[kRounds];
+  uint64_t left_size_;   // a
+  uint64_t right_size_;  // b
+  int num_rounds_;
+  uint64_t round_keys_[kMaxRounds];
 };
 
 }  // namespace ffkit

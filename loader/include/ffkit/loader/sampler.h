@@ -5,9 +5,14 @@
 //
 //   start                 + G                 + 2G            G = world_size * batch_size
 //     | rank 0 | rank 1 |   rank 0 | rank 1 |   ...
+//
+// Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted. Immutable, so thread-safe; copies share the
+// table of the weights.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace ffkit {
@@ -15,6 +20,19 @@ namespace ffkit {
 enum class Order {
   sequential,  // record order
   shuffle,     // another permutation each epoch, keyed by (seed, epoch)
+  // For disks and network file systems that dislike random reads. The records are cut into blocks of `window_block` neighbours, the
+  // blocks are permuted, and within each `window_blocks` blocks in a row, a window, the records are permuted; all of it anew each epoch.
+  // While a window is read, only its window_blocks stretches of the files are touched; its bytes should fit into the page cache.
+  //
+  // The price is mixing. With records sorted by class, N classes of at least window_block records each, two successive samples are
+  // of the same class with probability about 1/W + (1 - 1/W) / N, W = window_blocks, where a full shuffle has 1/N. For N = 1000:
+  //   W              4      16     64     256    1024
+  //   same class     25 %   6.3 %  1.7 %  0.5 %  0.2 %      full shuffle: 0.1 %
+  // With W = 64 a batch of 256 comes from about 64 * (1 - (1 - 1/64)^256) = 63 blocks, of 61 classes; fully shuffled it has 226 classes.
+  // Records that were shuffled when they were converted, as training splits are by default, lose nothing.
+  windowed,
+  // Drawn with replacement, with probabilities in proportion to `weights`, keyed by (seed, epoch, position).
+  weighted,
 };
 
 // What happens to the records at the end that do not fill a step of all ranks.
@@ -30,15 +48,36 @@ struct SamplerOptions {
   uint64_t seed = 0;
   int rank = 0;        // 0 .. world_size-1
   int world_size = 1;  // number of processes that share the epoch
+
+  // Samples in an epoch; 0: as many as there are records. Less than that takes the beginning of the epoch's sequence; more is for
+  // Order::weighted alone.
+  int64_t epoch_size = 0;
+
+  // Of Order::windowed, both >= 1: records in a block, blocks in a window.
+  int64_t window_block = 64;
+  int64_t window_blocks = 64;
+
+  // Of Order::weighted, and only there: one for each of at most 2^32 records, finite, >= 0, not all 0. A record of weight 0 is never
+  // drawn; one lighter than 2^-32 of the mean is drawn as if it weighed that. They become a table of 8 bytes a record.
+  // A LoaderState does not hold them: resume with the same ones.
+  std::shared_ptr<const std::vector<double>> weights = nullptr;
 };
+
+// Weights under which every class is drawn equally often: 1 / (number of records with the label), for each record.
+std::vector<double> class_balanced_weights(std::span<const int64_t> labels);
+
+class AliasTable;
 
 class Sampler {
  public:
-  // Throws Error(invalid_argument) for num_records < 1, batch_size < 1 or a rank outside the world.
+  // Throws Error(invalid_argument) for num_records < 1, batch_size < 1, a rank outside the world or options out of their range.
   Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options);
 
   int64_t num_records() const { return num_records_; }
+  // Length of an epoch's sequence: the positions are 0 .. epoch_size()-1.
+  int64_t epoch_size() const { return epoch_size_; }
   int64_t batch_size() const { return batch_size_; }
+  // `weights` is null here: the table has taken their place.
   const SamplerOptions& options() const { return options_; }
 
   // Number of steps from global position `start` to the end of an epoch; the same on every rank.
@@ -48,13 +87,19 @@ class Sampler {
   // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const;
 
-  // Records that all ranks together have consumed after `num_steps` steps from `start`: the position to go on from.
+  // Samples that all ranks together have consumed after `num_steps` steps from `start`: the position to go on from.
   int64_t position_after(int64_t start, int64_t num_steps) const;
 
  private:
+  // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it goes on at its beginning.
+  template <typename Visit>
+  void for_positions(int64_t first, int64_t count, const Visit& visit) const;
+
   int64_t num_records_;
+  int64_t epoch_size_;
   int64_t batch_size_;
   SamplerOptions options_;
+  std::shared_ptr<const AliasTable> table_;  // of Order::weighted
 };
 
 }  // namespace ffkit

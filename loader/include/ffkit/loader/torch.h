@@ -50,8 +50,9 @@ inline at::ScalarType scalar_type(DType dtype) {
 
 // An array of `batch`, as it lies in memory.
 inline at::Tensor array_tensor(const std::shared_ptr<Batch>& batch, const BatchArray& array) {
-  return at::from_blob(array.data, at::IntArrayRef(array.shape.data(), array.shape.size()),
-                       [batch](void*) {}, scalar_type(array.dtype));
+  return at::from_blob(
+      array.data, at::IntArrayRef(array.shape.data(), array.shape.size()), [batch](void*) {},
+      scalar_type(array.dtype));
 }
 
 // The images as [N,3,H,W]: contiguous, or for Layout::nhwc with the strides of channels_last. Error(not_found) without images.
@@ -71,7 +72,8 @@ inline at::Tensor labels_tensor(const std::shared_ptr<Batch>& batch) {
   if (batch->labels().empty()) throw Error(ErrorCode::not_found, "the batch has no labels");
   // A tensor is writable in principle; so is the batch that it shares.
   auto* labels = const_cast<int64_t*>(batch->labels().data());
-  return at::from_blob(labels, {batch->size()}, [batch](void*) {}, at::kLong);
+  return at::from_blob(
+      labels, {batch->size()}, [batch](void*) {}, at::kLong);
 }
 
 }  // namespace ffkit
