@@ -106,7 +106,7 @@ void region_decode(benchmark::State& state) {
   run(state, [&](const std::vector<std::byte>& image, int64_t number) {
     const ImageInfo info = decoder.read_info(image);
     CounterRandom random({1, 0, number});
-    const RandomCrop crop = draw_crop(RandomResizedCrop{}, info.width, info.height, random);
+    const DrawnCrop crop = draw_crop(RandomResizedCrop{}, info.width, info.height, random);
     benchmark::DoNotOptimize(decoder.decode_region(image, crop.rect, 224, 224).pixels.data);
   });
 }

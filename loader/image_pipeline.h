@@ -26,7 +26,7 @@ class ImagePipeline {
   ImagePipeline(ImagePipeline&&) noexcept;
   ImagePipeline& operator=(ImagePipeline&&) noexcept;
 
-  // Writes the sample to `out`: [3, S, S] or [S, S, 3] of the output's dtype, 3 * S * S * size_of(dtype) bytes, no alignment
+  // Writes the sample to `out`: [3, H, W] or [H, W, 3] of the output's dtype, 3 * H * W * size_of(dtype) bytes, no alignment
   // assumed beyond the element's. Throws what ImageDecoder throws; `out` is undefined then. Adds to `times`.
   void run(std::span<const std::byte> encoded, const SampleKey& key, void* out,
            PipelineTimes& times);
