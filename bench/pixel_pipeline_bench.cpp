@@ -7,14 +7,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ffkit/format/image_codec.h>
 
+#include "batch_mix.h"
 #include "crop.h"
 #include "image_pipeline.h"
 #include "libjpeg.h"
+#include "pixel_ops.h"
+#include "pixel_writer.h"
 #include "resize.h"
 #include "test_images.h"
 
@@ -106,17 +110,16 @@ void region_decode(benchmark::State& state) {
   run(state, [&](const std::vector<std::byte>& image, int64_t number) {
     const ImageInfo info = decoder.read_info(image);
     CounterRandom random({1, 0, number});
-    const RandomCrop crop = draw_crop(RandomResizedCrop{}, info.width, info.height, random);
+    const DrawnCrop crop = draw_crop(RandomResizedCrop{}, info.width, info.height, random);
     benchmark::DoNotOptimize(decoder.decode_region(image, crop.rect, 224, 224).pixels.data);
   });
 }
 
-void pipeline(benchmark::State& state, const ImageTransform& transform, DType dtype,
-              Layout layout) {
-  const ImageOutput output{dtype, layout, dtype != DType::u8};
-  ImagePipeline pixels(transform, output);
-  const auto size = static_cast<size_t>(output_size(transform));
-  const size_t sample_bytes = 3 * size * size * size_of(dtype);
+void run_pipeline(benchmark::State& state, const ImageOptions& options) {
+  ImagePipeline pixels(options);
+  const ImageSize size = image_size(options.transform);
+  const size_t sample_bytes =
+      static_cast<size_t>(3 * size.height * size.width) * size_of(options.output.dtype);
   // As in a loader, results go to ever other memory: a batch of 64.
   std::vector<std::byte> batch(64 * sample_bytes);
   PipelineTimes times;
@@ -129,16 +132,66 @@ void pipeline(benchmark::State& state, const ImageTransform& transform, DType dt
                                                       benchmark::Counter::kAvgThreads);
 }
 
+void pipeline(benchmark::State& state, const ImageTransform& transform, DType dtype,
+              Layout layout) {
+  run_pipeline(state, {.transform = transform, .output = {dtype, layout, dtype != DType::u8}});
+}
+
+// train_f32_nchw with what comes on top of it.
+void augmented(benchmark::State& state, const std::vector<Augmentation>& augmentations,
+               const std::optional<RandomErasing>& erasing) {
+  run_pipeline(state, {.augmentations = augmentations, .erasing = erasing});
+}
+
+// One operation on the pixels of a sample. It changes them, so they are fetched anew each time: "nothing" is the time of that.
+template <typename Operation>
+void operation(benchmark::State& state, const Operation& apply) {
+  const auto picture = testing::make_picture(224, 224);
+  std::vector<uint8_t> pixels = picture.rgb;
+  std::vector<uint8_t> scratch(pixels.size() + kScratchSlack);
+  for (auto _ : state) {
+    std::copy(picture.rgb.begin(), picture.rgb.end(), pixels.begin());
+    apply(RgbImage{pixels.data(), 224, 224}, scratch.data());
+    benchmark::DoNotOptimize(pixels.data());
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+// From RGB pixels to a normalised sample: what the augmented way writes in one pass more than the fused one.
+void write_only(benchmark::State& state, DType dtype, Layout layout) {
+  auto picture = testing::make_picture(224, 225);  // a row of slack
+  const PixelWriter writer(224, {dtype, layout, dtype != DType::u8});
+  std::vector<float> out(size_t{3} * 224 * 224);
+  for (auto _ : state) {
+    writer.run(picture.rgb.data(), 224 * 3, out.data());
+    benchmark::DoNotOptimize(out.data());
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+// MixUp and CutMix of a batch of 64; items are samples.
+void mix(benchmark::State& state, const MixDraw& draw, DType dtype) {
+  constexpr size_t kBatch = 64;
+  const size_t sample_bytes = size_t{3} * 224 * 224 * size_of(dtype);
+  std::vector<uint8_t> batch(kBatch * sample_bytes);
+  std::vector<uint8_t> scratch(sample_bytes);
+  for (auto _ : state) {
+    apply_mix(draw, batch.data(), kBatch, 224, {.dtype = dtype}, scratch.data());
+    benchmark::DoNotOptimize(batch.data());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatch));
+}
+
 // Resize of a typical crop without any decoding.
-void resize_only(benchmark::State& state, DType dtype) {
+void resize_only(benchmark::State& state, DType dtype, Interpolation interpolation) {
   const auto picture = testing::make_picture(320, 300);
   AxisFilter filter_x;
   AxisFilter filter_y;
   Resizer resizer(224, {dtype, Layout::nchw, dtype != DType::u8});
   std::vector<float> out(size_t{3} * 224 * 224);
   for (auto _ : state) {
-    filter_x.build(300, 0, 300, 224, 0, 224);
-    filter_y.build(280, 0, 280, 224, 0, 224);
+    filter_x.build(300, 0, 300, 224, 0, 224, interpolation);
+    filter_y.build(280, 0, 280, 224, 0, 224, interpolation);
     resizer.run(picture.rgb.data(), 320 * 3, filter_x, filter_y, false, 0, 0, out.data());
     benchmark::DoNotOptimize(out.data());
   }
@@ -147,7 +200,11 @@ void resize_only(benchmark::State& state, DType dtype) {
 
 const RandomResizedCrop kTrain;
 const RandomResizedCrop kTrainExact{.scaled_decode = false};
+const RandomResizedCrop kTrainBicubic{.interpolation = Interpolation::bicubic};
 const ResizeCenterCrop kEval;
+const RandomCrop kCrop{.size = 224};
+const ColorJitter kJitter{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4};
+const ColorJitter kJitterAndHue{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1};
 
 #define FFKIT_THREADS Threads(1)->Threads(2)->UseRealTime()->Unit(benchmark::kMillisecond)
 BENCHMARK(libjpeg_decode)->FFKIT_THREADS;
@@ -159,8 +216,50 @@ BENCHMARK_CAPTURE(pipeline, train_u8_nchw, kTrain, DType::u8, Layout::nchw)->FFK
 BENCHMARK_CAPTURE(pipeline, train_exact_f32_nchw, kTrainExact, DType::f32, Layout::nchw)
     ->FFKIT_THREADS;
 BENCHMARK_CAPTURE(pipeline, eval_f32_nchw, kEval, DType::f32, Layout::nchw)->FFKIT_THREADS;
-BENCHMARK_CAPTURE(resize_only, u8, DType::u8)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(resize_only, f32, DType::f32)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(pipeline, train_bicubic_f32_nchw, kTrainBicubic, DType::f32, Layout::nchw)
+    ->FFKIT_THREADS;
+BENCHMARK_CAPTURE(pipeline, random_crop_f32_nchw, kCrop, DType::f32, Layout::nchw)->FFKIT_THREADS;
+#define FFKIT_AUGMENTED(name, ...) \
+  BENCHMARK_CAPTURE(augmented, name, __VA_ARGS__)->UseRealTime()->Unit(benchmark::kMillisecond)
+FFKIT_AUGMENTED(nothing, {}, {});
+FFKIT_AUGMENTED(color_jitter, {kJitter}, {});
+FFKIT_AUGMENTED(color_jitter_and_hue, {kJitterAndHue}, {});
+FFKIT_AUGMENTED(rand_augment, {RandAugment{}}, {});
+FFKIT_AUGMENTED(trivial_augment_wide, {TrivialAugmentWide{}}, {});
+FFKIT_AUGMENTED(erasing, {}, RandomErasing{.probability = 1});
+FFKIT_AUGMENTED(erasing_by_noise, {}, (RandomErasing{.probability = 1, .noise = true}));
+
+#define FFKIT_MICROSECONDS Unit(benchmark::kMicrosecond)
+BENCHMARK_CAPTURE(resize_only, u8, DType::u8, Interpolation::bilinear)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(resize_only, f32, DType::f32, Interpolation::bilinear)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(resize_only, bicubic_f32, DType::f32, Interpolation::bicubic)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(write_only, f32_nchw, DType::f32, Layout::nchw)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(write_only, f16_nhwc, DType::f16, Layout::nhwc)->FFKIT_MICROSECONDS;
+
+#define FFKIT_OPERATION(name, call)                                                         \
+  BENCHMARK_CAPTURE(operation, name,                                                        \
+                    [](const RgbImage& image, [[maybe_unused]] uint8_t* scratch) { call; }) \
+      ->FFKIT_MICROSECONDS
+FFKIT_OPERATION(nothing, static_cast<void>(image));
+FFKIT_OPERATION(brightness, adjust_brightness(image, 1.3));
+FFKIT_OPERATION(contrast, adjust_contrast(image, 1.3));
+FFKIT_OPERATION(saturation, adjust_saturation(image, 1.3));
+FFKIT_OPERATION(hue, adjust_hue(image, 0.1));
+FFKIT_OPERATION(sharpness, adjust_sharpness(image, 1.3, scratch));
+FFKIT_OPERATION(posterize, posterize(image, 4));
+FFKIT_OPERATION(solarize, solarize(image, 128));
+FFKIT_OPERATION(autocontrast, autocontrast(image));
+FFKIT_OPERATION(equalize, equalize(image));
+FFKIT_OPERATION(translate, translate(image, 20, 0, {}, scratch));
+FFKIT_OPERATION(shear_x, shear(image, 10, 0, {}, scratch));
+FFKIT_OPERATION(shear_y, shear(image, 0, 10, {}, scratch));
+FFKIT_OPERATION(rotate, rotate(image, 20, {}, scratch));
+
+const MixDraw kMixUp{.lambda = 0.3};
+const MixDraw kCutMix{.lambda = 0.75, .is_cutmix = true, .box = {50, 50, 112, 112}};
+BENCHMARK_CAPTURE(mix, mixup_f32, kMixUp, DType::f32)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(mix, mixup_f16, kMixUp, DType::f16)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(mix, cutmix_f32, kCutMix, DType::f32)->FFKIT_MICROSECONDS;
 
 }  // namespace
 

@@ -4,12 +4,47 @@
 #include <cmath>
 
 namespace ffkit {
+namespace {
+
+// Pillow's bilinear_filter() and bicubic_filter(), in its order of operations; x >= 0.
+struct Triangle {
+  static constexpr double kSupport = 1;
+  double operator()(double x) const { return x < 1.0 ? 1.0 - x : 0.0; }
+};
+
+struct Cubic {
+  static constexpr double kSupport = 2;
+  double operator()(double x) const {
+    constexpr double kA = -0.5;
+    if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
+    if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
+    return 0.0;
+  }
+};
+
+// To the nearest, halves away from zero.
+int32_t to_fixed(double weight) {
+  const double scaled = weight * (1 << AxisFilter::kPrecisionBits);
+  return static_cast<int32_t>(weight < 0 ? -0.5 + scaled : 0.5 + scaled);
+}
+
+}  // namespace
 
 void AxisFilter::build(int in_size, double box_begin, double box_end, int out_size, int out_first,
-                       int out_count) {
+                       int out_count, Interpolation interpolation) {
+  if (interpolation == Interpolation::bicubic) {
+    build_with(Cubic(), in_size, box_begin, box_end, out_size, out_first, out_count);
+  } else {
+    build_with(Triangle(), in_size, box_begin, box_end, out_size, out_first, out_count);
+  }
+}
+
+template <typename Filter>
+void AxisFilter::build_with(const Filter& filter, int in_size, double box_begin, double box_end,
+                            int out_size, int out_first, int out_count) {
   const double scale = (box_end - box_begin) / out_size;
   const double filter_scale = std::max(scale, 1.0);
-  const double support = filter_scale;  // the triangle's is 1
+  const double support = Filter::kSupport * filter_scale;
   const double inverse_scale = 1.0 / filter_scale;
   const size_t max_taps = static_cast<size_t>(std::ceil(support)) * 2 + 1;
   weights_.resize(max_taps * static_cast<size_t>(out_count));
@@ -23,16 +58,14 @@ void AxisFilter::build(int in_size, double box_begin, double box_end, int out_si
     const int last = std::min(static_cast<int>(center + support + 0.5), in_size);
     double sum = 0;
     for (int k = 0; k < last - first; ++k) {
-      const double distance = std::abs((k + first - center + 0.5) * inverse_scale);
-      const double weight = distance < 1.0 ? 1.0 - distance : 0.0;
+      const double weight = filter(std::abs((k + first - center + 0.5) * inverse_scale));
       scratch_[static_cast<size_t>(k)] = weight;
       sum += weight;
     }
     int32_t* weights = &weights_[max_taps * static_cast<size_t>(i)];
     int count = last - first;
     for (int k = 0; k < count; ++k) {
-      const double weight = scratch_[static_cast<size_t>(k)] / sum;
-      weights[k] = static_cast<int32_t>(0.5 + weight * (1 << kPrecisionBits));
+      weights[k] = to_fixed(scratch_[static_cast<size_t>(k)] / sum);
     }
     // Zero weights at the ends change nothing but the time it takes.
     while (count > 1 && weights[count - 1] == 0) --count;

@@ -1,4 +1,4 @@
-// AxisFilter: the weights of Pillow's antialiased bilinear resize along one axis, in Pillow's 8-bit fixed point.
+// AxisFilter: the weights of Pillow's antialiased bilinear or bicubic resize along one axis, in Pillow's 8-bit fixed point.
 //
 // Formulas and rounding are those of precompute_coeffs() and normalize_coeffs_8bpc() in Pillow's src/libImaging/Resample.c.
 #pragma once
@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <ffkit/loader/transform.h>
 
 namespace ffkit {
 
@@ -22,7 +24,7 @@ class AxisFilter {
   // out_first .. out_first+out_count-1 are made. Pixels outside the box but within the input are used, as in Pillow.
   // Keeps its memory between calls.
   void build(int in_size, double box_begin, double box_end, int out_size, int out_first,
-             int out_count);
+             int out_count, Interpolation interpolation = Interpolation::bilinear);
 
   int num_outputs() const { return static_cast<int>(taps_.size()); }
   // Inputs begin() .. end()-1 are used by some output.
@@ -37,6 +39,10 @@ class AxisFilter {
   const Taps& taps(int output) const { return taps_[static_cast<size_t>(output)]; }
 
  private:
+  template <typename Filter>
+  void build_with(const Filter& filter, int in_size, double box_begin, double box_end, int out_size,
+                  int out_first, int out_count);
+
   int begin_ = 0;
   int end_ = 0;
   std::vector<Taps> taps_;

@@ -103,6 +103,10 @@ Layout Batch::layout() const {
   return slab_ == nullptr ? Layout::nchw : slab_->pool->layout().image_layout;
 }
 
+double Batch::mix_lambda() const {
+  return slab_ == nullptr ? 1 : slab_->mix_lambda;
+}
+
 std::span<const int64_t> Batch::labels() const {
   if (slab_ == nullptr || slab_->pool->layout().label < 0) return {};
   const BatchArray labels = field(static_cast<size_t>(slab_->pool->layout().label));

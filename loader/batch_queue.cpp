@@ -27,8 +27,11 @@ void BatchQueue::fail(std::exception_ptr error) {
   completed_.notify_one();
 }
 
-void BatchQueue::finish(PendingBatch& batch, int64_t count) {
-  if (batch.num_left.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+bool BatchQueue::finish(PendingBatch& batch, int64_t count) {
+  return batch.num_left.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
+void BatchQueue::complete(PendingBatch& batch) {
   std::lock_guard lock(batch.queue->mutex_);
   batch.is_complete = true;
   ++batch.queue->num_complete_;

@@ -53,8 +53,9 @@ class BatchQueue {
   // I/O thread: nothing more will come; take_front() throws `error` from now on.
   void fail(std::exception_ptr error);
 
-  // Decoding threads: `count` more samples are done with; the last ones complete the batch.
-  static void finish(PendingBatch& batch, int64_t count);
+  // Decoding threads: `count` more samples are done with. True for the thread that did the last ones: it calls complete().
+  static bool finish(PendingBatch& batch, int64_t count);
+  static void complete(PendingBatch& batch);
   // Decoding threads, before finish(): another record took the place of a bad one.
   static void replace_sample(PendingBatch& batch, const Replacement& replacement,
                              int64_t record_index);

@@ -46,6 +46,14 @@ Rect draw_rect(const RandomResizedCrop& options, int width, int height, CounterR
   return central_crop(options, width, height);
 }
 
+// One axis of torchvision's RandomCrop: where the crop begins, in the image's coordinates.
+int draw_first(int64_t length, int64_t before, int64_t after, int64_t crop, CounterRandom& random) {
+  const int64_t missing = std::max(int64_t{0}, crop - (before + length + after));
+  before += missing;
+  after += missing;
+  return static_cast<int>(random.below(before + length + after - crop + 1) - before);
+}
+
 // One axis of torchvision's CenterCrop.
 void center(int resized, int size, int& first, int& count, int& pad) {
   count = std::min(resized, size);
@@ -55,17 +63,27 @@ void center(int resized, int size, int& first, int& count, int& pad) {
 
 }  // namespace
 
-RandomCrop draw_crop(const RandomResizedCrop& options, int width, int height,
-                     CounterRandom& random) {
-  RandomCrop crop;
+DrawnCrop draw_crop(const RandomResizedCrop& options, int width, int height,
+                    CounterRandom& random) {
+  DrawnCrop crop;
   crop.rect = draw_rect(options, width, height, random);
+  crop.flip = random.uniform() < options.flip_probability;
+  return crop;
+}
+
+DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRandom& random) {
+  const Padding& padding = options.padding;
+  DrawnCrop crop;
+  crop.rect.y = draw_first(height, padding.top, padding.bottom, options.size.height, random);
+  crop.rect.x = draw_first(width, padding.left, padding.right, options.size.width, random);
+  crop.rect.width = static_cast<int>(options.size.width);
+  crop.rect.height = static_cast<int>(options.size.height);
   crop.flip = random.uniform() < options.flip_probability;
   return crop;
 }
 
 CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int width, int height) {
   const int64_t resize = options.resize;
-  const int size = static_cast<int>(options.size);
   CenterCropGeometry geometry;
   // torchvision: int(size * long / short), which truncates.
   if (width <= height) {
@@ -76,8 +94,10 @@ CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int wid
     geometry.resized_height = static_cast<int>(resize);
   }
   Rect& taken = geometry.taken;
-  center(geometry.resized_width, size, taken.x, taken.width, geometry.pad_x);
-  center(geometry.resized_height, size, taken.y, taken.height, geometry.pad_y);
+  center(geometry.resized_width, static_cast<int>(options.size.width), taken.x, taken.width,
+         geometry.pad_x);
+  center(geometry.resized_height, static_cast<int>(options.size.height), taken.y, taken.height,
+         geometry.pad_y);
   return geometry;
 }
 

@@ -7,14 +7,17 @@
 
 namespace ffkit {
 
-struct RandomCrop {
-  Rect rect;  // within the image
+struct DrawnCrop {
+  Rect rect;  // within the image; of RandomCrop it may reach beyond it
   bool flip = false;
 };
 
 // Draws the crop of an image of width x height pixels as torchvision's RandomResizedCrop.get_params does, then the flip.
-RandomCrop draw_crop(const RandomResizedCrop& options, int width, int height,
-                     CounterRandom& random);
+DrawnCrop draw_crop(const RandomResizedCrop& options, int width, int height, CounterRandom& random);
+
+// As torchvision's RandomCrop with pad_if_needed. The rectangle is of options.size, in the image's coordinates: what lies outside of
+// the image is padding.
+DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRandom& random);
 
 // Resize(short side) followed by CenterCrop on an image of a given size.
 struct CenterCropGeometry {

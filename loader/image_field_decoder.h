@@ -12,8 +12,7 @@ namespace ffkit {
 class ImageFieldDecoder final : public FieldDecoder {
  public:
   struct ImageScratch final : Scratch {
-    explicit ImageScratch(const ImageOptions& options)
-        : pipeline(options.transform, options.output) {}
+    explicit ImageScratch(const ImageOptions& options) : pipeline(options) {}
     ImagePipeline pipeline;
     PipelineTimes times;  // of all samples so far
   };
@@ -21,15 +20,15 @@ class ImageFieldDecoder final : public FieldDecoder {
   // Throws Error(invalid_argument) for options out of range.
   ImageFieldDecoder(size_t field, ImageOptions options)
       : field_(field), options_(std::move(options)) {
-    validate(options_.transform, options_.output);
+    validate(options_);
   }
 
   const ImageOptions& options() const { return options_; }
   DType dtype() const override { return options_.output.dtype; }
   std::vector<int64_t> shape() const override {
-    const int64_t size = output_size(options_.transform);
-    if (options_.output.layout == Layout::nchw) return {3, size, size};
-    return {size, size, 3};
+    const ImageSize size = image_size(options_.transform);
+    if (options_.output.layout == Layout::nchw) return {3, size.height, size.width};
+    return {size.height, size.width, 3};
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ImageScratch>(options_);

@@ -1,4 +1,4 @@
-// ImagePipeline: one sample from encoded bytes to its place in the batch: decode, crop, resize, flip, normalise, lay out.
+// ImagePipeline: one sample from encoded bytes to its place in the batch: decode, crop, resize, flip, augment, normalise, lay out, erase.
 //
 // Keeps its buffers between samples. Not thread-safe: one per thread.
 #pragma once
@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
+#include <ffkit/loader/image_options.h>
 #include <ffkit/loader/random.h>
-#include <ffkit/loader/transform.h>
 
 namespace ffkit {
 
@@ -20,14 +20,14 @@ struct PipelineTimes {
 
 class ImagePipeline {
  public:
-  // `transform` and `output` must have passed validate().
-  ImagePipeline(const ImageTransform& transform, const ImageOutput& output);
+  // The options must have passed validate().
+  explicit ImagePipeline(const ImageOptions& options);
   ~ImagePipeline();
   ImagePipeline(ImagePipeline&&) noexcept;
   ImagePipeline& operator=(ImagePipeline&&) noexcept;
 
-  // Writes the sample to `out`: [3, S, S] or [S, S, 3] of the output's dtype, 3 * S * S * size_of(dtype) bytes, no alignment
-  // assumed beyond the element's. Throws what ImageDecoder throws; `out` is undefined then. Adds to `times`.
+  // Writes the sample to `out`: [3, H, W] or [H, W, 3] of the output's dtype, 3 * H * W * size_of(dtype) bytes, no alignment
+  // assumed beyond the element's. Throws what ImageDecoder and PixelTransforms throw; `out` is undefined then. Adds to `times`.
   void run(std::span<const std::byte> encoded, const SampleKey& key, void* out,
            PipelineTimes& times);
 

@@ -92,6 +92,7 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
                                .buffer_memory = buffers.memory(),
                                .sqpoll = options.io.sqpoll})),
       decoder(dataset, options, fields, slabs->layout(), stats),
+      mixer(options, slabs->layout()),
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int slot, const SampleChunk& chunk) {
                     const int64_t begin = now_ns();
@@ -101,8 +102,10 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
                           chunk.batch->samples[static_cast<size_t>(i)].block;
                       if (block != nullptr && buffers.release(block)) io_wake.notify();
                     }
+                    const bool is_last = BatchQueue::finish(*chunk.batch, chunk.count);
+                    if (is_last) mixer.run(slot, *chunk.batch->slab);
                     stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
-                    BatchQueue::finish(*chunk.batch, chunk.count);
+                    if (is_last) BatchQueue::complete(*chunk.batch);
                   }) {}
 
 }  // namespace ffkit

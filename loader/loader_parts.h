@@ -8,6 +8,7 @@
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/sampler.h>
 
+#include "batch_mixer.h"
 #include "decode_pool.h"
 #include "event.h"
 #include "read_buffer_pool.h"
@@ -34,6 +35,7 @@ struct LoaderParts {
   ReadBufferPool buffers;
   std::unique_ptr<ReadEngine> engine;
   SampleDecoder decoder;
+  BatchMixer mixer;
   DecodePool decode_pool;
 };
 

@@ -90,6 +90,9 @@ bool ReadLoop::open_batch() {
   slab->size = static_cast<int64_t>(slab->record_indices.size());
   slab->epoch = epoch_;
   slab->step = next_step_;
+  slab->position =
+      start_ + (next_step_ * parts_.options.sampler.world_size + parts_.options.sampler.rank) *
+                   parts_.options.batch_size;
   slab->replacements.clear();
   batch_->samples.assign(slab->record_indices.size(), {});
   batch_->num_left = slab->size;

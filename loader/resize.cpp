@@ -6,9 +6,6 @@
 namespace ffkit {
 namespace {
 
-// The vertical pass works on whole registers, of up to so many columns.
-constexpr size_t kMinColumns = 16;
-
 size_t round_up(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -23,26 +20,21 @@ uint8_t* reserve(std::vector<Line>& lines, size_t num_bytes) {
 
 }  // namespace
 
-Resizer::Resizer(int size, const ImageOutput& output)
-    : size_(size), output_(output), element_bytes_(size_of(output.dtype)) {
-  const size_t num_values = 3 * static_cast<size_t>(size);
-  scale_.resize(num_values + kMinColumns);
-  bias_.resize(num_values + kMinColumns);
-  for (size_t i = 0; i < num_values; ++i) {
-    const size_t channel = output.layout == Layout::nchw ? i / static_cast<size_t>(size) : i % 3;
-    const double std = output.normalize ? output.std[channel] : 1.0;
-    const double mean = output.normalize ? output.mean[channel] : 0.0;
-    scale_[i] = static_cast<float>(1.0 / (255.0 * std));
-    bias_[i] = static_cast<float>(-mean / std);
-  }
-}
+Resizer::Resizer(ImageSize size, const ImageOutput& output)
+    : size_(size),
+      output_(output),
+      element_bytes_(size_of(output.dtype)),
+      scale_(size.width, output) {}
 
 void Resizer::fill_black(void* out) {
+  const auto width = static_cast<int>(size_.width);
+  const auto height = static_cast<int>(size_.height);
   AxisFilter same;
-  same.build(size_, 0, size_, size_, 0, size_);
-  uint8_t* black = reserve(rows_, round_up(3 * static_cast<size_t>(size_), 16) + kMinColumns);
+  same.build(height, 0, height, height, 0, height);
+  // Every output row is made of the same black one.
+  uint8_t* black = reserve(rows_, round_up(3 * static_cast<size_t>(width), 16) + kMaxLanes);
   std::memset(black, 0, rows_.size() * sizeof(Line));
-  run_vertical(same, 0, size_, 0, 0, out);
+  run_vertical(same, 0, width, 0, 0, out);
 }
 
 void Resizer::run(const uint8_t* pixels, ptrdiff_t stride, const AxisFilter& filter_x,
@@ -59,7 +51,7 @@ void Resizer::run(const uint8_t* pixels, ptrdiff_t stride, const AxisFilter& fil
   job.planar = output_.layout == Layout::nchw;
   job.columns = reserve(columns_, round_up(3 * num_inputs, 16) * kRowBlock);
   job.results = reserve(results_, row_bytes * kRowBlock);
-  job.out = reserve(rows_, num_blocks * kRowBlock * row_bytes + kMinColumns);
+  job.out = reserve(rows_, num_blocks * kRowBlock * row_bytes + kMaxLanes);
   job.out_stride = static_cast<ptrdiff_t>(row_bytes);
   for (int row = 0; row < num_rows; row += kRowBlock) {
     for (int i = 0; i < kRowBlock; ++i) {
@@ -75,21 +67,22 @@ void Resizer::run_vertical(const AxisFilter& filter_y, ptrdiff_t stride, int wid
                            void* out) {
   const bool is_planar = output_.layout == Layout::nchw;
   const size_t pixel_values = is_planar ? 1 : 3;  // next to each other in the output
-  const auto size = static_cast<size_t>(size_);
-  const size_t place = (static_cast<size_t>(y) * size + static_cast<size_t>(x)) * pixel_values;
+  const auto out_width = static_cast<size_t>(size_.width);
+  const size_t plane_values = out_width * static_cast<size_t>(size_.height);
+  const size_t place = (static_cast<size_t>(y) * out_width + static_cast<size_t>(x)) * pixel_values;
 
   VerticalJob job;
   job.stride = stride;
   job.num_columns = static_cast<size_t>(width) * pixel_values;
   job.filter = &filter_y;
   job.dtype = output_.dtype;
-  job.out_stride_bytes = static_cast<ptrdiff_t>(size * pixel_values * element_bytes_);
+  job.out_stride_bytes = static_cast<ptrdiff_t>(out_width * pixel_values * element_bytes_);
   for (size_t plane = 0; plane < 3 / pixel_values; ++plane) {
     job.rows = rows_.front().bytes + plane * job.num_columns;
-    job.scale = &scale_[plane * size];
-    job.bias = &bias_[plane * size];
-    job.out = static_cast<uint8_t*>(out) + (plane * size * size + place) * element_bytes_;
-    if (job.num_columns >= kMinColumns) {
+    job.scale = &scale_.scale[plane * out_width];
+    job.bias = &scale_.bias[plane * out_width];
+    job.out = static_cast<uint8_t*>(out) + (plane * plane_values + place) * element_bytes_;
+    if (job.num_columns >= kMaxLanes) {
       resample_vertical(job);
     } else {
       run_narrow(job);
@@ -100,11 +93,11 @@ void Resizer::run_vertical(const AxisFilter& filter_y, ptrdiff_t stride, int wid
 void Resizer::run_narrow(VerticalJob job) {
   const size_t num_rows = static_cast<size_t>(job.filter->num_outputs());
   const size_t used_bytes = job.num_columns * element_bytes_;
-  const size_t row_bytes = kMinColumns * element_bytes_;
+  const size_t row_bytes = kMaxLanes * element_bytes_;
   const auto out_stride = job.out_stride_bytes;
   auto* out = static_cast<uint8_t*>(job.out);
   narrow_.resize(num_rows * row_bytes);
-  job.num_columns = kMinColumns;
+  job.num_columns = kMaxLanes;
   job.out = narrow_.data();
   job.out_stride_bytes = static_cast<ptrdiff_t>(row_bytes);
   resample_vertical(job);

@@ -1,7 +1,8 @@
 // Resizer: pixels through two AxisFilters straight into their place in the batch: resized, flipped, normalised, laid out.
 //
-// u8 results equal Pillow's Image.resize(size, BILINEAR, box) to the bit. From version 13 on Pillow makes the vertical pass
-// first where the height shrinks by more than twice as many pixels as the width; there they may be one level apart. Keeps its memory between images. Not thread-safe.
+// u8 results equal Pillow's Image.resize(size, BILINEAR or BICUBIC, box) to the bit. From version 13 on Pillow makes the vertical pass
+// first where the height shrinks by more than twice as many pixels as the width; there they may be one level apart, bicubic
+// ones four. Keeps its memory between images. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,14 @@
 
 #include "axis_filter.h"
 #include "resize_kernels.h"
+#include "row_scale.h"
 
 namespace ffkit {
 
 class Resizer {
  public:
-  // Outputs are squares of `size` pixels; `output` must have passed validate().
-  Resizer(int size, const ImageOutput& output);
+  // Outputs are images of `size`; `output` must have passed validate().
+  Resizer(ImageSize size, const ImageOutput& output);
 
   // Sets all of the output to black, as normalised black is.
   void fill_black(void* out);
@@ -34,12 +36,10 @@ class Resizer {
                     void* out);
   void run_narrow(VerticalJob job);
 
-  int size_;
+  ImageSize size_;
   ImageOutput output_;
   size_t element_bytes_;
-  // [3 * size] in the order of a row of the layout, or, where all of a row belong to one channel, [3][size].
-  std::vector<float> scale_;
-  std::vector<float> bias_;
+  RowScale scale_;
   // 16-byte aligned parts of one allocation each; see HorizontalJob.
   struct alignas(64) Line {
     uint8_t bytes[64];

@@ -11,6 +11,8 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "value_store-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ffkit {
 namespace HWY_NAMESPACE {
@@ -22,9 +24,6 @@ constexpr int kShift = AxisFilter::kPrecisionBits;
 constexpr int32_t kHalf = 1 << (kShift - 1);
 
 using Bytes = hn::FixedTag<uint8_t, 16>;
-using Words = hn::CappedTag<int32_t, kRowBlock>;
-using WordBytes = hn::Rebind<uint8_t, Words>;
-using Floats = hn::Rebind<float, Words>;
 
 // Transposes 16 x 16 bytes: four perfect shuffles of the 16 registers turn the index bits (row, column) into (column, row).
 HWY_INLINE void transpose(hn::Vec<Bytes>* v) {
@@ -61,10 +60,6 @@ void columns_to_rows(const uint8_t* columns, size_t num_columns, uint8_t* out, p
     transpose(v);
     for (int row = 0; row < 16; ++row) hn::StoreU(v[row], d, out + row * stride + column);
   }
-}
-
-HWY_INLINE hn::Vec<Words> load_words(const uint8_t* bytes) {
-  return hn::PromoteTo(Words(), hn::LoadU(WordBytes(), bytes));
 }
 
 // Rounded results as bytes; Pillow's clip8.
@@ -108,63 +103,6 @@ void ResampleHorizontal(const HorizontalJob& job) {
   columns_to_rows(job.results, 3 * static_cast<size_t>(filter.num_outputs()), job.out,
                   job.out_stride);
 }
-
-struct StoreU8 {
-  using Element = uint8_t;
-  HWY_INLINE void operator()(hn::Vec<Words> result, const float*, const float*,
-                             uint8_t* out) const {
-    hn::StoreU(hn::DemoteTo(WordBytes(), result), WordBytes(), out);
-  }
-};
-
-HWY_INLINE hn::Vec<Floats> normalize(hn::Vec<Words> result, const float* scale, const float* bias) {
-  // Pillow's clip8; the weights may add up to a hair more than 1.
-  const auto clipped = hn::Min(result, hn::Set(Words(), 255));
-  const Floats d;
-  return hn::Add(hn::Mul(hn::ConvertTo(d, clipped), hn::LoadU(d, scale)), hn::LoadU(d, bias));
-}
-
-struct StoreF32 {
-  using Element = float;
-  HWY_INLINE void operator()(hn::Vec<Words> result, const float* scale, const float* bias,
-                             float* out) const {
-    hn::StoreU(normalize(result, scale, bias), Floats(), out);
-  }
-};
-
-// Rounds to a multiple of 2^kDropped units of the last place, ties to even.
-template <int kDropped>
-HWY_INLINE hn::VFromD<hn::Rebind<uint32_t, Words>> round_bits(hn::Vec<Floats> value) {
-  const hn::Rebind<uint32_t, Words> d;
-  const auto bits = hn::BitCast(d, value);
-  const auto odd = hn::And(hn::ShiftRight<kDropped>(bits), hn::Set(d, 1));
-  return hn::Add(bits, hn::Add(odd, hn::Set(d, (1U << (kDropped - 1)) - 1)));
-}
-
-struct StoreF16 {
-  using Element = uint16_t;
-  HWY_INLINE void operator()(hn::Vec<Words> result, const float* scale, const float* bias,
-                             uint16_t* out) const {
-    const hn::Rebind<hwy::float16_t, Words> d;
-    auto value = normalize(result, scale, bias);
-#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-    // Highway's DemoteTo cuts off here instead of rounding.
-    const hn::Rebind<uint32_t, Words> bits;
-    value = hn::BitCast(Floats(), hn::And(round_bits<13>(value), hn::Set(bits, ~0x1FFFU)));
-#endif
-    hn::StoreU(hn::DemoteTo(d, value), d, reinterpret_cast<hwy::float16_t*>(out));
-  }
-};
-
-struct StoreBf16 {
-  using Element = uint16_t;
-  HWY_INLINE void operator()(hn::Vec<Words> result, const float* scale, const float* bias,
-                             uint16_t* out) const {
-    const auto high = hn::ShiftRight<16>(round_bits<16>(normalize(result, scale, bias)));
-    const hn::Rebind<uint16_t, Words> d;
-    hn::StoreU(hn::DemoteTo(d, hn::BitCast(Words(), high)), d, out);
-  }
-};
 
 // kVectors registers of columns from `column` on.
 template <typename Store, int kVectors>

@@ -27,6 +27,8 @@ struct Batch::Slab {
   int64_t size = 0;
   int64_t epoch = 0;
   int64_t step = 0;
+  int64_t position = 0;  // of the first sample in the epoch's sequence
+  double mix_lambda = 1;
 };
 
 class SlabPool : public std::enable_shared_from_this<SlabPool> {

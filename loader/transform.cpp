@@ -1,50 +1,49 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/loader/transform.h>
+
+#include "refuse.h"
 
 namespace ffkit {
 namespace {
 
-// Keeps S * S * 3 * 4 bytes far below what an int can count.
+// Keeps H * W * 3 * 4 bytes far below what an int can count.
 constexpr int64_t kMaxSize = 8192;
 
-[[noreturn]] void refuse(const char* what, double value, const char* expected) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is {:g}; expected {}", what, value, expected));
-}
-
-void check_size(const char* what, int64_t size) {
-  if (size < 1 || size > kMaxSize) {
-    refuse(what, static_cast<double>(size), fmt::format("1 to {}", kMaxSize).c_str());
+void check_length(std::string_view what, int64_t length) {
+  if (length < 1 || length > kMaxSize) {
+    refuse(what, static_cast<double>(length), fmt::format("1 to {}", kMaxSize));
   }
 }
 
-// Written so that NaN is refused too.
+void check_size(const char* name, const ImageSize& size) {
+  if (size.height == size.width) return check_length(fmt::format("{} size", name), size.height);
+  check_length(fmt::format("{} size.height", name), size.height);
+  check_length(fmt::format("{} size.width", name), size.width);
+}
+
 void check(const RandomResizedCrop& crop) {
-  check_size("RandomResizedCrop size", crop.size);
-  if (!(crop.scale_min > 0 && crop.scale_min <= 1)) {
-    refuse("RandomResizedCrop scale_min", crop.scale_min, "more than 0, at most 1");
-  }
-  if (!(crop.scale_max >= crop.scale_min && crop.scale_max <= 1)) {
-    refuse("RandomResizedCrop scale_max", crop.scale_max, "scale_min to 1");
-  }
-  if (!(crop.ratio_min > 0 && std::isfinite(crop.ratio_min))) {
-    refuse("RandomResizedCrop ratio_min", crop.ratio_min, "more than 0");
-  }
-  if (!(crop.ratio_max >= crop.ratio_min && std::isfinite(crop.ratio_max))) {
-    refuse("RandomResizedCrop ratio_max", crop.ratio_max, "at least ratio_min");
-  }
-  if (!(crop.flip_probability >= 0 && crop.flip_probability <= 1)) {
-    refuse("RandomResizedCrop flip_probability", crop.flip_probability, "0 to 1");
-  }
+  check_size("RandomResizedCrop", crop.size);
+  check_scale_and_ratio("RandomResizedCrop", crop);
+  check_probability("RandomResizedCrop flip_probability", crop.flip_probability);
 }
 
 void check(const ResizeCenterCrop& crop) {
-  check_size("ResizeCenterCrop resize", crop.resize);
-  check_size("ResizeCenterCrop size", crop.size);
+  check_length("ResizeCenterCrop resize", crop.resize);
+  check_size("ResizeCenterCrop", crop.size);
+}
+
+void check(const Resize& resize) {
+  check_size("Resize", resize.size);
+}
+
+void check(const RandomCrop& crop) {
+  check_size("RandomCrop", crop.size);
+  for (const int64_t side :
+       {crop.padding.left, crop.padding.top, crop.padding.right, crop.padding.bottom}) {
+    check_between("RandomCrop padding", static_cast<double>(side), 0, kMaxSize);
+  }
+  check_probability("RandomCrop flip_probability", crop.flip_probability);
 }
 
 void check(const ImageOutput& output) {
@@ -76,7 +75,7 @@ void check(const ImageOutput& output) {
 
 }  // namespace
 
-int64_t output_size(const ImageTransform& transform) {
+ImageSize image_size(const ImageTransform& transform) {
   return std::visit([](const auto& t) { return t.size; }, transform);
 }
 

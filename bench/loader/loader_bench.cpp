@@ -133,15 +133,16 @@ std::vector<std::vector<std::byte>> read_images(const ffkit::Dataset& dataset) {
 // The bare loop, each thread with a pipeline and, as in the loader, memory of a batch to write to.
 Measurement run_ceiling(const std::vector<std::vector<std::byte>>& images,
                         const ffkit::LoaderOptions& options, int64_t epoch) {
-  const auto size = static_cast<size_t>(ffkit::output_size(options.image.transform));
-  const size_t bytes_per_image = 3 * size * size * ffkit::size_of(options.image.output.dtype);
+  const ffkit::ImageSize size = ffkit::image_size(options.image.transform);
+  const size_t bytes_per_image = 3 * static_cast<size_t>(size.height * size.width) *
+                                 ffkit::size_of(options.image.output.dtype);
   const auto batch = static_cast<size_t>(options.batch_size);
   std::atomic<size_t> next{0};
   std::vector<std::unique_ptr<std::byte[]>> slabs;
   std::vector<ffkit::ImagePipeline> pipelines;
   for (int i = 0; i < options.num_threads; ++i) {
     slabs.push_back(std::make_unique<std::byte[]>(batch * bytes_per_image));
-    pipelines.emplace_back(options.image.transform, options.image.output);
+    pipelines.emplace_back(options.image);
   }
   const Stopwatch watch;
   std::vector<std::thread> threads;

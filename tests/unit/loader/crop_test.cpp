@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace ffkit {
 namespace {
@@ -39,7 +41,7 @@ TEST(DrawCrop, AreaIsUniformAndRatioLogUniform) {
   double sum_x = 0;
   for (int64_t i = 0; i < kDraws; ++i) {
     CounterRandom random({9, 4, i});
-    const RandomCrop crop = draw_crop(options, 4000, 4000, random);
+    const DrawnCrop crop = draw_crop(options, 4000, 4000, random);
     const double share = double(crop.rect.width) * crop.rect.height / 16e6;
     const double log_ratio = std::log(double(crop.rect.width) / crop.rect.height);
     const double log_min = std::log(options.ratio_min);
@@ -75,9 +77,52 @@ TEST(DrawCrop, FallsBackToTheCentralCropWhenNoTryFits) {
 TEST(DrawCrop, FlipProbabilityIsKept) {
   for (int64_t i = 0; i < 200; ++i) {
     CounterRandom random({1, 1, i});
-    EXPECT_FALSE(draw_crop({.flip_probability = 0}, 50, 50, random).flip);
-    EXPECT_TRUE(draw_crop({.flip_probability = 1}, 50, 50, random).flip);
+    EXPECT_FALSE(draw_crop(RandomResizedCrop{.flip_probability = 0}, 50, 50, random).flip);
+    EXPECT_TRUE(draw_crop(RandomResizedCrop{.flip_probability = 1}, 50, 50, random).flip);
   }
+}
+
+TEST(DrawCrop, RandomCropReachesEveryPlaceOfThePaddedImageAlike) {
+  const RandomCrop options{.size = {4, 5}, .padding = {1, 2, 3, 0}};
+  constexpr int kDraws = 20000;
+  // 8 + 1 + 3 - 5 + 1 columns, 6 + 2 + 0 - 4 + 1 rows
+  std::map<int, int> columns;
+  std::map<int, int> rows;
+  int flips = 0;
+  for (int64_t i = 0; i < kDraws; ++i) {
+    CounterRandom random({3, 1, i});
+    const DrawnCrop crop = draw_crop(options, 8, 6, random);
+    ++columns[crop.rect.x];
+    ++rows[crop.rect.y];
+    flips += crop.flip ? 1 : 0;
+    ASSERT_EQ(crop.rect.width, 5);
+    ASSERT_EQ(crop.rect.height, 4);
+  }
+  EXPECT_EQ(columns.size(), 8U);
+  EXPECT_EQ(columns.begin()->first, -1);
+  EXPECT_EQ(columns.rbegin()->first, 6);
+  EXPECT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows.begin()->first, -2);
+  EXPECT_EQ(rows.rbegin()->first, 2);
+  // Five standard deviations of binomial counts.
+  for (const auto& [x, count] : columns) EXPECT_NEAR(count, kDraws / 8, 234) << x;
+  for (const auto& [y, count] : rows) EXPECT_NEAR(count, kDraws / 5, 283) << y;
+  EXPECT_NEAR(flips, kDraws / 2, 360);
+}
+
+TEST(DrawCrop, RandomCropPadsSmallImagesAsPadIfNeededDoes) {
+  // A width of 3 + 1 + 1 lacks 5 of 10: padded by 6 on both sides, to 15.
+  const RandomCrop options{.size = {2, 10}, .padding = {1, 0, 1, 0}};
+  std::set<int> columns;
+  std::set<int> rows;
+  for (int64_t i = 0; i < 2000; ++i) {
+    CounterRandom random({3, 1, i});
+    const Rect rect = draw_crop(options, 3, 2, random).rect;
+    columns.insert(rect.x);
+    rows.insert(rect.y);
+  }
+  EXPECT_EQ(columns, (std::set<int>{-6, -5, -4, -3, -2, -1}));
+  EXPECT_EQ(rows, std::set<int>{0});
 }
 
 struct CenterCase {
@@ -111,6 +156,12 @@ TEST(CenterCropGeometry, IsTorchvisions) {
     EXPECT_EQ(got.pad_x, c.pad_x);
     EXPECT_EQ(got.pad_y, c.pad_y);
   }
+  const auto rectangle = center_crop_geometry({256, {100, 400}}, 500, 375);
+  EXPECT_EQ(rectangle.taken.x, 0);
+  EXPECT_EQ(rectangle.taken.width, 341);
+  EXPECT_EQ(rectangle.pad_x, 29);
+  EXPECT_EQ(rectangle.taken.y, 78);
+  EXPECT_EQ(rectangle.taken.height, 100);
 }
 
 }  // namespace

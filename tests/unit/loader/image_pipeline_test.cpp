@@ -11,7 +11,9 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/image_codec.h>
 
+#include "axis_filter.h"
 #include "crop.h"
+#include "resize.h"
 #include "shared_data.h"
 #include "test_images.h"
 
@@ -25,12 +27,16 @@ using testing::read_file;
 
 constexpr ImageOutput kU8{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
 
+size_t num_values(const ImageSize& size) {
+  return static_cast<size_t>(3 * size.height * size.width);
+}
+
 Picture run(const ImageTransform& transform, const std::vector<std::byte>& image,
             const SampleKey& key = {}) {
-  const int size = static_cast<int>(output_size(transform));
-  Picture out{size, size, std::vector<uint8_t>(size_t(size) * size_t(size) * 3, 7)};
+  const ImageSize size = image_size(transform);
+  Picture out{int(size.width), int(size.height), std::vector<uint8_t>(num_values(size), 7)};
   PipelineTimes times;
-  ImagePipeline(transform, kU8).run(image, key, out.rgb.data(), times);
+  ImagePipeline({.transform = transform, .output = kU8}).run(image, key, out.rgb.data(), times);
   return out;
 }
 
@@ -66,7 +72,7 @@ TEST(ImagePipeline, IsTheSameForTheSameKeyWhateverRanBefore) {
   const RandomResizedCrop options{.size = 64};
   const SampleKey key{5, 6, 7};
   const Picture expected = run(options, image, key);
-  ImagePipeline pipeline(options, kU8);
+  ImagePipeline pipeline({.transform = options, .output = kU8});
   PipelineTimes times;
   Picture out = expected;
   for (int64_t i = 0; i < 5; ++i) {
@@ -155,7 +161,7 @@ TEST(ImagePipeline, ScaledDecodeShowsTheSameView) {
 TEST(ImagePipeline, ScaledDecodeIsNotUsedWhenItWouldBeTooSmall) {
   const auto image = encode_jpeg(make_picture(400, 300).view());
   RandomResizedCrop options{.size = 224};
-  const SampleKey key = find_key(options, 400, 300, [](const RandomCrop& crop) {
+  const SampleKey key = find_key(options, 400, 300, [](const DrawnCrop& crop) {
     return crop.rect.width < 448 && crop.rect.height > 230;
   });
   RandomResizedCrop exact = options;
@@ -165,7 +171,7 @@ TEST(ImagePipeline, ScaledDecodeIsNotUsedWhenItWouldBeTooSmall) {
 
 TEST(ImagePipeline, ThrowsForBrokenImagesAndGoesOn) {
   const auto image = encode_jpeg(make_picture(120, 90).view());
-  ImagePipeline pipeline(ResizeCenterCrop{.resize = 64, .size = 56}, kU8);
+  ImagePipeline pipeline({.transform = ResizeCenterCrop{.resize = 64, .size = 56}, .output = kU8});
   std::vector<uint8_t> out(56 * 56 * 3);
   PipelineTimes times;
   EXPECT_THROW(pipeline.run(std::span(image).first(image.size() / 3), {}, out.data(), times),
@@ -194,7 +200,15 @@ TEST(ImagePipeline, EvaluationAgreesWithTorchvision) {
   }
 }
 
-TEST(ImagePipeline, CropsAgreeWithTorchvision) {
+struct CropReference {
+  const char* file;
+  Interpolation interpolation;
+  int max_vertical_first;  // difference where Pillow resizes vertically first
+};
+
+class CropsAgree : public ::testing::TestWithParam<CropReference> {};
+
+TEST_P(CropsAgree, WithTorchvision) {
   FFKIT_REQUIRE_SHARED_DATA(folder, "transforms");
   const auto expected = read_json(folder / "expected.json");
   int worst_max = 0;
@@ -202,7 +216,7 @@ TEST(ImagePipeline, CropsAgreeWithTorchvision) {
     const auto name = item["image"].get<std::string>();
     SCOPED_TRACE(name);
     const auto image = read_file(folder / name);
-    const auto reference_file = item["files"]["crop_224_bilinear"].get<std::string>();
+    const auto reference_file = item["files"][GetParam().file].get<std::string>();
     const Picture reference = copy(ImageDecoder().decode(read_file(folder / reference_file)));
     const auto& crop = item["crop"];
     const int width = item["width"];
@@ -216,21 +230,86 @@ TEST(ImagePipeline, CropsAgreeWithTorchvision) {
                               .ratio_min = ratio,
                               .ratio_max = ratio,
                               .flip_probability = 0};
+    options.interpolation = GetParam().interpolation;
     options.scaled_decode = false;
-    const SampleKey key = find_key(options, width, height, [&](const RandomCrop& drawn) {
+    const SampleKey key = find_key(options, width, height, [&](const DrawnCrop& drawn) {
       return drawn.rect.x == wanted.x && drawn.rect.y == wanted.y &&
              drawn.rect.width == wanted.width && drawn.rect.height == wanted.height;
     });
     // Pillow 13 makes the vertical pass first for such crops, all versions before it never do.
     const bool vertical_first =
         wanted.height > 224 && wanted.height - 224 > 2 * (wanted.width - 224);
-    EXPECT_LE(difference(run(options, image, key), reference).max, vertical_first ? 1 : 0);
+    EXPECT_LE(difference(run(options, image, key), reference).max,
+              vertical_first ? GetParam().max_vertical_first : 0);
     options.scaled_decode = true;
     const Difference scaled = difference(run(options, image, key), reference);
     worst_max = std::max(worst_max, scaled.max);
   }
-  // Most of these crops are too small to be scaled; what scaling does is measured on real photographs below.
-  EXPECT_LE(worst_max, 1);
+  // These crops are too small to be scaled; what scaling does is measured on real photographs.
+  EXPECT_LE(worst_max, GetParam().max_vertical_first);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Filters, CropsAgree,
+    ::testing::Values(CropReference{"crop_224_bilinear", Interpolation::bilinear, 1},
+                      CropReference{"crop_224_bicubic", Interpolation::bicubic, 4}),
+    [](const auto& test) { return std::string(test.param.file); });
+
+TEST(ImagePipeline, ResizeMakesAnyShapeOfTheWholeImage) {
+  const auto image = encode_jpeg(make_picture(90, 61).view());
+  const Picture decoded = copy(ImageDecoder().decode(image));
+  EXPECT_EQ(run(Resize{.size = {61, 90}}, image).rgb, decoded.rgb);
+  for (const auto filter : {Interpolation::bilinear, Interpolation::bicubic}) {
+    for (const ImageSize size : {ImageSize(30, 100), ImageSize(1, 1), ImageSize(200, 3)}) {
+      const auto height = int(size.height);
+      const auto width = int(size.width);
+      AxisFilter filter_x;
+      AxisFilter filter_y;
+      filter_x.build(90, 0, 90, width, 0, width, filter);
+      filter_y.build(61, 0, 61, height, 0, height, filter);
+      Picture source = decoded;
+      source.rgb.resize(source.rgb.size() + 64);
+      std::vector<uint8_t> expected(num_values(size));
+      Resizer(size, kU8).run(source.at(filter_x.begin(), filter_y.begin()), 270, filter_x, filter_y,
+                             false, 0, 0, expected.data());
+      EXPECT_EQ(run(Resize{size, filter}, image).rgb, expected);
+    }
+  }
+}
+
+// What RandomCrop must show, pixel by pixel.
+Picture expected_crop(const Picture& image, const DrawnCrop& crop, RgbColor fill) {
+  Picture out{crop.rect.width, crop.rect.height, {}};
+  for (int y = 0; y < out.height; ++y) {
+    for (int x = 0; x < out.width; ++x) {
+      const int from_x = crop.rect.x + (crop.flip ? out.width - 1 - x : x);
+      const int from_y = crop.rect.y + y;
+      const bool inside =
+          from_x >= 0 && from_x < image.width && from_y >= 0 && from_y < image.height;
+      const uint8_t* pixel = inside ? image.at(from_x, from_y) : fill.data();
+      out.rgb.insert(out.rgb.end(), pixel, pixel + 3);
+    }
+  }
+  return out;
+}
+
+TEST(ImagePipeline, RandomCropTakesPixelsAsTheyAre) {
+  const RgbColor fill{10, 20, 30};
+  for (const auto& [width, height] : {std::pair(32, 32), std::pair(1, 1), std::pair(70, 5)}) {
+    const auto image = encode_png(make_picture(width, height).view());
+    for (const RandomCrop& options :
+         {RandomCrop{.size = 32, .padding = 4, .fill = fill}, RandomCrop{.size = {9, 40}},
+          RandomCrop{.size = 1, .fill = fill},
+          RandomCrop{.size = 2, .padding = 50, .fill = fill}}) {
+      for (int64_t i = 0; i < 12; ++i) {
+        const SampleKey key{1, 2, i};
+        CounterRandom random(key);
+        const DrawnCrop crop = draw_crop(options, width, height, random);
+        EXPECT_EQ(run(options, image, key).rgb,
+                  expected_crop(make_picture(width, height), crop, options.fill).rgb);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -6,11 +6,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
+#include <ffkit/format/image_codec.h>
 #include <ffkit/loader/loader.h>
 
+#include "image_pipeline.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
+#include "test_images.h"
 
 namespace {
 std::atomic<int64_t> num_allocations{0};
@@ -60,6 +64,23 @@ TEST_P(LoaderAllocationTest, NothingIsAllocatedPerBatchAfterWarmUp) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, LoaderAllocationTest,
                          ::testing::Values(IoEngine::automatic, IoEngine::pread));
+
+TEST(ImagePipelineAllocation, NothingIsAllocatedPerAugmentedImage) {
+  const auto image = encode_jpeg(testing::make_picture(60, 50).view());
+  for (const ImageTransform& transform :
+       {ImageTransform(RandomResizedCrop{.size = 24}), ImageTransform(RandomCrop{.size = 40})}) {
+    ImagePipeline pipeline(
+        {.transform = transform,
+         .augmentations = {ColorJitter{0.4, 0.4, 0.4, 0.1}, RandAugment{}, TrivialAugmentWide{}},
+         .erasing = RandomErasing{.noise = true}});
+    std::vector<float> out(size_t{3} * 40 * 40);
+    PipelineTimes times;
+    for (int64_t i = 0; i < 500; ++i) pipeline.run(image, {1, 0, i}, out.data(), times);
+    const int64_t before = num_allocations;
+    for (int64_t i = 0; i < 500; ++i) pipeline.run(image, {1, 1, i}, out.data(), times);
+    EXPECT_EQ(num_allocations - before, 0);
+  }
+}
 
 }  // namespace
 }  // namespace ffkit

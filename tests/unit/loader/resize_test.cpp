@@ -1,19 +1,22 @@
 #include "resize.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstring>
 #include <random>
 
+#include "elements.h"
+#include "highway_targets.h"
 #include "test_images.h"
 
 namespace ffkit {
 namespace {
 
+using testing::element;
 using testing::make_picture;
 using testing::Picture;
+using testing::round_to_bits;
 
 constexpr ImageOutput kU8{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
 
@@ -23,22 +26,17 @@ struct Box {
 
 // Resizes with Resizer; the picture must have nothing to read behind its end but the slack given here.
 std::vector<uint8_t> resize(Picture picture, const Box& box, int width, int height,
-                            bool flip = false) {
+                            bool flip = false,
+                            Interpolation interpolation = Interpolation::bilinear) {
   AxisFilter filter_x;
   AxisFilter filter_y;
-  filter_x.build(picture.width, box.x, box.x + box.width, width, 0, width);
-  filter_y.build(picture.height, box.y, box.y + box.height, height, 0, height);
+  filter_x.build(picture.width, box.x, box.x + box.width, width, 0, width, interpolation);
+  filter_y.build(picture.height, box.y, box.y + box.height, height, 0, height, interpolation);
   picture.rgb.resize(picture.rgb.size() + 16);
-  const int size = std::max(width, height);
-  Resizer resizer(size, kU8);
-  std::vector<uint8_t> square(3 * size_t(size) * size_t(size), 7);
+  Resizer resizer({height, width}, kU8);
+  std::vector<uint8_t> result(3 * size_t(width) * size_t(height), 7);
   resizer.run(picture.at(filter_x.begin(), filter_y.begin()), 3 * picture.width, filter_x, filter_y,
-              flip, 0, 0, square.data());
-  std::vector<uint8_t> result;
-  for (int y = 0; y < height; ++y) {
-    const auto row = square.begin() + 3 * size * y;
-    result.insert(result.end(), row, row + 3 * width);
-  }
+              flip, 0, 0, result.data());
   return result;
 }
 
@@ -47,18 +45,25 @@ Box whole(const Picture& picture) {
 }
 
 // Pillow's ImagingResample for 8-bit images, written plainly: horizontal pass to 8 bits, then the vertical one.
+double pillow_filter(double x, Interpolation interpolation) {
+  constexpr double kA = -0.5;
+  if (interpolation == Interpolation::bilinear) return x < 1 ? 1 - x : 0;
+  if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * kA : 0;
+}
+
 std::vector<double> pillow_weights(int in_size, double box_begin, double box_end, int out_size,
-                                   int i, int& first) {
+                                   int i, Interpolation interpolation, int& first) {
   const double scale = (box_end - box_begin) / out_size;
-  const double support = std::max(scale, 1.0);
+  const double filter_scale = std::max(scale, 1.0);
+  const double support = filter_scale * (interpolation == Interpolation::bicubic ? 2 : 1);
   const double center = box_begin + (i + 0.5) * scale;
   first = std::max(0, int(center - support + 0.5));
   const int last = std::min(in_size, int(center + support + 0.5));
   std::vector<double> weights;
   double sum = 0;
   for (int k = first; k < last; ++k) {
-    const double distance = std::abs((k - center + 0.5) / support);
-    weights.push_back(distance < 1 ? 1 - distance : 0);
+    weights.push_back(pillow_filter(std::abs((k - center + 0.5) / filter_scale), interpolation));
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;
@@ -67,17 +72,19 @@ std::vector<double> pillow_weights(int in_size, double box_begin, double box_end
 
 std::vector<uint8_t> pillow_axis(const std::vector<uint8_t>& in, int lines, int in_size,
                                  int line_step, int step, double box_begin, double box_end,
-                                 int out_size, int out_line_step, int out_step) {
+                                 int out_size, int out_line_step, int out_step,
+                                 Interpolation interpolation) {
   std::vector<uint8_t> out(size_t(lines) * size_t(out_size) * 3);
   for (int i = 0; i < out_size; ++i) {
     int first = 0;
-    const auto weights = pillow_weights(in_size, box_begin, box_end, out_size, i, first);
+    const auto weights =
+        pillow_weights(in_size, box_begin, box_end, out_size, i, interpolation, first);
     for (int line = 0; line < lines; ++line) {
       for (int c = 0; c < 3; ++c) {
         int sum = 1 << 21;
         for (size_t k = 0; k < weights.size(); ++k) {
           sum += in[size_t(line * line_step + (first + int(k)) * step + c)] *
-                 int(0.5 + weights[k] * (1 << 22));
+                 int(std::copysign(0.5, weights[k]) + weights[k] * (1 << 22));
         }
         out[size_t(line * out_line_step + i * out_step + c)] =
             uint8_t(std::clamp(sum >> 22, 0, 255));
@@ -87,42 +94,16 @@ std::vector<uint8_t> pillow_axis(const std::vector<uint8_t>& in, int lines, int 
   return out;
 }
 
-std::vector<uint8_t> pillow_resize(const Picture& in, const Box& box, int width, int height) {
+std::vector<uint8_t> pillow_resize(const Picture& in, const Box& box, int width, int height,
+                                   Interpolation interpolation = Interpolation::bilinear) {
   const auto narrow = pillow_axis(in.rgb, in.height, in.width, 3 * in.width, 3, box.x,
-                                  box.x + box.width, width, 3 * width, 3);
+                                  box.x + box.width, width, 3 * width, 3, interpolation);
   return pillow_axis(narrow, width, in.height, 3, 3 * width, box.y, box.y + box.height, height, 3,
-                     3 * width);
+                     3 * width, interpolation);
 }
 
-// Every instruction set that was compiled in and that this processor has.
-class ResizeOnEveryTarget : public ::testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override {
-    hwy::SetSupportedTargetsForTest(GetParam());
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
-
-std::vector<int64_t> targets() {
-  std::vector<int64_t> list;
-  const int64_t all = hwy::SupportedTargets();
-  // Bits without loops of their own fall back to the processor's best, which does no harm.
-  for (int bit = 0; bit < 62; ++bit) {
-    const int64_t target = int64_t{1} << bit;
-    const std::string name = hwy::TargetName(target);
-    const bool compiled =
-        name == "SSSE3" || name == "SSE4" || name == "AVX2" || name == "AVX3" || name == "NEON";
-    if ((all & target) != 0 && compiled) list.push_back(target);
-  }
-  return list;
-}
-
-INSTANTIATE_TEST_SUITE_P(Targets, ResizeOnEveryTarget, ::testing::ValuesIn(targets()),
-                         [](const auto& test) { return std::string(hwy::TargetName(test.param)); });
+class ResizeOnEveryTarget : public testing::HighwayTargetTest {};
+FFKIT_INSTANTIATE_HIGHWAY_TARGETS(ResizeOnEveryTarget);
 
 Picture formula_picture(int width, int height) {
   Picture picture{width, height, {}};
@@ -162,6 +143,31 @@ TEST_P(ResizeOnEveryTarget, EqualsPillowsOwnResults) {
                             122, 130, 132, 121, 124, 124, 134, 132, 124, 125, 129, 119, 126}));
 }
 
+// Results of Pillow 13.0's Image.resize(size, BICUBIC, box); some sums are below 0 and above 255.
+TEST_P(ResizeOnEveryTarget, BicubicEqualsPillowsOwnResults) {
+  const auto bicubic = [](const Picture& picture, const Box& box, int width, int height) {
+    return resize(picture, box, width, height, false, Interpolation::bicubic);
+  };
+  EXPECT_EQ(bicubic(formula_picture(7, 5), {0, 0, 7, 5}, 4, 3),
+            (std::vector<uint8_t>{56,  113, 163, 127, 143, 139, 113, 140, 167, 151, 125, 110,
+                                  150, 137, 113, 117, 126, 135, 130, 135, 143, 146, 127, 123,
+                                  99,  147, 136, 159, 133, 127, 143, 144, 134, 161, 128, 117}));
+  EXPECT_EQ(bicubic(formula_picture(3, 2), {0, 0, 3, 2}, 5, 4),
+            (std::vector<uint8_t>{0,   42,  95,  3,   56,  108, 28,  81,  134, 54,  107, 175,
+                                  68,  121, 198, 18,  69,  122, 30,  83,  139, 57,  110, 163,
+                                  84,  137, 156, 99,  152, 148, 70,  122, 175, 85,  138, 200,
+                                  115, 168, 221, 145, 198, 118, 160, 213, 48,  96,  149, 202,
+                                  112, 165, 231, 144, 197, 250, 175, 228, 99,  191, 244, 0}));
+  EXPECT_EQ(bicubic(formula_picture(40, 30), {0, 0, 40, 30}, 3, 2),
+            (std::vector<uint8_t>{127, 130, 127, 127, 127, 127, 126, 127, 128, 125, 131, 128, 127,
+                                  133, 126, 129, 131, 123}));
+  EXPECT_EQ(bicubic(formula_picture(9, 8), {1, 2, 7, 5}, 4, 4),
+            (std::vector<uint8_t>{131, 91,  123, 107, 147, 168, 163, 159, 115, 123, 97,  115,
+                                  135, 151, 146, 164, 148, 122, 141, 128, 130, 141, 140, 115,
+                                  115, 126, 105, 141, 125, 103, 139, 125, 126, 137, 153, 129,
+                                  116, 169, 140, 92,  130, 112, 153, 145, 105, 154, 127, 127}));
+}
+
 TEST_P(ResizeOnEveryTarget, EqualsPillowsAlgorithmForAllSizes) {
   std::mt19937 random(11);
   const auto draw = [&](int low, int high) {
@@ -174,22 +180,28 @@ TEST_P(ResizeOnEveryTarget, EqualsPillowsAlgorithmForAllSizes) {
                                      picture.width * 0.75, picture.height * 0.6875};
     const int width = draw(1, 90);
     const int height = draw(1, 90);
-    ASSERT_EQ(resize(picture, box, width, height), pillow_resize(picture, box, width, height))
-        << picture.width << "x" << picture.height << " to " << width << "x" << height;
+    for (const auto filter : {Interpolation::bilinear, Interpolation::bicubic}) {
+      ASSERT_EQ(resize(picture, box, width, height, false, filter),
+                pillow_resize(picture, box, width, height, filter))
+          << picture.width << "x" << picture.height << " to " << width << "x" << height;
+    }
   }
 }
 
 TEST_P(ResizeOnEveryTarget, IsTheIdentityAtTheSameSize) {
   const Picture picture = make_picture(83, 61);
   EXPECT_EQ(resize(picture, whole(picture), 83, 61), picture.rgb);
+  EXPECT_EQ(resize(picture, whole(picture), 83, 61, false, Interpolation::bicubic), picture.rgb);
 }
 
 TEST_P(ResizeOnEveryTarget, KeepsAConstantImage) {
   for (int value : {0, 1, 127, 128, 254, 255}) {
     const Picture flat{97, 300, std::vector<uint8_t>(97 * 300 * 3, uint8_t(value))};
     for (const auto& [width, height] : {std::pair(31, 40), std::pair(200, 299), std::pair(1, 7)}) {
-      EXPECT_EQ(resize(flat, whole(flat), width, height),
-                std::vector<uint8_t>(size_t(width) * size_t(height) * 3, uint8_t(value)));
+      for (const auto filter : {Interpolation::bilinear, Interpolation::bicubic}) {
+        EXPECT_EQ(resize(flat, whole(flat), width, height, false, filter),
+                  std::vector<uint8_t>(size_t(width) * size_t(height) * 3, uint8_t(value)));
+      }
     }
   }
 }
@@ -205,65 +217,39 @@ TEST_P(ResizeOnEveryTarget, FlipMirrors) {
   }
 }
 
-float from_half(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int mantissa = bits & 1023;
-  const float value = exponent == 0 ? std::ldexp(float(mantissa), -24)
-                                    : std::ldexp(float(mantissa + 1024), exponent - 25);
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-// `value` rounded to `bits` significant bits, ties to even.
-float round_to_bits(float value, int bits) {
-  int exponent = 0;
-  std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(value, bits - exponent)), exponent - bits);
-}
-
-float element(const std::vector<uint8_t>& bytes, size_t i, DType dtype) {
-  if (dtype == DType::u8) return bytes[i];
-  if (dtype == DType::f32) {
-    float value = 0;
-    std::memcpy(&value, &bytes[4 * i], 4);
-    return value;
-  }
-  uint16_t bits = 0;
-  std::memcpy(&bits, &bytes[2 * i], 2);
-  if (dtype == DType::f16) return from_half(bits);
-  const uint32_t wide = uint32_t{bits} << 16;
-  float value = 0;
-  std::memcpy(&value, &wide, 4);
-  return value;
-}
-
 TEST_P(ResizeOnEveryTarget, WritesEveryTypeAndLayout) {
-  constexpr size_t kSize = 37;
-  Picture picture = make_picture(80, 64);
+  constexpr size_t kWidth = 37;
+  constexpr size_t kHeight = 45;
+  constexpr size_t kArea = kWidth * kHeight;
+  // Black and white noise, enlarged: bicubic sums are far below 0 and above 255.
+  Picture picture = make_picture(20, 24);
+  for (uint8_t& value : picture.rgb) value = value % 7 < 3 ? 255 : 0;
   AxisFilter filter_x;
   AxisFilter filter_y;
-  filter_x.build(80, 0, 80, kSize, 0, kSize);
-  filter_y.build(64, 0, 64, kSize, 0, kSize);
-  const auto pixels = pillow_resize(picture, whole(picture), kSize, kSize);
+  filter_x.build(20, 0, 20, kWidth, 0, kWidth, Interpolation::bicubic);
+  filter_y.build(24, 0, 24, kHeight, 0, kHeight, Interpolation::bicubic);
+  const auto pixels =
+      pillow_resize(picture, whole(picture), kWidth, kHeight, Interpolation::bicubic);
   picture.rgb.resize(picture.rgb.size() + 16);
   for (const DType dtype : {DType::u8, DType::f16, DType::bf16, DType::f32}) {
     for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
       for (const bool normalize : {false, true}) {
         if (dtype == DType::u8 && normalize) continue;
         const ImageOutput output{.dtype = dtype, .layout = layout, .normalize = normalize};
-        Resizer resizer(kSize, output);
+        Resizer resizer({kHeight, kWidth}, output);
         // One element further than aligned, and a guard behind.
-        const size_t num_bytes = 3 * kSize * kSize * size_of(dtype);
+        const size_t num_bytes = 3 * kArea * size_of(dtype);
         std::vector<uint8_t> buffer(size_of(dtype) + num_bytes + 8, 0xAB);
-        resizer.run(picture.rgb.data(), 80 * 3, filter_x, filter_y, false, 0, 0,
+        resizer.run(picture.rgb.data(), 20 * 3, filter_x, filter_y, false, 0, 0,
                     buffer.data() + size_of(dtype));
         for (size_t i = 0; i < 8; ++i) ASSERT_EQ(buffer[size_of(dtype) + num_bytes + i], 0xAB);
         const std::vector<uint8_t> out(buffer.begin() + int(size_of(dtype)), buffer.end());
-        for (size_t i = 0; i < kSize * kSize; ++i) {
+        for (size_t i = 0; i < kArea; ++i) {
           for (size_t c = 0; c < 3; ++c) {
             float expected = pixels[3 * i + c];
             if (dtype != DType::u8) expected /= 255;
             if (normalize) expected = (expected - output.mean[c]) / output.std[c];
-            const size_t at = layout == Layout::nchw ? c * kSize * kSize + i : 3 * i + c;
+            const size_t at = layout == Layout::nchw ? c * kArea + i : 3 * i + c;
             const float got = element(out, at, dtype);
             // f32 is exact but for the order of operations; the others are that value, rounded.
             const float tolerance = dtype == DType::u8 ? 0 : 4e-7F;

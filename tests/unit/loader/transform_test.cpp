@@ -10,13 +10,20 @@ namespace ffkit {
 namespace {
 
 TEST(Transform, OutputSizeIsTheTransforms) {
-  EXPECT_EQ(output_size(RandomResizedCrop{.size = 96}), 96);
-  EXPECT_EQ(output_size(ResizeCenterCrop{.resize = 300, .size = 288}), 288);
+  EXPECT_EQ(image_size(RandomResizedCrop{.size = 96}), ImageSize(96));
+  EXPECT_EQ(image_size(ResizeCenterCrop{.resize = 300, .size = 288}), ImageSize(288));
+}
+
+TEST(Transform, SizesMayBeRectangles) {
+  EXPECT_EQ(image_size(RandomCrop{.size = {20, 30}}), ImageSize(20, 30));
+  EXPECT_EQ(image_size(Resize{.size = 7}), ImageSize(7, 7));
 }
 
 TEST(Transform, DefaultsAreValid) {
   EXPECT_NO_THROW(validate(RandomResizedCrop{}, {}));
   EXPECT_NO_THROW(validate(ResizeCenterCrop{}, {}));
+  EXPECT_NO_THROW(validate(Resize{}, {}));
+  EXPECT_NO_THROW(validate(RandomCrop{}, {}));
   EXPECT_NO_THROW(validate(ResizeCenterCrop{}, {.dtype = DType::u8, .normalize = false}));
   EXPECT_NO_THROW(validate(ResizeCenterCrop{.resize = 32, .size = 64}, {.dtype = DType::bf16}));
 }
@@ -37,6 +44,12 @@ TEST(Transform, ValidateNamesTheFirstBadValue) {
   expect(RandomResizedCrop{.flip_probability = 1.1}, "flip_probability is 1.1");
   expect(ResizeCenterCrop{.resize = -3}, "ResizeCenterCrop resize is -3");
   expect(ResizeCenterCrop{.size = 0}, "ResizeCenterCrop size is 0");
+  expect(ResizeCenterCrop{.size = {3, 0}}, "ResizeCenterCrop size.width is 0; expected 1 to 8192");
+  expect(Resize{.size = {9000, 3}}, "Resize size.height is 9000; expected 1 to 8192");
+  expect(RandomCrop{.size = -1}, "RandomCrop size is -1; expected 1 to 8192");
+  expect(RandomCrop{.padding = {0, 0, -2, 0}}, "RandomCrop padding is -2; expected 0 to 8192");
+  expect(RandomCrop{.flip_probability = nan},
+         "RandomCrop flip_probability is nan; expected 0 to 1");
 }
 
 TEST(Transform, ValidateChecksTheOutput) {

@@ -64,6 +64,10 @@ class Batch {
   Layout layout() const;
   // [size] labels; empty for a loader without a label field.
   std::span<const int64_t> labels() const;
+  // 1, unless LoaderOptions::mixing has blended every image with the one before it (the first with the last): the weight of the image
+  // itself. The loss is then lambda * loss(labels) + (1 - lambda) * loss(labels rolled by one). Drawn from the seed, the epoch and the
+  // batch's place in it, so that an epoch that is resumed with the same batch and world size goes on alike.
+  double mix_lambda() const;
 
   struct Slab;  // private to the loader
   explicit Batch(std::shared_ptr<Slab> slab);

@@ -16,8 +16,8 @@
 
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
+#include <ffkit/loader/image_options.h>
 #include <ffkit/loader/random.h>
-#include <ffkit/loader/transform.h>
 
 namespace ffkit {
 

@@ -18,6 +18,7 @@
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/batch.h>
+#include <ffkit/loader/batch_mixing.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/loader_statistics.h>
 #include <ffkit/loader/sampler.h>
@@ -64,6 +65,8 @@ struct LoaderOptions {
   std::string image_field = "image";
   ImageOptions image;
   std::string label_field = "label";
+  // MixUp and CutMix of the finished batch's images; see Batch::mix_lambda().
+  BatchMixing mixing;
   // ... and anything else, by decoders of the user's own or those of field_decoder.h.
   std::vector<BatchField> fields;
   int num_threads = 0;       // decoding threads; 0: all cores this process may use

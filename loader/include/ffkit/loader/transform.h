@@ -9,31 +9,77 @@
 
 namespace ffkit {
 
+// Height and width in pixels; of one number, a square: `.size = 224`, `.size = {192, 256}`.
+struct ImageSize {
+  constexpr ImageSize(int64_t side) : height(side), width(side) {}
+  constexpr ImageSize(int64_t h, int64_t w) : height(h), width(w) {}
+  bool operator==(const ImageSize&) const = default;
+
+  int64_t height;
+  int64_t width;
+};
+
+// Pixels added at each side; of one number, the same at all.
+struct Padding {
+  constexpr Padding(int64_t all) : left(all), top(all), right(all), bottom(all) {}
+  constexpr Padding(int64_t l, int64_t t, int64_t r, int64_t b)
+      : left(l), top(t), right(r), bottom(b) {}
+  bool operator==(const Padding&) const = default;
+
+  int64_t left;
+  int64_t top;
+  int64_t right;
+  int64_t bottom;
+};
+
+using RgbColor = std::array<uint8_t, 3>;
+
+// Filter of a resize, widened when shrinking (antialiased): Pillow's BILINEAR, and BICUBIC with a = -0.5. Pixels are Pillow's to
+// the bit, but for images whose height shrinks by more than twice as many pixels as their width: Pillow 13 resizes those vertically
+// first, all versions before it never did. Such bilinear pixels are one level away at most, bicubic ones up to four.
+enum class Interpolation { bilinear, bicubic };
+
 // torchvision.transforms.RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect ratio (log-uniform), ten
-// tries, then the central crop; resized with an antialiased bilinear filter to size x size.
+// tries, then the central crop; resized to `size`.
 struct RandomResizedCrop {
-  int64_t size = 224;
+  ImageSize size = 224;
   double scale_min = 0.08;  // share of the image's area, 0 < scale_min <= scale_max <= 1
   double scale_max = 1.0;
   double ratio_min = 3.0 / 4.0;  // width / height
   double ratio_max = 4.0 / 3.0;
   double flip_probability = 0.5;
-  // Decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least size x size at that scale. Faster for large images. On
+  // Decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least as large as `size` at that scale. Faster for large images. On
   // crops of ImageNet photographs to which this applied (2 % of them), values of 0 .. 255 differed from the exact ones by 1.3
   // in the mean (5.4 in the worst crop), 98.4 % of them by at most 8, the most by 51. False: exactly as Pillow.
   bool scaled_decode = true;
+  Interpolation interpolation = Interpolation::bilinear;
 };
 
-// torchvision.transforms.Resize(resize) + CenterCrop(size) as models are evaluated: the short side becomes `resize`, antialiased
-// bilinear, then the central size x size. The pixels are Pillow's to the bit (one level away at most where Pillow 13 resizes
-// vertically first: heights that shrink by more than twice as many pixels as widths). An image smaller than that after the
-// resize is padded with zeros, as torchvision does.
+// torchvision.transforms.Resize(resize) + CenterCrop(size) as models are evaluated: the short side becomes `resize`, then the
+// central `size`. An image smaller than that after the resize is padded with zeros, as torchvision does.
 struct ResizeCenterCrop {
   int64_t resize = 256;
-  int64_t size = 224;
+  ImageSize size = 224;
+  Interpolation interpolation = Interpolation::bilinear;
 };
 
-using ImageTransform = std::variant<RandomResizedCrop, ResizeCenterCrop>;
+// torchvision.transforms.Resize((height, width)): the whole image, its aspect ratio not kept.
+struct Resize {
+  ImageSize size = 224;
+  Interpolation interpolation = Interpolation::bilinear;
+};
+
+// torchvision.transforms.RandomCrop(size, padding, pad_if_needed=True, fill) + RandomHorizontalFlip: the image, padded with `fill`, then
+// a crop of it, every place equally likely. Nothing is resized. Where the padded image is d pixels less high (or wide) than `size`,
+// d more are added at both sides, as torchvision's pad_if_needed does. CIFAR: {.size = 32, .padding = 4}.
+struct RandomCrop {
+  ImageSize size = 32;
+  Padding padding = 0;  // 0 .. 8192 each
+  RgbColor fill = {0, 0, 0};
+  double flip_probability = 0.5;
+};
+
+using ImageTransform = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop>;
 
 enum class Layout { nchw, nhwc };
 
@@ -48,14 +94,8 @@ struct ImageOutput {
   std::array<float, 3> std = {0.229F, 0.224F, 0.225F};
 };
 
-// From an encoded image to its place in the batch.
-struct ImageOptions {
-  ImageTransform transform = RandomResizedCrop{};
-  ImageOutput output;
-};
-
-// Output height and width in pixels.
-int64_t output_size(const ImageTransform& transform);
+// Of what the transform makes of any image.
+ImageSize image_size(const ImageTransform& transform);
 // Throws Error(invalid_argument) naming the first value that is out of range.
 void validate(const ImageTransform& transform, const ImageOutput& output);
 
