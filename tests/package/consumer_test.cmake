@@ -7,18 +7,25 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+# build_and_run(SOURCE PROGRAM EXPECTED): a project of a user's, and what its program says of the data.
+function(build_and_run source program expected)
+  run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${source} -B ${WORK_DIR}/${program}
+      -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix -DCMAKE_BUILD_TYPE=Release ${flags})
+  run(${CMAKE_COMMAND} --build ${WORK_DIR}/${program})
+  run(${WORK_DIR}/${program}/${program} ${WORK_DIR}/data)
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "${program} printed:\n${output}")
+  endif()
+endfunction()
+
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
 set(flags)
 if(SANITIZE)
   set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR} -B ${WORK_DIR}/build
-    -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix -DCMAKE_BUILD_TYPE=Release ${flags})
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${FFCONVERT} demo ${WORK_DIR}/data --classes 3 --images 48 --val-images 6 --quiet)
-run(${WORK_DIR}/build/consumer ${WORK_DIR}/data)
-if(NOT output MATCHES "3 batches of 16 images, 48 samples")
-  message(FATAL_ERROR "the consumer printed:\n${output}")
-endif()
+build_and_run(${SOURCE_DIR} consumer "3 batches of 16 images, 48 samples")
+build_and_run(${EXAMPLES_DIR}/custom_batches custom_batches
+  "48 samples of 3 classes; each target adds up to 1.000\n[a-z]+-bound: ")
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/data)

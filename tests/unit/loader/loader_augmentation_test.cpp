@@ -122,8 +122,8 @@ TEST_F(LoaderAugmentationTest, MixingBlendsEachImageWithTheOneBefore) {
       EXPECT_GT(lambda, 0);
       EXPECT_LT(lambda, 1);
       smallest = std::min(smallest, lambda);
-      EXPECT_TRUE(std::equal(batch->labels().begin(), batch->labels().end(),
-                             expected->labels().begin()));
+      EXPECT_TRUE(
+          std::equal(batch->labels().begin(), batch->labels().end(), expected->labels().begin()));
       const auto a = values(testing::collect(*expected));
       const auto b = values(testing::collect(*batch));
       const size_t n = static_cast<size_t>(batch->size());
