@@ -54,7 +54,6 @@ class DataSource {
   std::optional<TensorBatch> next();
   // How long the last next() blocked.
   double wait_seconds() const { return wait_seconds_; }
-  LoaderStatistics stats() const { return loader_.statistics(); }
 
  private:
   Loader loader_;
