@@ -125,6 +125,20 @@ void BlendWithLuma(uint8_t* rgb, size_t num_pixels, float factor) {
   });
 }
 
+void BlendWithValue(uint8_t* values, size_t num_values, int degenerate, float factor) {
+  const size_t lanes = hn::Lanes(Words());
+  const auto constant = hn::Set(Words(), degenerate);
+  const auto factors = hn::Set(Floats(), factor);
+  size_t i = 0;
+  for (; i + lanes <= num_values; i += lanes) {
+    store_blend(constant, load_words(values + i), factors, values + i);
+  }
+  uint8_t rest[kBlock] = {};
+  std::memcpy(rest, values + i, num_values - i);
+  store_blend(constant, load_words(rest), factors, rest);
+  std::memcpy(values + i, rest, num_values - i);
+}
+
 void BlendWithSmooth(const SmoothJob& job) {
   const Words d;
   const auto factors = hn::Set(Floats(), job.factor);
@@ -141,86 +155,113 @@ void BlendWithSmooth(const SmoothJob& job) {
   }
 }
 
+// As many pixels as there are doubles in a register.
 using Doubles = hn::CappedTag<double, 8>;
-using DoubleFloats = hn::Rebind<float, Doubles>;
-using DoubleInts = hn::Rebind<int32_t, Doubles>;
-using DoubleBytes = hn::Rebind<uint8_t, Doubles>;
+using Singles = hn::Rebind<float, Doubles>;
+using Ints = hn::Rebind<int32_t, Doubles>;
+using IntBytes = hn::Rebind<uint8_t, Doubles>;
 
-HWY_INLINE hn::Vec<Doubles> load_doubles(const uint8_t* bytes) {
-  const auto ints = hn::PromoteTo(DoubleInts(), hn::LoadU(DoubleBytes(), bytes));
-  return hn::PromoteTo(Doubles(), ints);
+HWY_INLINE hn::Vec<Ints> load_ints(const uint8_t* bytes) {
+  return hn::PromoteTo(Ints(), hn::LoadU(IntBytes(), bytes));
 }
 
-HWY_INLINE void store_doubles(hn::Vec<Doubles> values, uint8_t* bytes) {
-  const auto ints = hn::DemoteTo(DoubleInts(), values);
-  hn::StoreU(hn::DemoteTo(DoubleBytes(), ints), DoubleBytes(), bytes);
+HWY_INLINE hn::Vec<Doubles> to_double(hn::Vec<Singles> value) {
+  return hn::PromoteTo(Doubles(), value);
 }
 
-// What is left of a value that Pillow keeps as a float. Quotients and products of floats come out as if computed as floats.
-HWY_INLINE hn::Vec<Doubles> as_float(hn::Vec<Doubles> value) {
-  return hn::PromoteTo(Doubles(), hn::DemoteTo(DoubleFloats(), value));
+// Cuts off what is not negative.
+HWY_INLINE hn::Vec<Ints> to_int(hn::Vec<Doubles> value) {
+  return hn::DemoteTo(Ints(), value);
 }
 
-HWY_INLINE hn::Vec<Doubles> quotient(hn::Vec<Doubles> a, hn::Vec<Doubles> b) {
-  return as_float(hn::Div(a, b));
+HWY_INLINE hn::Vec<Singles> to_single(hn::Vec<Ints> value) {
+  return hn::ConvertTo(Singles(), value);
 }
 
-// C's round() of what is not negative.
-HWY_INLINE hn::Vec<Doubles> rounded(hn::Vec<Doubles> value) {
-  return hn::Floor(hn::Add(value, hn::Set(Doubles(), 0.5)));
-}
+// Pillow's variables are floats, its constants and what they are multiplied with doubles. A division stands here only where it does
+// not change a result in any of the 2^24 colours: Pillow's one by 6 is a multiplication, and those by 255 are of floats.
+struct HueSaturation {
+  hn::Vec<Ints> hue;
+  hn::Vec<Ints> saturation;
+};
 
-HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, double shift) {
+HWY_INLINE HueSaturation hue_saturation(hn::Vec<Singles> red, hn::Vec<Singles> green,
+                                        hn::Vec<Singles> blue, hn::Vec<Singles> value) {
+  const Singles f;
   const Doubles d;
   const auto one = hn::Set(d, 1.0);
   const auto scale = hn::Set(d, 255.0);
-  const auto six = hn::Set(d, 6.0);
-  const auto red = load_doubles(reds);
-  const auto green = load_doubles(greens);
-  const auto blue = load_doubles(blues);
-  const auto value = hn::Max(red, hn::Max(green, blue));
   const auto range = hn::Sub(value, hn::Min(red, hn::Min(green, blue)));
-  // A grey pixel has neither hue nor saturation; any divisor will do.
-  const auto divisor = hn::Max(range, one);
-  const auto from_red = quotient(hn::Sub(value, red), divisor);
-  const auto from_green = quotient(hn::Sub(value, green), divisor);
-  const auto from_blue = quotient(hn::Sub(value, blue), divisor);
+  // A grey pixel has neither; any divisor will do.
+  const auto divisor = hn::Max(range, hn::Set(f, 1));
+  const auto from_red = hn::Div(hn::Sub(value, red), divisor);
+  const auto from_green = hn::Div(hn::Sub(value, green), divisor);
+  const auto from_blue = hn::Div(hn::Sub(value, blue), divisor);
   const auto is_red = hn::Eq(red, value);
   const auto is_green = hn::Eq(green, value);
-  const auto green_turn = hn::Sub(hn::Add(hn::Set(d, 2.0), from_red), from_blue);
-  const auto blue_turn = hn::Sub(hn::Add(hn::Set(d, 4.0), from_green), from_red);
-  const auto turn = as_float(hn::IfThenElse(is_red, hn::Sub(from_blue, from_green),
-                                            hn::IfThenElse(is_green, green_turn, blue_turn)));
-  auto hue = hn::Add(hn::Div(turn, six), one);
-  hue = as_float(hn::IfThenElse(hn::Ge(hue, one), hn::Sub(hue, one), hue));
-  hue = hn::Add(hn::Floor(hn::Mul(hue, scale)), hn::Set(d, shift));
-  hue = hn::IfThenElse(hn::Gt(hue, scale), hn::Sub(hue, hn::Set(d, 256.0)), hue);
-  const auto saturation = hn::Floor(hn::Mul(quotient(range, hn::Max(value, one)), scale));
+  const auto select = [&](auto of_red, auto of_green, auto of_blue) HWY_ATTR {
+    return hn::IfThenElse(is_red, of_red, hn::IfThenElse(is_green, of_green, of_blue));
+  };
+  const auto base = select(hn::Zero(f), hn::Set(f, 2), hn::Set(f, 4));
+  const auto plus = select(from_blue, from_red, from_green);
+  const auto minus = select(from_green, from_blue, from_red);
+  const auto turn =
+      hn::DemoteTo(f, hn::Sub(hn::Add(to_double(base), to_double(plus)), to_double(minus)));
+  auto hue = hn::Add(hn::Mul(to_double(turn), hn::Set(d, 1 / 6.0)), one);
+  hue = hn::IfThenElse(hn::Ge(hue, one), hn::Sub(hue, one), hue);
+  const auto saturation = hn::Div(range, hn::Max(value, hn::Set(f, 1)));
+  return {to_int(hn::Mul(to_double(hn::DemoteTo(f, hue)), scale)),
+          to_int(hn::Mul(to_double(saturation), scale))};
+}
 
-  const auto angle = hn::Div(hn::Mul(hue, six), scale);
-  const auto sector = hn::Floor(angle);  // 0 .. 6
-  const auto part = as_float(hn::Sub(angle, sector));
-  const auto s = quotient(saturation, scale);
-  const auto p = rounded(hn::Mul(value, hn::Sub(one, s)));
-  const auto q = rounded(hn::Mul(value, hn::Sub(one, as_float(hn::Mul(s, part)))));
-  const auto t = rounded(hn::Mul(value, hn::Sub(one, hn::Mul(s, hn::Sub(one, part)))));
-  const auto is = [&](double k) HWY_ATTR { return hn::Eq(sector, hn::Set(d, k)); };
+HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, int shift) {
+  const Ints i32;
+  const Singles f;
+  const Doubles d;
+  const auto one = hn::Set(d, 1.0);
+  const auto half = hn::Set(d, 0.5);
+  const auto red = load_ints(reds);
+  const auto green = load_ints(greens);
+  const auto blue = load_ints(blues);
+  const auto v = hn::Max(red, hn::Max(green, blue));
+  const auto value = to_single(v);
+  const auto hs = hue_saturation(to_single(red), to_single(green), to_single(blue), value);
+  const auto hue = hn::And(hn::Add(hs.hue, hn::Set(i32, shift)), hn::Set(i32, 255));
+
+  const auto angle = hn::Mul(hue, hn::Set(i32, 6));
+  // angle / 255, exact up to 1530
+  const auto sector =
+      hn::ShiftRight<16>(hn::Mul(hn::Add(angle, hn::Set(i32, 1)), hn::Set(i32, 257)));
+  const auto rest = hn::Sub(angle, hn::Mul(sector, hn::Set(i32, 255)));
+  const auto part = hn::Div(to_single(rest), hn::Set(f, 255));
+  const auto s = hn::Div(to_single(hs.saturation), hn::Set(f, 255));
+  // Rounded: 1/2 is added and the rest cut off.
+  const auto times_value = [&](auto factor) HWY_ATTR {
+    return to_int(hn::Add(hn::Mul(to_double(value), factor), half));
+  };
+  const auto p = times_value(hn::Sub(one, to_double(s)));
+  const auto q = times_value(hn::Sub(one, to_double(hn::Mul(s, part))));
+  const auto t = times_value(hn::Sub(one, hn::Mul(to_double(s), hn::Sub(one, to_double(part)))));
+  const auto is = [&](int k) HWY_ATTR { return hn::Eq(sector, hn::Set(i32, k)); };
   const auto is1 = is(1);
   const auto is2 = is(2);
   const auto is3 = is(3);
   const auto is4 = is(4);
   const auto is5 = is(5);
-  const auto select = [&](auto v0, auto v1, auto v2, auto v3, auto v4, auto v5) HWY_ATTR {
-    auto v = hn::IfThenElse(is1, v1, v0);
-    v = hn::IfThenElse(is2, v2, v);
-    v = hn::IfThenElse(is3, v3, v);
-    v = hn::IfThenElse(is4, v4, v);
-    v = hn::IfThenElse(is5, v5, v);
-    return hn::IfThenElse(hn::Eq(saturation, hn::Zero(d)), value, v);
-  };
-  store_doubles(select(value, q, p, p, t, value), reds);
-  store_doubles(select(t, value, value, q, p, p), greens);
-  store_doubles(select(p, p, t, value, value, q), blues);
+  const auto is_grey = hn::Eq(hs.saturation, hn::Zero(i32));
+  const auto store = [&](auto v0, auto v1, auto v2, auto v3, auto v4, auto v5, uint8_t* out)
+                         HWY_ATTR {
+                           auto result = hn::IfThenElse(is1, v1, v0);
+                           result = hn::IfThenElse(is2, v2, result);
+                           result = hn::IfThenElse(is3, v3, result);
+                           result = hn::IfThenElse(is4, v4, result);
+                           result = hn::IfThenElse(is5, v5, result);
+                           result = hn::IfThenElse(is_grey, v, result);
+                           hn::StoreU(hn::DemoteTo(IntBytes(), result), IntBytes(), out);
+                         };
+  store(v, q, p, p, t, v, reds);
+  store(t, v, v, q, p, p, greens);
+  store(p, p, t, v, v, q, blues);
 }
 
 void ShiftHue(uint8_t* rgb, size_t num_pixels, uint8_t shift) {
@@ -242,6 +283,7 @@ namespace ffkit {
 namespace {
 HWY_EXPORT(SumLuma);
 HWY_EXPORT(BlendWithLuma);
+HWY_EXPORT(BlendWithValue);
 HWY_EXPORT(BlendWithSmooth);
 HWY_EXPORT(ShiftHue);
 }  // namespace
@@ -251,6 +293,9 @@ uint64_t sum_luma(const uint8_t* rgb, size_t num_pixels) {
 }
 void blend_with_luma(uint8_t* rgb, size_t num_pixels, float factor) {
   HWY_DYNAMIC_DISPATCH(BlendWithLuma)(rgb, num_pixels, factor);
+}
+void blend_with_value(uint8_t* values, size_t num_values, int degenerate, float factor) {
+  HWY_DYNAMIC_DISPATCH(BlendWithValue)(values, num_values, degenerate, factor);
 }
 void blend_with_smooth(const SmoothJob& job) {
   HWY_DYNAMIC_DISPATCH(BlendWithSmooth)(job);
