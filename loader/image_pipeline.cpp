@@ -66,6 +66,7 @@ struct ImagePipeline::Impl {
     bool flip = false;
     int x = 0;
     int y = 0;
+    bool vertical_first = false;
   };
   void resize(const ImageDecoder::Region& region, const Placement& place, const SampleKey& key,
               void* out);
@@ -108,7 +109,8 @@ void ImagePipeline::Impl::resize(const ImageDecoder::Region& region, const Place
                         ptrdiff_t{3} * (region.source.x + place.offset_x);
   void* to = is_fused ? out : reserve_pixels();
   if (filter_x.num_outputs() < width || filter_y.num_outputs() < height) resizer.fill_black(to);
-  resizer.run(from, image.stride, filter_x, filter_y, place.flip, place.x, place.y, to);
+  resizer.run(from, image.stride, filter_x, filter_y, place.flip, place.x, place.y, to,
+              place.vertical_first);
   if (!is_fused) finish(key, out);
 }
 
@@ -146,7 +148,12 @@ void ImagePipeline::Impl::run(const RandomResizedCrop& crop, std::span<const std
   const double y = region.y - region.source.y;
   filter_x.build(region.source.width, x, x + region.width, width, 0, width, crop.interpolation);
   filter_y.build(region.source.height, y, y + region.height, height, 0, height, crop.interpolation);
-  resize(region, {filter_x.begin(), filter_y.begin(), drawn.flip, 0, 0}, key, out);
+  resize(region,
+         {.offset_x = filter_x.begin(),
+          .offset_y = filter_y.begin(),
+          .flip = drawn.flip,
+          .vertical_first = is_vertical_first(region.width, region.height, width, height)},
+         key, out);
 }
 
 void ImagePipeline::Impl::run(const ResizeCenterCrop& crop, std::span<const std::byte> encoded,
@@ -167,7 +174,12 @@ void ImagePipeline::Impl::run(const ResizeCenterCrop& crop, std::span<const std:
                     filter_y.end() - filter_y.begin()};
   const ImageDecoder::Region region = decoder.decode_region(encoded, needed, 0, 0);
   decoded = Clock::now();
-  resize(region, {.x = geometry.pad_x, .y = geometry.pad_y}, key, out);
+  resize(region,
+         {.x = geometry.pad_x,
+          .y = geometry.pad_y,
+          .vertical_first = is_vertical_first(info.width, info.height, geometry.resized_width,
+                                              geometry.resized_height)},
+         key, out);
 }
 
 void ImagePipeline::Impl::run(const Resize& whole, std::span<const std::byte> encoded,
@@ -181,7 +193,11 @@ void ImagePipeline::Impl::run(const Resize& whole, std::span<const std::byte> en
   }
   filter_x.build(info.width, 0, info.width, width, 0, width, whole.interpolation);
   filter_y.build(info.height, 0, info.height, height, 0, height, whole.interpolation);
-  resize(region, {.offset_x = filter_x.begin(), .offset_y = filter_y.begin()}, key, out);
+  resize(region,
+         {.offset_x = filter_x.begin(),
+          .offset_y = filter_y.begin(),
+          .vertical_first = is_vertical_first(info.width, info.height, width, height)},
+         key, out);
 }
 
 void ImagePipeline::Impl::run(const RandomCrop& crop, std::span<const std::byte> encoded,

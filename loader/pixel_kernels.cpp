@@ -12,56 +12,13 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "pixel_planes-inl.h"
 #include "value_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ffkit {
 namespace HWY_NAMESPACE {
 namespace {
-
-using Bytes = hn::FixedTag<uint8_t, 16>;
-
-constexpr size_t kBlock = 16;  // pixels worked on at once
-
-struct Planes {
-  HWY_ALIGN uint8_t channel[3][kBlock];
-};
-
-HWY_INLINE void load_planes(const uint8_t* rgb, Planes& planes) {
-  const Bytes d;
-  hn::Vec<Bytes> red;
-  hn::Vec<Bytes> green;
-  hn::Vec<Bytes> blue;
-  hn::LoadInterleaved3(d, rgb, red, green, blue);
-  hn::Store(red, d, planes.channel[0]);
-  hn::Store(green, d, planes.channel[1]);
-  hn::Store(blue, d, planes.channel[2]);
-}
-
-HWY_INLINE void store_planes(const Planes& planes, uint8_t* rgb) {
-  const Bytes d;
-  hn::StoreInterleaved3(hn::Load(d, planes.channel[0]), hn::Load(d, planes.channel[1]),
-                        hn::Load(d, planes.channel[2]), d, rgb);
-}
-
-// Calls change(planes) for all pixels; the last block is filled up with black.
-template <typename Change>
-HWY_INLINE void change_pixels(uint8_t* rgb, size_t num_pixels, const Change& change) {
-  Planes planes;
-  for (; num_pixels >= kBlock; num_pixels -= kBlock) {
-    load_planes(rgb, planes);
-    change(planes);
-    store_planes(planes, rgb);
-    rgb += 3 * kBlock;
-  }
-  if (num_pixels == 0) return;
-  uint8_t rest[3 * kBlock] = {};
-  std::memcpy(rest, rgb, 3 * num_pixels);
-  load_planes(rest, planes);
-  change(planes);
-  store_planes(planes, rest);
-  std::memcpy(rgb, rest, 3 * num_pixels);
-}
 
 // Of the pixels from `lane` on.
 HWY_INLINE hn::Vec<Words> luma(const Planes& planes, size_t lane) {
@@ -125,6 +82,20 @@ void BlendWithLuma(uint8_t* rgb, size_t num_pixels, float factor) {
   });
 }
 
+void BlendWithValue(uint8_t* values, size_t num_values, int degenerate, float factor) {
+  const size_t lanes = hn::Lanes(Words());
+  const auto constant = hn::Set(Words(), degenerate);
+  const auto factors = hn::Set(Floats(), factor);
+  size_t i = 0;
+  for (; i + lanes <= num_values; i += lanes) {
+    store_blend(constant, load_words(values + i), factors, values + i);
+  }
+  uint8_t rest[kBlock] = {};
+  std::memcpy(rest, values + i, num_values - i);
+  store_blend(constant, load_words(rest), factors, rest);
+  std::memcpy(values + i, rest, num_values - i);
+}
+
 void BlendWithSmooth(const SmoothJob& job) {
   const Words d;
   const auto factors = hn::Set(Floats(), job.factor);
@@ -141,97 +112,6 @@ void BlendWithSmooth(const SmoothJob& job) {
   }
 }
 
-using Doubles = hn::CappedTag<double, 8>;
-using DoubleFloats = hn::Rebind<float, Doubles>;
-using DoubleInts = hn::Rebind<int32_t, Doubles>;
-using DoubleBytes = hn::Rebind<uint8_t, Doubles>;
-
-HWY_INLINE hn::Vec<Doubles> load_doubles(const uint8_t* bytes) {
-  const auto ints = hn::PromoteTo(DoubleInts(), hn::LoadU(DoubleBytes(), bytes));
-  return hn::PromoteTo(Doubles(), ints);
-}
-
-HWY_INLINE void store_doubles(hn::Vec<Doubles> values, uint8_t* bytes) {
-  const auto ints = hn::DemoteTo(DoubleInts(), values);
-  hn::StoreU(hn::DemoteTo(DoubleBytes(), ints), DoubleBytes(), bytes);
-}
-
-// What is left of a value that Pillow keeps as a float. Quotients and products of floats come out as if computed as floats.
-HWY_INLINE hn::Vec<Doubles> as_float(hn::Vec<Doubles> value) {
-  return hn::PromoteTo(Doubles(), hn::DemoteTo(DoubleFloats(), value));
-}
-
-HWY_INLINE hn::Vec<Doubles> quotient(hn::Vec<Doubles> a, hn::Vec<Doubles> b) {
-  return as_float(hn::Div(a, b));
-}
-
-// C's round() of what is not negative.
-HWY_INLINE hn::Vec<Doubles> rounded(hn::Vec<Doubles> value) {
-  return hn::Floor(hn::Add(value, hn::Set(Doubles(), 0.5)));
-}
-
-HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, double shift) {
-  const Doubles d;
-  const auto one = hn::Set(d, 1.0);
-  const auto scale = hn::Set(d, 255.0);
-  const auto six = hn::Set(d, 6.0);
-  const auto red = load_doubles(reds);
-  const auto green = load_doubles(greens);
-  const auto blue = load_doubles(blues);
-  const auto value = hn::Max(red, hn::Max(green, blue));
-  const auto range = hn::Sub(value, hn::Min(red, hn::Min(green, blue)));
-  // A grey pixel has neither hue nor saturation; any divisor will do.
-  const auto divisor = hn::Max(range, one);
-  const auto from_red = quotient(hn::Sub(value, red), divisor);
-  const auto from_green = quotient(hn::Sub(value, green), divisor);
-  const auto from_blue = quotient(hn::Sub(value, blue), divisor);
-  const auto is_red = hn::Eq(red, value);
-  const auto is_green = hn::Eq(green, value);
-  const auto green_turn = hn::Sub(hn::Add(hn::Set(d, 2.0), from_red), from_blue);
-  const auto blue_turn = hn::Sub(hn::Add(hn::Set(d, 4.0), from_green), from_red);
-  const auto turn = as_float(hn::IfThenElse(is_red, hn::Sub(from_blue, from_green),
-                                            hn::IfThenElse(is_green, green_turn, blue_turn)));
-  auto hue = hn::Add(hn::Div(turn, six), one);
-  hue = as_float(hn::IfThenElse(hn::Ge(hue, one), hn::Sub(hue, one), hue));
-  hue = hn::Add(hn::Floor(hn::Mul(hue, scale)), hn::Set(d, shift));
-  hue = hn::IfThenElse(hn::Gt(hue, scale), hn::Sub(hue, hn::Set(d, 256.0)), hue);
-  const auto saturation = hn::Floor(hn::Mul(quotient(range, hn::Max(value, one)), scale));
-
-  const auto angle = hn::Div(hn::Mul(hue, six), scale);
-  const auto sector = hn::Floor(angle);  // 0 .. 6
-  const auto part = as_float(hn::Sub(angle, sector));
-  const auto s = quotient(saturation, scale);
-  const auto p = rounded(hn::Mul(value, hn::Sub(one, s)));
-  const auto q = rounded(hn::Mul(value, hn::Sub(one, as_float(hn::Mul(s, part)))));
-  const auto t = rounded(hn::Mul(value, hn::Sub(one, hn::Mul(s, hn::Sub(one, part)))));
-  const auto is = [&](double k) HWY_ATTR { return hn::Eq(sector, hn::Set(d, k)); };
-  const auto is1 = is(1);
-  const auto is2 = is(2);
-  const auto is3 = is(3);
-  const auto is4 = is(4);
-  const auto is5 = is(5);
-  const auto select = [&](auto v0, auto v1, auto v2, auto v3, auto v4, auto v5) HWY_ATTR {
-    auto v = hn::IfThenElse(is1, v1, v0);
-    v = hn::IfThenElse(is2, v2, v);
-    v = hn::IfThenElse(is3, v3, v);
-    v = hn::IfThenElse(is4, v4, v);
-    v = hn::IfThenElse(is5, v5, v);
-    return hn::IfThenElse(hn::Eq(saturation, hn::Zero(d)), value, v);
-  };
-  store_doubles(select(value, q, p, p, t, value), reds);
-  store_doubles(select(t, value, value, q, p, p), greens);
-  store_doubles(select(p, p, t, value, value, q), blues);
-}
-
-void ShiftHue(uint8_t* rgb, size_t num_pixels, uint8_t shift) {
-  change_pixels(rgb, num_pixels, [&](Planes& planes) HWY_ATTR {
-    for (size_t lane = 0; lane < kBlock; lane += hn::Lanes(Doubles())) {
-      shift_hue_of(planes.channel[0] + lane, planes.channel[1] + lane, planes.channel[2] + lane,
-                   shift);
-    }
-  });
-}
-
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace ffkit
@@ -242,8 +122,8 @@ namespace ffkit {
 namespace {
 HWY_EXPORT(SumLuma);
 HWY_EXPORT(BlendWithLuma);
+HWY_EXPORT(BlendWithValue);
 HWY_EXPORT(BlendWithSmooth);
-HWY_EXPORT(ShiftHue);
 }  // namespace
 
 uint64_t sum_luma(const uint8_t* rgb, size_t num_pixels) {
@@ -252,11 +132,11 @@ uint64_t sum_luma(const uint8_t* rgb, size_t num_pixels) {
 void blend_with_luma(uint8_t* rgb, size_t num_pixels, float factor) {
   HWY_DYNAMIC_DISPATCH(BlendWithLuma)(rgb, num_pixels, factor);
 }
+void blend_with_value(uint8_t* values, size_t num_values, int degenerate, float factor) {
+  HWY_DYNAMIC_DISPATCH(BlendWithValue)(values, num_values, degenerate, factor);
+}
 void blend_with_smooth(const SmoothJob& job) {
   HWY_DYNAMIC_DISPATCH(BlendWithSmooth)(job);
-}
-void shift_hue(uint8_t* rgb, size_t num_pixels, uint8_t shift) {
-  HWY_DYNAMIC_DISPATCH(ShiftHue)(rgb, num_pixels, shift);
 }
 
 }  // namespace ffkit

@@ -13,6 +13,9 @@ uint64_t sum_luma(const uint8_t* rgb, size_t num_pixels);
 // rgb = blend(luma, rgb, factor); ImagingBlend() in Pillow's src/libImaging/Blend.c.
 void blend_with_luma(uint8_t* rgb, size_t num_pixels, float factor);
 
+// values = blend(degenerate, values, factor)
+void blend_with_value(uint8_t* values, size_t num_values, int degenerate, float factor);
+
 // out = blend(smooth, row, factor) for `num_values` values of a row; smooth is ImageFilter.SMOOTH of the 3 x 3 pixels around each.
 // 3 values before and kMaxLanes + 3 behind those named are read of every row; kMaxLanes of `out` are written at least.
 struct SmoothJob {

@@ -22,12 +22,6 @@ Table make_table(const Function& function) {
   return table;
 }
 
-void map(const RgbImage& image, const Table& table) {
-  uint8_t* values = image.data;
-  const size_t n = image.num_bytes();
-  for (size_t i = 0; i < n; ++i) values[i] = table[values[i]];
-}
-
 void map(const RgbImage& image, const std::array<Table, 3>& tables) {
   uint8_t* pixel = image.data;
   for (size_t i = num_pixels(image); i > 0; --i, pixel += 3) {
@@ -35,13 +29,6 @@ void map(const RgbImage& image, const std::array<Table, 3>& tables) {
     pixel[1] = tables[1][pixel[1]];
     pixel[2] = tables[2][pixel[2]];
   }
-}
-
-// ImagingBlend(): towards 0 where it has to be rounded.
-uint8_t blend(int degenerate, int value, float factor) {
-  const float result =
-      static_cast<float>(degenerate) + factor * static_cast<float>(value - degenerate);
-  return static_cast<uint8_t>(std::clamp(result, 0.0F, 255.0F));
 }
 
 using Histogram = std::array<uint32_t, 256>;
@@ -103,15 +90,13 @@ void map_by_histogram(const RgbImage& image, const MakeTable& make) {
 }  // namespace
 
 void adjust_brightness(const RgbImage& image, double factor) {
-  const auto f = static_cast<float>(factor);
-  map(image, make_table([f](int i) { return blend(0, i, f); }));
+  blend_with_value(image.data, image.num_bytes(), 0, static_cast<float>(factor));
 }
 
 void adjust_contrast(const RgbImage& image, double factor) {
   const auto sum = static_cast<double>(sum_luma(image.data, num_pixels(image)));
   const int mean = static_cast<int>(sum / static_cast<double>(num_pixels(image)) + 0.5);
-  const auto f = static_cast<float>(factor);
-  map(image, make_table([f, mean](int i) { return blend(mean, i, f); }));
+  blend_with_value(image.data, image.num_bytes(), mean, static_cast<float>(factor));
 }
 
 void adjust_saturation(const RgbImage& image, double factor) {
@@ -123,11 +108,11 @@ void adjust_sharpness(const RgbImage& image, double factor, uint8_t* scratch) {
   if (image.width < 3 || image.height < 3) return;
   const size_t stride = size_t{3} * static_cast<size_t>(image.width);
   const size_t num_values = stride - 6;
-  // The last row's results are made beside, since the loop writes more than that: whole registers.
   std::memcpy(scratch, image.data, image.num_bytes());
   SmoothJob job;
   job.num_values = num_values;
   job.factor = static_cast<float>(factor);
+  // The loop writes whole registers: more than a row has.
   std::array<uint8_t, 3 * 8192 + kScratchSlack> results;
   job.out = results.data();
   for (int y = 1; y + 1 < image.height; ++y) {
@@ -152,13 +137,12 @@ void posterize(const RgbImage& image, int bits) {
 }
 
 void solarize(const RgbImage& image, double threshold) {
-  // The first value to be inverted; above 255 there is none.
-  const int first = static_cast<int>(std::ceil(std::clamp(threshold, 0.0, 256.0)));
+  if (threshold > 255) return;
+  const auto first = static_cast<uint8_t>(std::ceil(std::max(threshold, 0.0)));
   uint8_t* values = image.data;
   const size_t n = image.num_bytes();
   for (size_t i = 0; i < n; ++i) {
-    const uint8_t value = values[i];
-    values[i] = value < first ? value : static_cast<uint8_t>(255 - value);
+    values[i] ^= values[i] < first ? uint8_t{0} : uint8_t{255};
   }
 }
 

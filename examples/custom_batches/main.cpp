@@ -47,9 +47,9 @@ class SmoothedLabel final : public ffkit::FieldDecoder {
               void* out) const override {
     const auto label = record.scalar<int64_t>(field_);
     if (label < 0 || label >= num_classes_) {
-      throw ffkit::Error(ffkit::ErrorCode::corrupt,
-                         "the label is " + std::to_string(label) + ", but there are " +
-                             std::to_string(num_classes_) + " classes");
+      throw ffkit::Error(ffkit::ErrorCode::corrupt, "the label is " + std::to_string(label) +
+                                                        ", but there are " +
+                                                        std::to_string(num_classes_) + " classes");
     }
     auto* values = static_cast<float*>(out);
     for (int64_t i = 0; i < num_classes_; ++i) {

@@ -142,11 +142,14 @@ std::vector<uint8_t> make_batch(const MixCase& c) {
   return bytes;
 }
 
-std::vector<uint8_t> mixed(const MixCase& c) {
+std::vector<uint8_t> mixed(const MixCase& c, int num_parts = 1) {
   std::vector<uint8_t> batch = make_batch(c);
   std::vector<uint8_t> scratch(batch.size() / size_t(c.num_samples));
-  apply_mix(c.draw, batch.data(), c.num_samples, {kHeight, kWidth},
-            {.dtype = c.dtype, .layout = c.layout, .normalize = false}, scratch.data());
+  for (int part = num_parts - 1; part >= 0; --part) {
+    apply_mix(c.draw, batch.data(), c.num_samples, {kHeight, kWidth},
+              {.dtype = c.dtype, .layout = c.layout, .normalize = false}, scratch.data(),
+              {part, num_parts});
+  }
   return batch;
 }
 
@@ -180,6 +183,33 @@ TEST_P(MixOnEveryTarget, EverySampleIsMixedWithTheOneBefore) {
       }
       ASSERT_EQ(after[i], expected) << to_string(c.dtype) << " " << i << " of " << c.num_samples;
     }
+  }
+}
+
+TEST(Mix, PartsTogetherAreTheWhole) {
+  for (const MixCase& c : mix_cases()) {
+    for (const int num_parts : {2, 3, 100}) ASSERT_EQ(mixed(c, num_parts), mixed(c));
+  }
+}
+
+// Larger than what is mixed at once.
+TEST(Mix, PartsOfLargeImagesTogetherAreTheWhole) {
+  const ImageSize size(70, 61);
+  const size_t sample_bytes = 3 * 70 * 61 * 4;
+  std::vector<float> values(2 * sample_bytes / 4);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = float(i % 1000);
+  std::vector<uint8_t> scratch(sample_bytes);
+  std::vector<float> expected = values;
+  const size_t half = values.size() / 2;
+  for (size_t i = 0; i < values.size(); ++i) {
+    expected[i] = values[(i + half) % values.size()] * 0.75F + values[i] * 0.25F;
+  }
+  for (const int num_parts : {1, 4}) {
+    std::vector<float> batch = values;
+    for (int part = 0; part < num_parts; ++part) {
+      apply_mix({.lambda = 0.25}, batch.data(), 2, size, {}, scratch.data(), {part, num_parts});
+    }
+    ASSERT_EQ(batch, expected);
   }
 }
 

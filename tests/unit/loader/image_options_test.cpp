@@ -41,6 +41,7 @@ TEST(ImageOptions, ValidateNamesTheFirstBadValue) {
   expect_refused(ColorJitter{.saturation = {kNan, 2}}, "ColorJitter saturation is nan to 2");
   expect_refused(ColorJitter{.hue = 0.6},
                  "ColorJitter hue is -0.6 to 0.6; expected -0.5 <= min <= max <= 0.5");
+  expect_refused(ColorJitter{.hue = {0, 0.6}}, "ColorJitter hue is 0 to 0.6");
   expect_refused(RandAugment{.num_ops = -1}, "RandAugment num_ops is -1; expected 0 to 100");
   expect_refused(RandAugment{.magnitude = 31}, "RandAugment magnitude is 31; expected 0 to 30");
   expect_refused(RandAugment{.num_magnitude_bins = 1},

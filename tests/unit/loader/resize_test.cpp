@@ -8,6 +8,8 @@
 
 #include "elements.h"
 #include "highway_targets.h"
+#include "reference_python.h"
+#include "temp_dir.h"
 #include "test_images.h"
 
 namespace ffkit {
@@ -27,7 +29,8 @@ struct Box {
 // Resizes with Resizer; the picture must have nothing to read behind its end but the slack given here.
 std::vector<uint8_t> resize(Picture picture, const Box& box, int width, int height,
                             bool flip = false,
-                            Interpolation interpolation = Interpolation::bilinear) {
+                            Interpolation interpolation = Interpolation::bilinear,
+                            bool vertical_first = false) {
   AxisFilter filter_x;
   AxisFilter filter_y;
   filter_x.build(picture.width, box.x, box.x + box.width, width, 0, width, interpolation);
@@ -36,7 +39,7 @@ std::vector<uint8_t> resize(Picture picture, const Box& box, int width, int heig
   Resizer resizer({height, width}, kU8);
   std::vector<uint8_t> result(3 * size_t(width) * size_t(height), 7);
   resizer.run(picture.at(filter_x.begin(), filter_y.begin()), 3 * picture.width, filter_x, filter_y,
-              flip, 0, 0, result.data());
+              flip, 0, 0, result.data(), vertical_first);
   return result;
 }
 
@@ -95,7 +98,14 @@ std::vector<uint8_t> pillow_axis(const std::vector<uint8_t>& in, int lines, int 
 }
 
 std::vector<uint8_t> pillow_resize(const Picture& in, const Box& box, int width, int height,
-                                   Interpolation interpolation = Interpolation::bilinear) {
+                                   Interpolation interpolation = Interpolation::bilinear,
+                                   bool vertical_first = false) {
+  if (vertical_first) {
+    const auto low = pillow_axis(in.rgb, in.width, in.height, 3, 3 * in.width, box.y,
+                                 box.y + box.height, height, 3, 3 * in.width, interpolation);
+    return pillow_axis(low, height, in.width, 3 * in.width, 3, box.x, box.x + box.width, width,
+                       3 * width, 3, interpolation);
+  }
   const auto narrow = pillow_axis(in.rgb, in.height, in.width, 3 * in.width, 3, box.x,
                                   box.x + box.width, width, 3 * width, 3, interpolation);
   return pillow_axis(narrow, width, in.height, 3, 3 * width, box.y, box.y + box.height, height, 3,
@@ -181,9 +191,11 @@ TEST_P(ResizeOnEveryTarget, EqualsPillowsAlgorithmForAllSizes) {
     const int width = draw(1, 90);
     const int height = draw(1, 90);
     for (const auto filter : {Interpolation::bilinear, Interpolation::bicubic}) {
-      ASSERT_EQ(resize(picture, box, width, height, false, filter),
-                pillow_resize(picture, box, width, height, filter))
-          << picture.width << "x" << picture.height << " to " << width << "x" << height;
+      for (const bool vertical_first : {false, true}) {
+        ASSERT_EQ(resize(picture, box, width, height, false, filter, vertical_first),
+                  pillow_resize(picture, box, width, height, filter, vertical_first))
+            << picture.width << "x" << picture.height << " to " << width << "x" << height;
+      }
     }
   }
 }
@@ -304,6 +316,53 @@ TEST(Resizer, PlacesAPartAndLeavesTheRest) {
           ASSERT_EQ(out[size_t(at)], expected) << x << "," << y << "," << c;
         }
       }
+    }
+  }
+}
+
+// Which order Pillow takes is seen in its results.
+TEST(Resizer, EqualsPillowOfTheReferencePythonForAllSizes) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const testing::TempDir dir;
+  ASSERT_TRUE(testing::run_python(
+      "import numpy as np, random\n"
+      "from PIL import Image, __version__\n"
+      "random.seed(4)\n"
+      "np.random.seed(4)\n"
+      "sizes, pixels, results = [], [], []\n"
+      "for i in range(400):\n"
+      "  w, h, ow, oh = (random.randint(1, 70) for _ in range(4))\n"
+      "  if i % 2: h = max(1, oh + 2 * (w - ow) + random.randint(-2, 2))\n"
+      "  a = np.random.randint(0, 2, (h, w, 3), dtype=np.uint8) * 255\n"
+      "  sizes += [w, h, ow, oh]\n"
+      "  pixels.append(a.ravel())\n"
+      "  for f in (Image.BILINEAR, Image.BICUBIC):\n"
+      "    results.append(np.asarray(Image.fromarray(a).resize((ow, oh), f)).ravel())\n"
+      "sizes.append(int(__version__.split('.')[0]))\n"
+      "np.array(sizes, np.int32).tofile('sizes')\n"
+      "np.concatenate(pixels).tofile('pixels')\n"
+      "np.concatenate(results).tofile('results')\n",
+      dir.path()));
+  const auto sizes = testing::read_values<int32_t>(dir / "sizes");
+  if (sizes.back() < 13) GTEST_SKIP() << "Pillow " << sizes.back() << " is older than 13";
+  const auto pixels = testing::read_values<uint8_t>(dir / "pixels");
+  const auto results = testing::read_values<uint8_t>(dir / "results");
+  auto pixel = pixels.begin();
+  auto result = results.begin();
+  for (size_t i = 0; i + 4 < sizes.size(); i += 4) {
+    Picture picture{sizes[i], sizes[i + 1], {}};
+    const std::ptrdiff_t num_bytes = std::ptrdiff_t{3} * picture.width * picture.height;
+    picture.rgb.assign(pixel, pixel + num_bytes);
+    pixel += num_bytes;
+    const int width = sizes[i + 2];
+    const int height = sizes[i + 3];
+    for (const auto filter : {Interpolation::bilinear, Interpolation::bicubic}) {
+      const std::vector<uint8_t> expected(result, result + std::ptrdiff_t{3} * width * height);
+      result += std::ptrdiff_t{3} * width * height;
+      ASSERT_EQ(resize(picture, whole(picture), width, height, false, filter,
+                       is_vertical_first(picture.width, picture.height, width, height)),
+                expected)
+          << picture.width << "x" << picture.height << " to " << width << "x" << height;
     }
   }
 }
