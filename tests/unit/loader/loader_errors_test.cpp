@@ -1,9 +1,11 @@
 // What the loader does about bad samples and failing reads.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -151,21 +153,105 @@ TEST_F(LoaderErrorsTest, MissingLabelIsABadSample) {
   EXPECT_EQ(skipping.next()->replacements().size(), 1U);
 }
 
-TEST_F(LoaderErrorsTest, FileCutWhileInUseIsAnIoErrorEvenWhenSkipping) {
-  for (IoEngine engine : {IoEngine::automatic, IoEngine::pread}) {
-    const auto folder = dir_ / (engine == IoEngine::pread ? "a" : "b");
-    const Dataset dataset = testing::make_dataset(folder, {.num_shards = 1});
-    for (int64_t i = 0; i < 40; ++i) dataset.locate(i);  // the index is in memory
-    LoaderOptions options = make_options(BadSamples::skip);
-    options.io.engine = engine;
-    options.prefetch_batches = 1;
-    Loader loader(dataset, options);
-    std::filesystem::resize_file(dataset.shard(0).path(),
-                                 static_cast<uintmax_t>(dataset.locate(22).record.offset + 100));
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader.next().has_value());
-    EXPECT_ERROR(loader.next(), io, "shard-00000.ffr: record 22: ");
-  }
+struct FileAccess {
+  IoEngine engine;
+  DirectIo direct;
+};
+
+std::string name_of(const ::testing::TestParamInfo<FileAccess>& info) {
+  return std::string(info.param.engine == IoEngine::pread ? "pread" : "automatic") +
+         (info.param.direct == DirectIo::off ? "_buffered" : "_direct");
 }
+
+// Files that change under the loader, however they are read.
+class LoaderFilesTest : public LoaderErrorsTest, public ::testing::WithParamInterface<FileAccess> {
+ protected:
+  // Makes a loader over one shard whose index is in memory, or skips the test.
+  void open(BadSamples bad_samples, const std::filesystem::path& folder) {
+    dataset_.emplace(testing::make_dataset(folder, {.num_shards = 1}));
+    for (int64_t i = 0; i < 40; ++i) dataset_->locate(i);
+    options_ = make_options(bad_samples);
+    options_.io.engine = GetParam().engine;
+    options_.io.direct = GetParam().direct;
+    options_.prefetch_batches = 1;
+    try {
+      loader_.emplace(*dataset_, options_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      GTEST_SKIP() << error.what();
+    }
+  }
+  std::filesystem::path shard() const { return dataset_->shard(0).path(); }
+
+  LoaderOptions options_;
+  std::optional<Dataset> dataset_;
+  std::optional<Loader> loader_;
+};
+
+TEST_P(LoaderFilesTest, FileCutWhileInUseIsAnIoErrorEvenWhenSkipping) {
+  open(BadSamples::skip, dir_ / "train");
+  if (IsSkipped()) return;
+  std::filesystem::resize_file(shard(),
+                               static_cast<uintmax_t>(dataset_->locate(22).record.offset + 100));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader_->next().has_value());
+  EXPECT_ERROR(loader_->next(), io, "shard-00000.ffr: record 22: ");
+  // Nothing of it is left: an error too, and not a wait for bytes that never come.
+  std::filesystem::resize_file(shard(), 0);
+  loader_->start_epoch(1);
+  EXPECT_ERROR(loader_->next(), io, "record 0: ");
+}
+
+TEST_P(LoaderFilesTest, FileOverwrittenWhileInUseIsNoticed) {
+  open(BadSamples::fail, dir_ / "train");
+  if (IsSkipped()) return;
+  ASSERT_EQ(collect_rest(*loader_).size(), 8U);
+  const auto where = dataset_->locate(22).record;
+  std::fstream file(shard(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(where.offset);
+  file << std::string(static_cast<size_t>(where.stored_bytes), 'x');
+  file.close();
+  loader_->start_epoch(1);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader_->next().has_value());
+  EXPECT_ERROR(loader_->next(), corrupt, "shard-00000.ffr: record 22: ");
+}
+
+// As the converter and most other tools write: the loader goes on with the file that it opened.
+TEST_P(LoaderFilesTest, FileReplacedByAnotherIsReadOnAsItWas) {
+  open(BadSamples::fail, dir_ / "train");
+  if (IsSkipped()) return;
+  const auto expected = collect_rest(*loader_);
+  std::ofstream(dir_ / "other") << std::string(1 << 20, 'x');
+  std::filesystem::rename(dir_ / "other", shard());
+  loader_->start_epoch(0);
+  EXPECT_EQ(collect_rest(*loader_), expected);
+  std::filesystem::remove(shard());
+  loader_->start_epoch(0);
+  EXPECT_EQ(collect_rest(*loader_), expected);
+}
+
+// tmpfs takes O_DIRECT since Linux 6.6 only, and other memory has other alignments.
+TEST_P(LoaderFilesTest, SharedMemoryGivesTheSameBatches) {
+  if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "there is no /dev/shm";
+  open(BadSamples::fail, dir_ / "train");
+  if (IsSkipped()) return;
+  const auto expected = collect_rest(*loader_);
+  std::string folder = "/dev/shm/ffkit-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path made(folder);
+  open(BadSamples::fail, made / "train");
+  if (!IsSkipped()) {
+    EXPECT_EQ(collect_rest(*loader_), expected);
+  }
+  loader_.reset();
+  std::filesystem::remove_all(made);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, LoaderFilesTest,
+                         ::testing::Values(FileAccess{IoEngine::automatic, DirectIo::off},
+                                           FileAccess{IoEngine::automatic, DirectIo::on},
+                                           FileAccess{IoEngine::pread, DirectIo::off},
+                                           FileAccess{IoEngine::pread, DirectIo::on}),
+                         name_of);
 
 }  // namespace
 }  // namespace ffkit

@@ -1,0 +1,542 @@
+// io_bench: random reads of records, beside what the disk and the page cache give at all.
+//
+//   cold   O_DIRECT, at one queue depth:        ReadEngine with registered memory, without, with sqpoll, pread   fio
+//   warm   page cache, two threads that check   ReadEngine, pread                                                two threads of pread(2)
+//
+// Ours is measured as the loader reads: an I/O thread that submits to a ReadEngine, blocks of a ReadBufferPool, threads that unpack
+// and check the records. All kinds take turns, so that a busy machine slows each of them. fio is left out where it is not installed.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/manifest.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/record_unpacker.h>
+#include <ffkit/format/shard_writer.h>
+#include <ffkit/loader/permutation.h>
+
+#include "event.h"
+#include "read_buffer_pool.h"
+#include "read_engine.h"
+#include "shard_files.h"
+#include "stats_counters.h"
+
+namespace {
+
+using namespace ffkit;
+namespace fs = std::filesystem;
+
+struct Arguments {
+  fs::path folder = "io_bench_data";
+  std::vector<int64_t> record_bytes = {110'000, 4'000};
+  std::vector<int64_t> megabytes = {4'096, 1'024};
+  int depth = 32;
+  int repetitions = 5;
+  double seconds = 2;
+  bool json = false;
+};
+
+struct Measurement {
+  double bytes_per_second = 0;
+  double reads_per_second = 0;
+  double cpu_us_per_read = 0;  // of the process; 0: not known
+};
+
+int64_t cpu_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(double seconds) : end_ns_(begin_ns_ + static_cast<int64_t>(seconds * 1e9)) {}
+  bool is_over() const { return now_ns() >= end_ns_; }
+  Measurement stop(int64_t num_reads, int64_t num_bytes) const {
+    const double seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
+    const auto reads = static_cast<double>(num_reads);
+    return {static_cast<double>(num_bytes) / seconds, reads / seconds,
+            static_cast<double>(cpu_ns() - begin_cpu_ns_) * 1e-3 / reads};
+  }
+
+ private:
+  int64_t begin_ns_ = now_ns();
+  int64_t begin_cpu_ns_ = cpu_ns();
+  int64_t end_ns_;
+};
+
+// Opens the data set of such records in `folder`, made first unless it is there.
+Dataset make_records(const fs::path& folder, int64_t record_bytes, int64_t num_bytes) {
+  constexpr int64_t kShardBytes = 256 << 20;
+  Manifest manifest{.split = "train", .schema = {{{.name = "data", .type = FieldType::bytes}}}};
+  manifest.created_by = fmt::format("io_bench {} {}", record_bytes, num_bytes);
+  if (fs::exists(folder / "manifest.json")) {
+    if (read_manifest(folder / "manifest.json").created_by == manifest.created_by) {
+      return Dataset::open(folder);
+    }
+    fs::remove_all(folder);
+  }
+  fs::create_directories(folder);
+  // Pieces of one random buffer: different records, made fast.
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> noise(static_cast<size_t>(record_bytes) / 8 + 4096);
+  for (uint64_t& word : noise) word = random();
+  RecordBuilder builder(manifest.schema);
+  std::vector<std::byte> record;
+  const int64_t num_records = std::max<int64_t>(num_bytes / record_bytes, 1);
+  for (int64_t done = 0; done < num_records;) {
+    const std::string file = fmt::format("shard-{:05}.ffr", manifest.shards.size());
+    ShardWriterOptions options;
+    options.uuid[0] = static_cast<uint8_t>(manifest.shards.size());
+    ShardWriter writer(folder / file, manifest.schema, options);
+    while (done < num_records && writer.bytes_written() < kShardBytes) {
+      const auto at = static_cast<size_t>(random() % 4096);
+      builder.set_bytes(
+          0, std::as_bytes(std::span(noise)).subspan(at * 8, static_cast<size_t>(record_bytes)));
+      builder.encode(record);
+      writer.append(record);
+      ++done;
+    }
+    const ShardSummary summary = writer.finish();
+    manifest.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
+                               summary.raw_bytes, summary.catalog_crc32c});
+  }
+  write_manifest(folder / "manifest.json", manifest);
+  return Dataset::open(folder);
+}
+
+std::vector<fs::path> shard_paths(const Dataset& dataset) {
+  std::vector<fs::path> paths;
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) paths.push_back(dataset.shard(i).path());
+  return paths;
+}
+
+struct ReadOptions {
+  IoEngine engine = IoEngine::automatic;
+  DirectIo direct = DirectIo::off;
+  int depth = 32;
+  bool register_memory = true;
+  bool sqpoll = false;
+  int num_threads = 2;  // that unpack and check; 0: what was read is dropped
+};
+
+// A record that was read, on its way to the threads that check it.
+struct ReadRecord {
+  Dataset::Location location;
+  ReadBufferPool::Block* block = nullptr;
+  std::span<const std::byte> bytes;
+};
+
+// Threads that unpack records and give their blocks back.
+class Checkers {
+ public:
+  Checkers(const Dataset& dataset, ReadBufferPool& buffers, Event& wake, int num_threads) {
+    for (int i = 0; i < num_threads; ++i) {
+      threads_.emplace_back([&dataset, &buffers, &wake, this] {
+        RecordUnpacker unpacker;
+        std::vector<ReadRecord> mine;
+        while (take(mine)) {
+          for (const ReadRecord& record : mine) {
+            unpacker.unpack(dataset.shard(record.location.shard_index), record.location.local_index,
+                            record.location.record, record.bytes);
+            if (buffers.release(record.block)) wake.notify();
+          }
+        }
+      });
+    }
+  }
+  ~Checkers() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    filled_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Checkers(const Checkers&) = delete;
+  Checkers& operator=(const Checkers&) = delete;
+
+  void submit(const std::vector<ReadRecord>& records) {
+    {
+      std::lock_guard lock(mutex_);
+      waiting_.insert(waiting_.end(), records.begin(), records.end());
+    }
+    if (records.size() > 1) {
+      filled_.notify_all();
+    } else {
+      filled_.notify_one();
+    }
+  }
+
+ private:
+  // Up to 16 records; false at the end.
+  bool take(std::vector<ReadRecord>& out) {
+    std::unique_lock lock(mutex_);
+    filled_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    const size_t share =
+        (waiting_.size() + threads_.size() - 1) / std::max<size_t>(threads_.size(), 1);
+    const size_t count = std::min<size_t>(std::min<size_t>(share, 16), waiting_.size());
+    out.assign(waiting_.end() - static_cast<ptrdiff_t>(count), waiting_.end());
+    waiting_.resize(waiting_.size() - count);
+    return count > 0;
+  }
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable filled_;
+  std::vector<ReadRecord> waiting_;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Reads records in a random order as long as the watch runs.
+class RecordReader {
+ public:
+  RecordReader(const Dataset& dataset, const ReadOptions& options)
+      : dataset_(dataset),
+        options_(options),
+        files_(shard_paths(dataset), dataset.manifest().file_bytes(), options.direct),
+        buffers_(kBufferBytes, kBufferBytes / 4096, files_.alignment()),
+        engine_(make_read_engine(
+            options.engine, files_.descriptors(),
+            {.queue_depth = options.depth,
+             .alignment = files_.alignment(),
+             .buffer_memory = options.register_memory ? buffers_.memory() : std::span<std::byte>(),
+             .sqpoll = options.sqpoll})),
+        in_flight_(static_cast<size_t>(options.depth)) {
+    for (size_t slot = in_flight_.size(); slot > 0; --slot) free_slots_.push_back(slot - 1);
+  }
+
+  std::string description() const { return engine_->description(); }
+
+  Measurement run(double seconds, uint64_t seed) {
+    const Permutation order(dataset_.num_records(), seed);
+    int64_t next = 0;
+    int64_t num_bytes = 0;
+    int64_t num_reads = 0;
+    const Stopwatch watch(seconds);
+    {
+      Checkers checkers(dataset_, buffers_, wake_, options_.num_threads);
+      while (!watch.is_over() || engine_->num_in_flight() > 0) {
+        while (!free_slots_.empty() && !watch.is_over()) {
+          if (!submit(order(next % order.size()))) break;
+          ++next;
+        }
+        if (engine_->num_in_flight() == 0) {
+          if (!watch.is_over()) wake_.wait();
+          continue;
+        }
+        done_.clear();
+        for (const ReadCompletion& completion : engine_->wait()) complete(completion, num_bytes);
+        num_reads += std::ssize(done_);
+        if (options_.num_threads > 0) {
+          checkers.submit(done_);
+        } else {
+          for (const ReadRecord& record : done_) buffers_.release(record.block);
+        }
+      }
+    }
+    const Measurement measurement = watch.stop(num_reads, num_bytes);
+    buffers_.reset();
+    return measurement;
+  }
+
+ private:
+  static constexpr size_t kBufferBytes = 64 << 20;
+
+  bool submit(int64_t record_index) {
+    const Dataset::Location location = dataset_.locate(record_index);
+    const auto alignment = static_cast<int64_t>(files_.alignment());
+    const int64_t begin = location.record.offset / alignment * alignment;
+    const int64_t end = round_up(location.record.offset + location.record.stored_bytes, alignment);
+    ReadBufferPool::Block* block = buffers_.acquire(static_cast<size_t>(end - begin), 1);
+    if (block == nullptr) return false;
+    const size_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    in_flight_[slot] = {location,
+                        block,
+                        {block->data + (location.record.offset - begin),
+                         static_cast<size_t>(location.record.stored_bytes)}};
+    engine_->submit({.file = static_cast<int>(location.shard_index),
+                     .offset = begin,
+                     .num_bytes = static_cast<size_t>(end - begin),
+                     .buffer = block->data,
+                     .tag = slot});
+    return true;
+  }
+
+  void complete(const ReadCompletion& completion, int64_t& num_bytes) {
+    const ReadRecord& record = in_flight_[completion.tag];
+    if (completion.result < static_cast<int64_t>(record.bytes.size())) {
+      throw Error(ErrorCode::io, fmt::format("a read gave {}", completion.result));
+    }
+    num_bytes += completion.result;
+    done_.push_back(record);
+    free_slots_.push_back(completion.tag);
+  }
+
+  const Dataset& dataset_;
+  const ReadOptions options_;
+  Event wake_;
+  const ShardFiles files_;
+  ReadBufferPool buffers_;
+  std::unique_ptr<ReadEngine> engine_;
+  std::vector<ReadRecord> in_flight_;
+  std::vector<size_t> free_slots_;
+  std::vector<ReadRecord> done_;
+};
+
+// The bare loop: threads that pread(2) records into a buffer each, and nothing else.
+Measurement run_pread(const Dataset& dataset, int num_threads, double seconds, uint64_t seed) {
+  const ShardFiles files(shard_paths(dataset), 0, DirectIo::off);
+  const Permutation order(dataset.num_records(), seed);
+  std::atomic<int64_t> num_reads{0};
+  std::atomic<int64_t> num_bytes{0};
+  const Stopwatch watch(seconds);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < num_threads; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::byte> buffer;
+      int64_t reads = 0;
+      int64_t bytes = 0;
+      for (int64_t i = t; !watch.is_over(); i += num_threads, ++reads) {
+        const Dataset::Location where = dataset.locate(order(i % order.size()));
+        buffer.resize(static_cast<size_t>(where.record.stored_bytes));
+        bytes += pread(files.descriptors()[static_cast<size_t>(where.shard_index)], buffer.data(),
+                       buffer.size(), where.record.offset);
+      }
+      num_reads += reads;
+      num_bytes += bytes;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return watch.stop(num_reads, num_bytes);
+}
+
+void fill_page_cache(const Dataset& dataset) {
+  std::vector<char> part(1 << 20);
+  for (const fs::path& path : shard_paths(dataset)) {
+    std::ifstream file(path, std::ios::binary);
+    while (file.read(part.data(), std::ssize(part))) {
+    }
+  }
+}
+
+// fio over the shards, its figures from its JSON; nothing where it is not installed.
+std::optional<Measurement> run_fio(const Dataset& dataset, int64_t block_bytes, int depth,
+                                   double seconds, uint64_t seed) {
+  std::string files;
+  for (const fs::path& path : shard_paths(dataset)) {
+    files += (files.empty() ? "" : ":") + path.string();
+  }
+  const std::string command = fmt::format(
+      "fio --name=peer --ioengine=io_uring --registerfiles --fixedbufs --direct=1 --rw=randread "
+      "--bs={} --blockalign=4096 --iodepth={} --runtime={} --time_based --norandommap "
+      "--randseed={} "
+      "--file_service_type=random --readonly --output-format=json --filename='{}' 2>/dev/null",
+      block_bytes, depth, std::max(1.0, seconds), seed + 1, files);
+  if (std::system("command -v fio >/dev/null 2>&1") != 0) return std::nullopt;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return std::nullopt;
+  std::string output;
+  char part[4096];
+  while (const size_t count = fread(part, 1, sizeof part, pipe)) output.append(part, count);
+  if (pclose(pipe) != 0) return std::nullopt;
+  const auto json = nlohmann::json::parse(output.substr(output.find('{')));
+  const auto& job = json.at("jobs").at(0);
+  const auto& read = job.at("read");
+  const double iops = read.at("iops").get<double>();
+  const double cpu =
+      (job.at("usr_cpu").get<double>() + job.at("sys_cpu").get<double>()) / 100 * 1e6 / iops;
+  return Measurement{read.at("bw_bytes").get<double>(), iops, cpu};
+}
+
+// One kind of reading and its repetitions; ratios are taken repetition by repetition against `base`, the row of the ceiling.
+struct Row {
+  std::string name;
+  std::function<std::optional<Measurement>(uint64_t seed)> run;
+  bool is_ceiling = false;
+  std::vector<Measurement> all = {};
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.size() % 2 == 1 ? values[values.size() / 2]
+                                : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
+}
+
+void measure(const Arguments& args, const std::string& title, std::vector<Row> rows) {
+  for (int repetition = 0; repetition < args.repetitions; ++repetition) {
+    for (Row& row : rows) {
+      if (const auto m = row.run(static_cast<uint64_t>(repetition))) row.all.push_back(*m);
+    }
+  }
+  const auto ceiling =
+      std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.is_ceiling; });
+  if (!args.json) fmt::print("\n{}\n", title);
+  for (const Row& row : rows) {
+    if (row.all.empty()) {
+      if (!args.json) fmt::print("  {:<44} not to be had here\n", row.name);
+      continue;
+    }
+    std::vector<double> rates;
+    std::vector<double> reads;
+    std::vector<double> cpu;
+    std::vector<double> ratios;
+    for (size_t i = 0; i < row.all.size(); ++i) {
+      rates.push_back(row.all[i].bytes_per_second / 1e6);
+      reads.push_back(row.all[i].reads_per_second);
+      cpu.push_back(row.all[i].cpu_us_per_read);
+      if (ceiling != rows.end() && i < ceiling->all.size()) {
+        ratios.push_back(row.all[i].bytes_per_second / ceiling->all[i].bytes_per_second);
+      }
+    }
+    const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+    if (args.json) {
+      nlohmann::json line = {{"work", title},
+                             {"name", row.name},
+                             {"unit", "MB/s"},
+                             {"median", median(rates)},
+                             {"low", *low},
+                             {"high", *high},
+                             {"reads", median(reads)},
+                             {"repetitions", rates.size()},
+                             {"is_ceiling", row.is_ceiling}};
+      if (!ratios.empty()) line["ratio"] = median(ratios);
+      fmt::print("{}\n", line.dump());
+    } else {
+      fmt::print("  {:<44} {:7.0f} MB/s ({:.0f} .. {:.0f}) {:8.0f} reads/s {:6.1f} us of CPU {}\n",
+                 row.name, median(rates), *low, *high, median(reads), median(cpu),
+                 ratios.empty() ? "" : fmt::format("{:.2f}x", median(ratios)));
+    }
+  }
+  std::fflush(stdout);
+}
+
+void run(const Arguments& args) {
+  utsname system{};
+  uname(&system);
+  if (!args.json) {
+    fmt::print("{} cores, Linux {}, depth {}, {} repetitions of {} s; ratios to the last row\n",
+               std::thread::hardware_concurrency(), system.release, args.depth, args.repetitions,
+               args.seconds);
+  }
+  for (size_t i = 0; i < args.record_bytes.size(); ++i) {
+    const int64_t bytes = args.record_bytes[i];
+    const Dataset dataset =
+        make_records(args.folder / fmt::format("records-{}", bytes), bytes,
+                     args.megabytes[std::min(i, args.megabytes.size() - 1)] << 20);
+    const auto engine = [&](const std::string& name, const ReadOptions& options) {
+      auto reader = std::make_shared<std::unique_ptr<RecordReader>>();
+      return Row{name,
+                 [&dataset, reader, options, &args](uint64_t seed) -> std::optional<Measurement> {
+                   try {
+                     if (*reader == nullptr) {
+                       *reader = std::make_unique<RecordReader>(dataset, options);
+                       (*reader)->run(args.seconds / 4, 99);  // buffers, registration
+                     }
+                     return (*reader)->run(args.seconds, seed);
+                   } catch (const Error& error) {
+                     if (error.code() == ErrorCode::unsupported) return std::nullopt;
+                     throw;
+                   }
+                 }};
+    };
+    const int depth = args.depth;
+    const int64_t block = round_up(dataset.locate(0).record.stored_bytes, 4096);
+    const auto direct = DirectIo::on;
+    measure(
+        args, fmt::format("random records of {} bytes, cold (O_DIRECT), depth {}", bytes, depth),
+        {engine("ours, unchecked", {.direct = direct, .depth = depth, .num_threads = 0}),
+         engine("ours, checked by two threads", {.direct = direct, .depth = depth}),
+         engine("ours, unchecked, memory not registered",
+                {.direct = direct, .depth = depth, .register_memory = false, .num_threads = 0}),
+         engine("ours, unchecked, sqpoll",
+                {.direct = direct, .depth = depth, .sqpoll = true, .num_threads = 0}),
+         engine("ours, unchecked, pread engine",
+                {.engine = IoEngine::pread, .direct = direct, .depth = depth, .num_threads = 0}),
+         Row{"fio, io_uring, fixed buffers",
+             [&](uint64_t seed) { return run_fio(dataset, block, depth, args.seconds, seed); },
+             true}});
+    fill_page_cache(dataset);
+    measure(args,
+            fmt::format("random records of {} bytes, warm (page cache), depth {}", bytes, depth),
+            {engine("ours, checked by two threads", {.depth = depth}),
+             engine("ours, checked by two threads, not registered",
+                    {.depth = depth, .register_memory = false}),
+             engine("ours, checked by two threads, pread engine",
+                    {.engine = IoEngine::pread, .depth = depth}),
+             Row{"bare loop of pread(2), two threads, unchecked",
+                 [&](uint64_t seed) { return run_pread(dataset, 2, args.seconds, seed); }, true}});
+  }
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments args;
+  bool smoke = false;
+  CLI::App app{"Measures random reads of records against fio and a bare loop of pread(2)."};
+  app.add_option("--folder", args.folder, "where the records are made, on the disk to be measured");
+  app.add_option("--record-bytes", args.record_bytes, "sizes of records")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--megabytes", args.megabytes, "of records, for each size")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--depth", args.depth, "reads in flight")->check(CLI::Range(1, 4096));
+  app.add_option("--repetitions", args.repetitions, "")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", args.seconds, "of a repetition")->check(CLI::PositiveNumber);
+  app.add_flag("--json", args.json, "one JSON object a row");
+  app.add_flag("--smoke", smoke, "little data and little time: whether it runs at all");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::exit(app.exit(e) == 0 ? 0 : 2);
+  }
+  if (smoke) {
+    args.megabytes = {8};
+    args.repetitions = 1;
+    args.seconds = 0.05;
+  }
+  return args;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(parse(argc, argv));
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "io_bench: error: {}\n", e.what());
+    return 1;
+  }
+  return 0;
+}
