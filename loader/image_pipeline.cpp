@@ -29,7 +29,7 @@ int64_t nanoseconds(Clock::time_point begin, Clock::time_point end) {
 
 void copy_row(const uint8_t* from, int width, bool flip, uint8_t* to) {
   if (!flip) {
-    std::memcpy(to, from, static_cast<size_t>(3 * width));
+    std::memcpy(to, from, size_t{3} * static_cast<size_t>(width));
     return;
   }
   for (int x = 0; x < width; ++x) std::memcpy(to + 3 * (width - 1 - x), from + 3 * x, 3);

@@ -123,7 +123,8 @@ void translate(const RgbImage& image, int dx, int dy, RgbColor fill, uint8_t* sc
     }
     const uint8_t* from = scratch + static_cast<size_t>(from_y) * stride;
     fill_pixels(out, static_cast<size_t>(begin), fill);
-    std::memcpy(out + 3 * begin, from + 3 * (begin - dx), static_cast<size_t>(3 * (end - begin)));
+    std::memcpy(out + 3 * begin, from + 3 * (begin - dx),
+                size_t{3} * static_cast<size_t>(end - begin));
     fill_pixels(out + 3 * end, static_cast<size_t>(image.width - end), fill);
   }
 }

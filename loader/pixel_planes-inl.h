@@ -7,10 +7,10 @@
 #define FFKIT_LOADER_PIXEL_PLANES_INL_H_
 #endif
 
+#include <hwy/highway.h>
+
 #include <cstdint>
 #include <cstring>
-
-#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace ffkit {

@@ -1,11 +1,17 @@
 #include "crop.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
+
+#include "reference_python.h"
+#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
@@ -123,6 +129,54 @@ TEST(DrawCrop, RandomCropPadsSmallImagesAsPadIfNeededDoes) {
   }
   EXPECT_EQ(columns, (std::set<int>{-6, -5, -4, -3, -2, -1}));
   EXPECT_EQ(rows, std::set<int>{0});
+}
+
+TEST(DrawCrop, RandomCropTakesJustThePlacesThatTorchvisionTakes) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const testing::TempDir dir;
+  struct Case {
+    ImageSize size;
+    Padding padding;
+    int width, height;
+  };
+  const Case cases[] = {{{4, 5}, {1, 2, 3, 0}, 8, 6},
+                        {{2, 10}, {1, 0, 1, 0}, 3, 2},
+                        {{7, 7}, 0, 7, 7},
+                        {{9, 6}, 0, 4, 5},
+                        {{3, 3}, {0, 0, 0, 5}, 4, 1},
+                        {{12, 1}, {2, 2, 2, 2}, 1, 1}};
+  std::string script =
+      "import numpy as np, torch\n"
+      "from torchvision.transforms import v2\n"
+      "def places(n, size, padding, w, h):\n"
+      "  t = v2.RandomCrop(size, padding=padding, pad_if_needed=True)\n"
+      "  seen = set()\n"
+      "  for _ in range(1500):\n"
+      "    p = t.make_params([torch.zeros(3, h, w)])\n"
+      "    seen.add((p['left'] - p['padding'][0], p['top'] - p['padding'][1]))\n"
+      "  np.array(sorted(seen), np.int32).tofile(f'places{n}')\n";
+  int n = 0;
+  for (const Case& c : cases) {
+    const Padding& p = c.padding;
+    script += fmt::format("places({}, [{}, {}], [{}, {}, {}, {}], {}, {})\n", n++, c.size.height,
+                          c.size.width, p.left, p.top, p.right, p.bottom, c.width, c.height);
+  }
+  ASSERT_TRUE(testing::run_python(script, dir.path()));
+  n = 0;
+  for (const Case& c : cases) {
+    std::set<std::pair<int, int>> places;
+    for (int64_t i = 0; i < 1500; ++i) {
+      CounterRandom random({3, 1, i});
+      const Rect rect =
+          draw_crop(RandomCrop{.size = c.size, .padding = c.padding}, c.width, c.height, random)
+              .rect;
+      places.insert({rect.x, rect.y});
+    }
+    std::vector<int32_t> flat;
+    for (const auto& [x, y] : places) flat.insert(flat.end(), {x, y});
+    EXPECT_EQ(flat, testing::read_values<int32_t>(dir / fmt::format("places{}", n))) << n;
+    ++n;
+  }
 }
 
 struct CenterCase {
