@@ -67,6 +67,8 @@ std::optional<Batch> EpochRun::next() {
   ++num_returned_;
   parts_.stats.num_batches.fetch_add(1, std::memory_order_relaxed);
   parts_.stats.num_samples.fetch_add(batch.size(), std::memory_order_relaxed);
+  parts_.stats.num_replaced.fetch_add(static_cast<int64_t>(batch.replacements().size()),
+                                      std::memory_order_relaxed);
   return batch;
 }
 

@@ -141,7 +141,6 @@ void SampleDecoder::replace(Slot& slot, PendingBatch& batch, int64_t position,
       continue;
     }
     BatchQueue::replace_sample(batch, {.position = position, .bad_record = bad}, candidate);
-    stats_.num_replaced.fetch_add(1, std::memory_order_relaxed);
     spdlog::warn("record {} is replaced by record {}: {}", bad, candidate, reason);
     return;
   }

@@ -9,7 +9,7 @@ namespace ffkit {
 struct LoaderStatistics {
   int64_t num_batches = 0;   // handed to the consumer
   int64_t num_samples = 0;   // handed to the consumer
-  int64_t num_replaced = 0;  // bad samples replaced by others
+  int64_t num_replaced = 0;  // of them, bad samples replaced by others
   int64_t bytes_read = 0;    // from the disk or the page cache, alignment included
   int64_t num_reads = 0;
   double read_seconds = 0;       // summed over reads, submission to completion
