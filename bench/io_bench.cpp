@@ -1,10 +1,10 @@
-// io_bench: random reads of records, beside what the disk and the page cache give at all.
+// io_bench: random reads of records through the loader, beside what the disk and the page cache give at all.
 //
-//   cold   O_DIRECT, at one queue depth:        ReadEngine with registered memory, without, with sqpoll, pread   fio
-//   warm   page cache, two threads that check   ReadEngine, pread                                                two threads of pread(2)
+//   cold   O_DIRECT, at one queue depth:   the loader, checked or not, with sqpoll, with pread      fio
+//   warm   page cache:                     the loader, checked or not, read by either thread        two threads of pread(2)
 //
-// Ours is measured as the loader reads: an I/O thread that submits to a ReadEngine, blocks of a ReadBufferPool, threads that unpack
-// and check the records. All kinds take turns, so that a busy machine slows each of them. fio is left out where it is not installed.
+// The loader has two threads and decodes nothing. All kinds take turns, so that a busy machine slows each of them. fio is left out
+// where it is not installed.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
@@ -14,16 +14,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -37,13 +36,10 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
-#include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_writer.h>
+#include <ffkit/loader/loader.h>
 #include <ffkit/loader/permutation.h>
 
-#include "event.h"
-#include "read_buffer_pool.h"
-#include "read_engine.h"
 #include "shard_files.h"
 #include "stats_counters.h"
 
@@ -137,182 +133,55 @@ std::vector<fs::path> shard_paths(const Dataset& dataset) {
   return paths;
 }
 
-struct ReadOptions {
-  IoEngine engine = IoEngine::automatic;
-  DirectIo direct = DirectIo::off;
-  int depth = 32;
-  bool register_memory = true;
-  bool sqpoll = false;
-  int num_threads = 2;  // that unpack and check; 0: what was read is dropped
-};
-
-// A record that was read, on its way to the threads that check it.
-struct ReadRecord {
-  Dataset::Location location;
-  ReadBufferPool::Block* block = nullptr;
-  std::span<const std::byte> bytes;
-};
-
-// Threads that unpack records and give their blocks back.
-class Checkers {
+// The least that a decoder can do: what is measured is reading, checking and handing over.
+class SizeDecoder final : public FieldDecoder {
  public:
-  Checkers(const Dataset& dataset, ReadBufferPool& buffers, Event& wake, int num_threads) {
-    for (int i = 0; i < num_threads; ++i) {
-      threads_.emplace_back([&dataset, &buffers, &wake, this] {
-        RecordUnpacker unpacker;
-        std::vector<ReadRecord> mine;
-        while (take(mine)) {
-          for (const ReadRecord& record : mine) {
-            unpacker.unpack(dataset.shard(record.location.shard_index), record.location.local_index,
-                            record.location.record, record.bytes);
-            if (buffers.release(record.block)) wake.notify();
-          }
-        }
-      });
-    }
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {}; }
+  void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
+    const auto size = static_cast<int64_t>(record.bytes(0).size());
+    std::memcpy(out, &size, sizeof(size));
   }
-  ~Checkers() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    filled_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  Checkers(const Checkers&) = delete;
-  Checkers& operator=(const Checkers&) = delete;
-
-  void submit(const std::vector<ReadRecord>& records) {
-    {
-      std::lock_guard lock(mutex_);
-      waiting_.insert(waiting_.end(), records.begin(), records.end());
-    }
-    if (records.size() > 1) {
-      filled_.notify_all();
-    } else {
-      filled_.notify_one();
-    }
-  }
-
- private:
-  // Up to 16 records; false at the end.
-  bool take(std::vector<ReadRecord>& out) {
-    std::unique_lock lock(mutex_);
-    filled_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
-    const size_t share =
-        (waiting_.size() + threads_.size() - 1) / std::max<size_t>(threads_.size(), 1);
-    const size_t count = std::min<size_t>(std::min<size_t>(share, 16), waiting_.size());
-    out.assign(waiting_.end() - static_cast<ptrdiff_t>(count), waiting_.end());
-    waiting_.resize(waiting_.size() - count);
-    return count > 0;
-  }
-
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable filled_;
-  std::vector<ReadRecord> waiting_;
-  bool stop_ = false;
-  std::vector<std::thread> threads_;
 };
 
-int64_t round_up(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-// Reads records in a random order as long as the watch runs.
+// The loader as everyone uses it, in shuffled order.
 class RecordReader {
  public:
-  RecordReader(const Dataset& dataset, const ReadOptions& options)
-      : dataset_(dataset),
-        options_(options),
-        files_(shard_paths(dataset), dataset.manifest().file_bytes(), options.direct),
-        buffers_(kBufferBytes, kBufferBytes / 4096, files_.alignment()),
-        engine_(make_read_engine(
-            options.engine, files_.descriptors(),
-            {.queue_depth = options.depth,
-             .alignment = files_.alignment(),
-             .buffer_memory = options.register_memory ? buffers_.memory() : std::span<std::byte>(),
-             .sqpoll = options.sqpoll})),
-        in_flight_(static_cast<size_t>(options.depth)) {
-    for (size_t slot = in_flight_.size(); slot > 0; --slot) free_slots_.push_back(slot - 1);
-  }
+  RecordReader(const Dataset& dataset, const IoOptions& io, bool verify_checksums)
+      : record_bytes_(dataset.locate(0).record.stored_bytes),
+        loader_(dataset, options(io, verify_checksums)) {}
 
-  std::string description() const { return engine_->description(); }
-
-  Measurement run(double seconds, uint64_t seed) {
-    const Permutation order(dataset_.num_records(), seed);
-    int64_t next = 0;
-    int64_t num_bytes = 0;
-    int64_t num_reads = 0;
+  Measurement run(double seconds) {
     const Stopwatch watch(seconds);
-    {
-      Checkers checkers(dataset_, buffers_, wake_, options_.num_threads);
-      while (!watch.is_over() || engine_->num_in_flight() > 0) {
-        while (!free_slots_.empty() && !watch.is_over()) {
-          if (!submit(order(next % order.size()))) break;
-          ++next;
-        }
-        if (engine_->num_in_flight() == 0) {
-          if (!watch.is_over()) wake_.wait();
-          continue;
-        }
-        done_.clear();
-        for (const ReadCompletion& completion : engine_->wait()) complete(completion, num_bytes);
-        num_reads += std::ssize(done_);
-        if (options_.num_threads > 0) {
-          checkers.submit(done_);
-        } else {
-          for (const ReadRecord& record : done_) buffers_.release(record.block);
-        }
+    int64_t num_records = 0;
+    loader_.start_epoch(epoch_++);
+    while (!watch.is_over()) {
+      if (const auto batch = loader_.next()) {
+        num_records += batch->size();
+      } else {
+        loader_.start_epoch(epoch_++);
       }
     }
-    const Measurement measurement = watch.stop(num_reads, num_bytes);
-    buffers_.reset();
-    return measurement;
+    return watch.stop(num_records, num_records * record_bytes_);
   }
 
  private:
-  static constexpr size_t kBufferBytes = 64 << 20;
-
-  bool submit(int64_t record_index) {
-    const Dataset::Location location = dataset_.locate(record_index);
-    const auto alignment = static_cast<int64_t>(files_.alignment());
-    const int64_t begin = location.record.offset / alignment * alignment;
-    const int64_t end = round_up(location.record.offset + location.record.stored_bytes, alignment);
-    ReadBufferPool::Block* block = buffers_.acquire(static_cast<size_t>(end - begin), 1);
-    if (block == nullptr) return false;
-    const size_t slot = free_slots_.back();
-    free_slots_.pop_back();
-    in_flight_[slot] = {location,
-                        block,
-                        {block->data + (location.record.offset - begin),
-                         static_cast<size_t>(location.record.stored_bytes)}};
-    engine_->submit({.file = static_cast<int>(location.shard_index),
-                     .offset = begin,
-                     .num_bytes = static_cast<size_t>(end - begin),
-                     .buffer = block->data,
-                     .tag = slot});
-    return true;
+  static LoaderOptions options(const IoOptions& io, bool verify_checksums) {
+    LoaderOptions out;
+    out.num_threads = 2;
+    out.batch_size = 256;
+    out.prefetch_batches = 4;
+    out.image_field = "";
+    out.label_field = "";
+    out.fields = {{"size", std::make_shared<SizeDecoder>()}};
+    out.verify_checksums = verify_checksums;
+    out.io = io;
+    return out;
   }
 
-  void complete(const ReadCompletion& completion, int64_t& num_bytes) {
-    const ReadRecord& record = in_flight_[completion.tag];
-    if (completion.result < static_cast<int64_t>(record.bytes.size())) {
-      throw Error(ErrorCode::io, fmt::format("a read gave {}", completion.result));
-    }
-    num_bytes += completion.result;
-    done_.push_back(record);
-    free_slots_.push_back(completion.tag);
-  }
-
-  const Dataset& dataset_;
-  const ReadOptions options_;
-  Event wake_;
-  const ShardFiles files_;
-  ReadBufferPool buffers_;
-  std::unique_ptr<ReadEngine> engine_;
-  std::vector<ReadRecord> in_flight_;
-  std::vector<size_t> free_slots_;
-  std::vector<ReadRecord> done_;
+  int64_t record_bytes_;
+  Loader loader_;
+  int64_t epoch_ = 0;
 };
 
 // The bare loop: threads that pread(2) records into a buffer each, and nothing else.
@@ -455,48 +324,48 @@ void run(const Arguments& args) {
     const Dataset dataset =
         make_records(args.folder / fmt::format("records-{}", bytes), bytes,
                      args.megabytes[std::min(i, args.megabytes.size() - 1)] << 20);
-    const auto engine = [&](const std::string& name, const ReadOptions& options) {
+    const auto loader = [&](const std::string& name, const IoOptions& io, bool verify) {
       auto reader = std::make_shared<std::unique_ptr<RecordReader>>();
       return Row{name,
-                 [&dataset, reader, options, &args](uint64_t seed) -> std::optional<Measurement> {
+                 [&dataset, reader, io, verify, &args](uint64_t) -> std::optional<Measurement> {
                    try {
                      if (*reader == nullptr) {
-                       *reader = std::make_unique<RecordReader>(dataset, options);
-                       (*reader)->run(args.seconds / 4, 99);  // buffers, registration
+                       *reader = std::make_unique<RecordReader>(dataset, io, verify);
+                       (*reader)->run(args.seconds / 4);  // buffers, registration
                      }
-                     return (*reader)->run(args.seconds, seed);
+                     return (*reader)->run(args.seconds);
                    } catch (const Error& error) {
                      if (error.code() == ErrorCode::unsupported) return std::nullopt;
                      throw;
                    }
                  }};
     };
-    const int depth = args.depth;
-    const int64_t block = round_up(dataset.locate(0).record.stored_bytes, 4096);
-    const auto direct = DirectIo::on;
+    const IoOptions cold{.direct = DirectIo::on, .queue_depth = args.depth};
+    IoOptions sqpoll = cold;
+    sqpoll.sqpoll = true;
+    IoOptions threads = cold;
+    threads.engine = IoEngine::pread;
+    const int64_t block = (dataset.locate(0).record.stored_bytes + 4095) / 4096 * 4096;
     measure(
-        args, fmt::format("random records of {} bytes, cold (O_DIRECT), depth {}", bytes, depth),
-        {engine("ours, unchecked", {.direct = direct, .depth = depth, .num_threads = 0}),
-         engine("ours, checked by two threads", {.direct = direct, .depth = depth}),
-         engine("ours, unchecked, memory not registered",
-                {.direct = direct, .depth = depth, .register_memory = false, .num_threads = 0}),
-         engine("ours, unchecked, sqpoll",
-                {.direct = direct, .depth = depth, .sqpoll = true, .num_threads = 0}),
-         engine("ours, unchecked, pread engine",
-                {.engine = IoEngine::pread, .direct = direct, .depth = depth, .num_threads = 0}),
+        args,
+        fmt::format("random records of {} bytes, cold (O_DIRECT), depth {}", bytes, args.depth),
+        {loader("loader, unchecked", cold, false), loader("loader, checked", cold, true),
+         loader("loader, unchecked, sqpoll", sqpoll, false),
+         loader("loader, unchecked, pread engine", threads, false),
          Row{"fio, io_uring, fixed buffers",
-             [&](uint64_t seed) { return run_fio(dataset, block, depth, args.seconds, seed); },
+             [&](uint64_t seed) { return run_fio(dataset, block, args.depth, args.seconds, seed); },
              true}});
     fill_page_cache(dataset);
-    measure(args,
-            fmt::format("random records of {} bytes, warm (page cache), depth {}", bytes, depth),
-            {engine("ours, checked by two threads", {.depth = depth}),
-             engine("ours, checked by two threads, not registered",
-                    {.depth = depth, .register_memory = false}),
-             engine("ours, checked by two threads, pread engine",
-                    {.engine = IoEngine::pread, .depth = depth}),
-             Row{"bare loop of pread(2), two threads, unchecked",
-                 [&](uint64_t seed) { return run_pread(dataset, 2, args.seconds, seed); }, true}});
+    const IoOptions warm{.direct = DirectIo::off, .queue_depth = args.depth};
+    IoOptions by_io_thread = warm;
+    by_io_thread.decoders_read_cache = false;
+    measure(
+        args,
+        fmt::format("random records of {} bytes, warm (page cache), depth {}", bytes, args.depth),
+        {loader("loader, checked", warm, true), loader("loader, unchecked", warm, false),
+         loader("loader, checked, all read by the I/O thread", by_io_thread, true),
+         Row{"bare loop of pread(2), two threads, unchecked",
+             [&](uint64_t seed) { return run_pread(dataset, 2, args.seconds, seed); }, true}});
   }
 }
 

@@ -30,6 +30,7 @@ struct PendingSample {
   ReadBufferPool::Block* block =
       nullptr;               // where the record lies; null when there is only an error
   bool is_shared = false;    // read together with others
+  bool is_cached = false;    // to be read by the decoding thread: there is no `record` yet
   std::exception_ptr error;  // why there is no record
 };
 

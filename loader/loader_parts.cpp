@@ -92,7 +92,8 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
            .alignment = files.alignment(),
            .buffer_memory = files.direct() ? buffers.memory() : std::span<std::byte>(),
            .sqpoll = options.io.sqpoll})),
-      decoder(dataset, options, fields, slabs->layout(), stats),
+      cached_reader(files, options.io, stats),
+      decoder(dataset, options, fields, slabs->layout(), cached_reader, stats),
       mixer(options, slabs->layout()),
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int slot, const SampleChunk& chunk) {

@@ -34,6 +34,7 @@ struct LoaderParts {
   const ShardFiles files;
   ReadBufferPool buffers;
   std::unique_ptr<ReadEngine> engine;
+  CachedReader cached_reader;
   SampleDecoder decoder;
   BatchMixer mixer;
   DecodePool decode_pool;

@@ -8,6 +8,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "read_error.h"
+
 namespace ffkit {
 namespace {
 
@@ -68,6 +70,7 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
 void ReadLoop::submit_more() {
   while (!free_slots_.empty()) {
     if (next_read_ == plan_.reads.size()) {
+      hand_over_chunks();  // what the decoders read themselves they need not wait for
       if (!open_batch()) return;
       continue;
     }
@@ -126,6 +129,15 @@ bool ReadLoop::submit(const PlannedRead& read) {
     add_to_chunk(batch_, positions.front(), 0);
     return true;
   }
+  if (parts_.cached_reader.holds(read.shard_index, read.offset, read.num_bytes)) {
+    for (const int64_t i : positions) {
+      PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
+      sample.location = plan_.samples[static_cast<size_t>(i)].location;
+      sample.is_cached = true;
+      add_to_chunk(batch_, i, static_cast<size_t>(sample.location.record.stored_bytes));
+    }
+    return true;
+  }
   ReadBufferPool::Block* block =
       parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
   if (block == nullptr) return false;
@@ -168,20 +180,9 @@ void ReadLoop::complete(const ReadCompletion& completion) {
     const auto record_offset = read.offset + (sample.record.data() - done.block->data);
     const int64_t wanted = record_offset - read.offset + static_cast<int64_t>(sample.record.size());
     if (completion.result < wanted) {
-      const bool failed = completion.result < 0;
-      const std::string message =
-          failed ? fmt::format("reading {} bytes failed", read.num_bytes)
-                 : fmt::format(
-                       "the file ends {} bytes before the end of the record; it was cut "
-                       "while in use, copy or convert it again",
-                       wanted - completion.result);
-      const int64_t record_index = done.batch->slab->record_indices[static_cast<size_t>(i)];
       sample.error = std::make_exception_ptr(
-          Error(ErrorCode::io, message,
-                {.path = parts_.files.path(static_cast<size_t>(read.shard_index)).string(),
-                 .record = parts_.dataset.locate(record_index).local_index,
-                 .offset = record_offset,
-                 .errno_value = failed ? static_cast<int>(-completion.result) : 0}));
+          read_error(parts_.files.path(static_cast<size_t>(read.shard_index)), sample.location,
+                     read.num_bytes, completion.result, wanted - completion.result));
     }
     add_to_chunk(done.batch, i, sample.record.size());
   }

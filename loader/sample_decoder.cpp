@@ -30,11 +30,12 @@ bool is_bad_sample(const Error& error) {
 
 SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& options,
                              std::vector<BatchField> fields, const SlabLayout& layout,
-                             StatsCounters& stats)
+                             const CachedReader& cached_reader, StatsCounters& stats)
     : dataset_(dataset),
       options_(options),
       fields_(std::move(fields)),
       layout_(layout),
+      cached_reader_(cached_reader),
       stats_(stats),
       slots_(static_cast<size_t>(options.num_threads)) {
   for (Slot& slot : slots_) {
@@ -68,10 +69,12 @@ void SampleDecoder::decode(int slot, PendingBatch& batch, int64_t position) {
 std::span<const std::byte> SampleDecoder::unpack(Slot& slot, const PendingSample& sample) {
   if (sample.error != nullptr) std::rethrow_exception(sample.error);
   const Dataset::Location& location = sample.location;
+  const std::span<const std::byte> stored =
+      sample.is_cached ? cached_reader_.read(location, slot.cached) : sample.record;
   const int64_t begin = now_ns();
   const auto record =
       slot.unpacker.unpack(dataset_.shard(location.shard_index), location.local_index,
-                           location.record, sample.record, options_.verify_checksums);
+                           location.record, stored, options_.verify_checksums);
   if (options_.verify_checksums || location.record.codec != Codec::none) {
     stats_.checksum_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
   }

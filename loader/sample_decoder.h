@@ -18,6 +18,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "batch_queue.h"
+#include "cached_reader.h"
 #include "image_field_decoder.h"
 #include "slab_layout.h"
 #include "stats_counters.h"
@@ -28,7 +29,8 @@ class SampleDecoder {
  public:
   // `layout` is that of `fields`. What is given by reference must outlive the decoder.
   SampleDecoder(const Dataset& dataset, const LoaderOptions& options,
-                std::vector<BatchField> fields, const SlabLayout& layout, StatsCounters& stats);
+                std::vector<BatchField> fields, const SlabLayout& layout,
+                const CachedReader& cached_reader, StatsCounters& stats);
 
   // Fills the slab of `batch` at `position`, or marks the batch as failed. Does not throw and does not finish the sample.
   void decode(int slot, PendingBatch& batch, int64_t position);
@@ -38,6 +40,7 @@ class SampleDecoder {
     std::vector<std::unique_ptr<FieldDecoder::Scratch>> scratch;  // of each field; may be null
     std::vector<ImageFieldDecoder::ImageScratch*> images;         // those of them that count time
     RecordUnpacker unpacker;
+    std::vector<std::byte> cached;       // as stored; of the cached reader
     std::vector<std::byte> replacement;  // as stored; of read()
   };
 
@@ -56,6 +59,7 @@ class SampleDecoder {
   const LoaderOptions& options_;
   const std::vector<BatchField> fields_;
   const SlabLayout& layout_;
+  const CachedReader& cached_reader_;
   StatsCounters& stats_;
   std::vector<Slot> slots_;
 };

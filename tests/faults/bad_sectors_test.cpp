@@ -76,6 +76,7 @@ class BadSectorsTest : public ::testing::Test {
     out.bad_samples = bad_samples;
     out.io.engine = IoEngine::pread;
     out.io.direct = DirectIo::off;
+    out.io.decoders_read_cache = false;
     return out;
   }
 
@@ -125,6 +126,24 @@ TEST_F(BadSectorsTest, ARecordThatCanBeReadAloneIsNotReplaced) {
   testing::collect_epoch(loader, 0);
   EXPECT_EQ(loader.statistics().num_replaced, 0);
   EXPECT_GE(num_failures, 4);
+}
+
+TEST_F(BadSectorsTest, DecodersThatReadForThemselvesGoOnTheSameWay) {
+  LoaderOptions reading = options(BadSamples::skip);
+  reading.io.decoders_read_cache = true;
+  damage(4);  // no retry helps, but then the sector is well again
+  Loader transient(dataset_, reading);
+  testing::collect_epoch(transient, 0);
+  EXPECT_EQ(transient.statistics().num_replaced, 1);
+  damage(3);
+  Loader retried(dataset_, reading);
+  testing::collect_epoch(retried, 0);
+  EXPECT_EQ(retried.statistics().num_replaced, 0);
+  reading.bad_samples = BadSamples::fail;
+  damage(kForever);
+  Loader failing(dataset_, reading);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(failing.next().has_value());
+  EXPECT_ERROR(failing.next(), io, "shard-00000.ffr: record 17: ");
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST_P(LoaderAllocationTest, NothingIsAllocatedPerBatchAfterWarmUp) {
   options.num_threads = 2;
   options.image.transform = RandomResizedCrop{.size = 16};
   options.io.engine = GetParam();
+  options.io.decoders_read_cache = GetParam() == IoEngine::pread;  // both ways of reading
   Loader loader(dataset, options);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     loader.start_epoch(epoch);

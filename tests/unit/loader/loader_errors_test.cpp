@@ -156,11 +156,13 @@ TEST_F(LoaderErrorsTest, MissingLabelIsABadSample) {
 struct FileAccess {
   IoEngine engine;
   DirectIo direct;
+  bool decoders_read_cache = false;
 };
 
 std::string name_of(const ::testing::TestParamInfo<FileAccess>& info) {
   return std::string(info.param.engine == IoEngine::pread ? "pread" : "automatic") +
-         (info.param.direct == DirectIo::off ? "_buffered" : "_direct");
+         (info.param.direct == DirectIo::off ? "_buffered" : "_direct") +
+         (info.param.decoders_read_cache ? "_by_decoders" : "");
 }
 
 // Files that change under the loader, however they are read.
@@ -173,6 +175,7 @@ class LoaderFilesTest : public LoaderErrorsTest, public ::testing::WithParamInte
     options_ = make_options(bad_samples);
     options_.io.engine = GetParam().engine;
     options_.io.direct = GetParam().direct;
+    options_.io.decoders_read_cache = GetParam().decoders_read_cache;
     options_.prefetch_batches = 1;
     try {
       loader_.emplace(*dataset_, options_);
@@ -250,7 +253,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, LoaderFilesTest,
                          ::testing::Values(FileAccess{IoEngine::automatic, DirectIo::off},
                                            FileAccess{IoEngine::automatic, DirectIo::on},
                                            FileAccess{IoEngine::pread, DirectIo::off},
-                                           FileAccess{IoEngine::pread, DirectIo::on}),
+                                           FileAccess{IoEngine::pread, DirectIo::on},
+                                           FileAccess{IoEngine::automatic, DirectIo::off, true}),
                          name_of);
 
 }  // namespace

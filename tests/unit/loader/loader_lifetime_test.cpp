@@ -58,6 +58,8 @@ class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, 
     options.num_threads = 2;
     options.image.transform = RandomResizedCrop{.size = 32};
     std::tie(options.io.engine, options.io.direct) = GetParam();
+    // The pread engine would have read at once what the page cache holds: there the decoders do.
+    options.io.decoders_read_cache = options.io.engine == IoEngine::pread;
     options.sampler.tail = Tail::exact;
     return options;
   }

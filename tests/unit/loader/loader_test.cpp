@@ -65,8 +65,9 @@ TEST_F(LoaderTest, BatchesAreTheSameForAnyThreadsEnginesAndLimits) {
   const auto expected = collect_epoch(reference, 3);
   for (IoEngine engine : {IoEngine::automatic, IoEngine::pread}) {
     for (int num_threads : {1, 2, 4}) {
-      for (int variant = 0; variant < 3; ++variant) {
+      for (int variant = 0; variant < 4; ++variant) {
         LoaderOptions options = small_options();
+        options.io.decoders_read_cache = variant == 3;  // else all goes through the engine
         options.io.engine = engine;
         options.num_threads = num_threads;
         if (variant == 1) {
@@ -341,6 +342,7 @@ TEST_F(LoaderTest, StatisticsTellWhatHappened) {
   LoaderOptions options = small_options();
   options.sampler.order = Order::sequential;
   options.read_ahead_epochs = false;  // nothing is under way when the numbers are read
+  options.io.decoders_read_cache = false;
   Loader loader(dataset_, options);
   EXPECT_EQ(loader.statistics().elapsed_seconds, 0);
   EXPECT_EQ(loader.statistics().verdict(), "no batch has been taken yet");

@@ -49,6 +49,8 @@ struct IoOptions {
   // io_uring with a kernel thread that takes the reads, so that submitting needs no system call; it keeps a core busy while there are
   // any. Error(unsupported) where the kernel refuses it to IoEngine::io_uring, a line in the log under automatic.
   bool sqpoll = false;
+  // Through the page cache: what it holds is copied by the decoding threads, the I/O thread reads the rest. False: it reads all.
+  bool decoders_read_cache = true;
 };
 
 // A bad sample is a record whose checksum, fields or image are broken, whose image or label is null, or which the disk cannot read
@@ -124,7 +126,7 @@ class Loader {
   void restore(const LoaderState& state);
 
   // Upper bound in bytes on slabs and read buffers, fixed at construction. On top come, for each thread, the pixels of the largest
-  // image region decoded so far (3 bytes a pixel) and, while it is read, a record larger than io.max_bytes_in_flight.
+  // image region decoded so far (3 bytes a pixel), the largest record that was in the page cache and, while it is read, a record larger than io.max_bytes_in_flight.
   int64_t memory_bound() const;
   LoaderStatistics statistics() const;
 
