@@ -5,6 +5,7 @@
 
 #include <tbb/task_arena.h>
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +19,13 @@
 
 namespace ffkit {
 
-// Samples first .. first+count-1 of a batch.
+// Some samples of a batch.
 struct SampleChunk {
+  static constexpr size_t kMaxSamples = 16;
+
   PendingBatch* batch = nullptr;
-  int64_t first = 0;
-  int64_t count = 0;
+  size_t count = 0;
+  std::array<int32_t, kMaxSamples> positions{};  // in the batch
 };
 
 class DecodePool {

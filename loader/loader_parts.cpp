@@ -98,13 +98,14 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int slot, const SampleChunk& chunk) {
                     const int64_t begin = now_ns();
-                    for (int64_t i = chunk.first; i < chunk.first + chunk.count; ++i) {
+                    for (const int64_t i : std::span(chunk.positions).first(chunk.count)) {
                       decoder.decode(slot, *chunk.batch, i);
                       ReadBufferPool::Block* block =
                           chunk.batch->samples[static_cast<size_t>(i)].block;
                       if (block != nullptr && buffers.release(block)) io_wake.notify();
                     }
-                    const bool is_last = BatchQueue::finish(*chunk.batch, chunk.count);
+                    const bool is_last =
+                        BatchQueue::finish(*chunk.batch, static_cast<int64_t>(chunk.count));
                     if (is_last) mixer.run(slot, *chunk.batch->slab);
                     stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
                     if (is_last) BatchQueue::complete(*chunk.batch);

@@ -60,7 +60,9 @@ class ReadEngine {
   virtual void submit(const ReadRequest& request) = 0;
   // Starts what has been submitted, blocks until at least one read has completed and returns all that have; valid until the
   // next call. Precondition: num_in_flight() > 0. Throws Error(io) when the kernel takes no reads at all any more.
-  virtual std::span<const ReadCompletion> wait() = 0;
+  std::span<const ReadCompletion> wait() { return wait_for(1); }
+  // Likewise, but more than one completion may be waited for, `wanted` at most: each return then brings more of them.
+  virtual std::span<const ReadCompletion> wait_for(int wanted) = 0;
 
  protected:
   explicit ReadEngine(const ReadEngineOptions& options) : options_(options) {}

@@ -18,7 +18,8 @@ constexpr int64_t kMaxMergedBytes = 512 << 10;
 
 // Samples this small are decoded several to a task: one of 1 kB takes about 10 us, a task costs 1 us.
 constexpr size_t kChunkBytes = 16 << 10;
-constexpr int64_t kMaxChunkSamples = 16;
+// Reads this small complete faster than a thread is woken for one of them: several are waited for.
+constexpr int64_t kSmallReadBytes = 16 << 10;
 
 }  // namespace
 
@@ -51,7 +52,12 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
       submit_more();
       hand_over_chunks();
       if (parts_.engine->num_in_flight() > 0) {
-        for (const ReadCompletion& completion : parts_.engine->wait()) complete(completion);
+        const int num_in_flight = parts_.engine->num_in_flight();
+        const bool is_small = bytes_in_flight_ <= num_in_flight * kSmallReadBytes;
+        const int wanted = is_small ? num_in_flight / 4 : 1;
+        for (const ReadCompletion& completion : parts_.engine->wait_for(wanted)) {
+          complete(completion);
+        }
         hand_over_chunks();
       } else if (at_end()) {
         return;
@@ -159,6 +165,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.positions.assign(positions.begin(), positions.end());
   started.block = block;
   started.submitted_ns = now_ns();
+  bytes_in_flight_ += read.num_bytes;
   parts_.engine->submit({.file = static_cast<int>(read.shard_index),
                          .offset = read.offset,
                          .num_bytes = static_cast<size_t>(read.num_bytes),
@@ -170,6 +177,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
 void ReadLoop::complete(const ReadCompletion& completion) {
   const ReadInFlight& done = in_flight_[completion.tag];
   const PlannedRead& read = done.read;
+  bytes_in_flight_ -= read.num_bytes;
   parts_.stats.num_reads.fetch_add(1, std::memory_order_relaxed);
   parts_.stats.read_ns.fetch_add(now_ns() - done.submitted_ns, std::memory_order_relaxed);
   if (completion.result > 0) {
@@ -192,14 +200,14 @@ void ReadLoop::complete(const ReadCompletion& completion) {
 void ReadLoop::add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes) {
   if (!chunks_.empty()) {
     SampleChunk& last = chunks_.back();
-    if (last.batch == batch && last.first + last.count == position &&
-        last.count < kMaxChunkSamples && last_chunk_bytes_ + num_bytes <= kChunkBytes) {
-      ++last.count;
+    if (last.batch == batch && last.count < SampleChunk::kMaxSamples &&
+        last_chunk_bytes_ + num_bytes <= kChunkBytes) {
+      last.positions[last.count++] = static_cast<int32_t>(position);
       last_chunk_bytes_ += num_bytes;
       return;
     }
   }
-  chunks_.push_back({batch, position, 1});
+  chunks_.push_back({batch, 1, {static_cast<int32_t>(position)}});
   last_chunk_bytes_ = num_bytes;
 }
 

@@ -57,6 +57,7 @@ class ReadLoop {
 
   std::vector<ReadInFlight> in_flight_;  // the slot is the read's tag
   std::vector<size_t> free_slots_;
+  int64_t bytes_in_flight_ = 0;
   std::vector<SampleChunk> chunks_;  // complete, to be handed over; the last one may still grow
   size_t last_chunk_bytes_ = 0;
 };

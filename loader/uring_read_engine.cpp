@@ -108,7 +108,7 @@ class UringReadEngine final : public ReadEngine {
     prepare(slot);
   }
 
-  std::span<const ReadCompletion> wait() override {
+  std::span<const ReadCompletion> wait_for(int wanted) override {
     check_alive();
     completions_.clear();
     if (!register_tried_ && bytes_read_ >= options_.buffer_memory.size()) {
@@ -116,7 +116,7 @@ class UringReadEngine final : public ReadEngine {
       fixed_memory_ = register_memory(ring_, options_.buffer_memory);
     }
     while (completions_.empty()) {
-      enter();
+      enter(wanted);
       reap();
     }
     return completions_;
@@ -155,9 +155,11 @@ class UringReadEngine final : public ReadEngine {
     return sqe;
   }
 
-  // Submits what is prepared and blocks until there is a completion.
-  void enter() {
-    const int result = io_uring_submit_and_wait(&ring_, 1);
+  // Submits what is prepared and blocks until there is a completion, or `wanted` of them. No more than the kernel has taken for sure can
+  // be waited for.
+  void enter(int wanted) {
+    const int num_awaited = std::clamp(wanted, 1, std::max(num_in_kernel_, 1));
+    const int result = io_uring_submit_and_wait(&ring_, static_cast<unsigned>(num_awaited));
     if (result >= 0) {
       // With a submission thread liburing's count may include earlier ones; all that is prepared is on its way.
       const int num_taken = options_.sqpoll ? num_prepared_ : result;

@@ -15,9 +15,9 @@
 namespace ffkit {
 namespace {
 
-std::vector<SampleChunk> make_chunks(int64_t count) {
+std::vector<SampleChunk> make_chunks(int32_t count) {
   std::vector<SampleChunk> chunks;
-  for (int64_t i = 0; i < count; ++i) chunks.push_back({nullptr, i, 1});
+  for (int32_t i = 0; i < count; ++i) chunks.push_back({nullptr, 1, {i}});
   return chunks;
 }
 
@@ -33,7 +33,7 @@ TEST(DecodePool, RunsEveryChunkOnceOnSlotsOfItsOwn) {
     EXPECT_EQ(in_slot[slot]++, 0) << "two threads in one slot";
     --in_slot[slot];
     std::lock_guard lock(mutex);
-    done.insert(chunk.first);
+    done.insert(chunk.positions[0]);
     if (done.size() == 1000) all_done.notify();
   });
   pool.submit(make_chunks(1000));
@@ -60,19 +60,19 @@ TEST(DecodePool, ReallyRunsAsManyThreadsAsAsked) {
 }
 
 TEST(DecodePool, CancelDropsWhatHasNotBegunAndWaitsForTheRest) {
-  constexpr int64_t kLast = 1000;
+  constexpr int32_t kLast = 1000;
   Event begun;
   Event go_on;
   Event last;
   std::atomic<int> num_done = 0;
   DecodePool pool(1, 200, [&](int, const SampleChunk& chunk) {
-    if (chunk.first == 0) {
+    if (chunk.positions[0] == 0) {
       begun.notify();
       go_on.wait();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 200 of them: a second
     ++num_done;
-    if (chunk.first == kLast) last.notify();
+    if (chunk.positions[0] == kLast) last.notify();
   });
   pool.submit(make_chunks(200));
   begun.wait();
@@ -83,7 +83,7 @@ TEST(DecodePool, CancelDropsWhatHasNotBegunAndWaitsForTheRest) {
   const int after_cancel = num_done;
   EXPECT_GE(after_cancel, 1);
   EXPECT_LT(after_cancel, 200);
-  const SampleChunk chunk{nullptr, kLast, 1};
+  const SampleChunk chunk{nullptr, 1, {kLast}};
   pool.submit({&chunk, 1});
   last.wait();
   EXPECT_EQ(num_done, after_cancel + 1) << "something that was dropped ran after all";
