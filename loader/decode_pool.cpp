@@ -1,54 +1,77 @@
 #include "decode_pool.h"
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace ffkit {
 
 DecodePool::DecodePool(int num_threads, size_t capacity, Work work)
-    : work_(std::move(work)),
-      worker_limit_(num_threads),
-      arena_(num_threads, /*reserved_for_masters=*/0),
-      waiting_(capacity) {
-  for (int slot = num_threads; slot > 0; --slot) free_slots_.push_back(slot - 1);
-  arena_.initialize();
+    : work_(std::move(work)), waiting_(capacity) {
+  threads_.reserve(static_cast<size_t>(num_threads));
+  try {
+    for (int slot = 0; slot < num_threads; ++slot) {
+      threads_.emplace_back([this, slot] { run(slot); });
+      // For top and perf; 15 characters at most.
+      pthread_setname_np(threads_.back().native_handle(), "ffkit-decode");
+    }
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 DecodePool::~DecodePool() {
-  cancel();
+  stop();
+}
+
+void DecodePool::stop() noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    num_waiting_ = 0;
+    stop_ = true;
+  }
+  arrived_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void DecodePool::submit(std::span<const SampleChunk> chunks) {
+  size_t num_to_wake = 0;
   {
     std::lock_guard lock(mutex_);
     for (const SampleChunk& chunk : chunks) {
       waiting_[(first_ + num_waiting_++) % waiting_.size()] = chunk;
     }
-    num_tasks_ += chunks.size();
+    num_to_wake = std::min(num_asleep_, num_waiting_);
   }
-  // One task a chunk, and not one that goes on until the queue is empty: so TBB can share its workers among several loaders.
-  for (size_t i = 0; i < chunks.size(); ++i) arena_.enqueue([this] { run_one(); });
+  for (size_t i = 0; i < num_to_wake; ++i) arrived_.notify_one();
 }
 
 void DecodePool::cancel() {
   std::unique_lock lock(mutex_);
   num_waiting_ = 0;
-  idle_.wait(lock, [this] { return num_tasks_ == 0; });
+  idle_.wait(lock, [this] { return num_working_ == 0; });
 }
 
-void DecodePool::run_one() {
+void DecodePool::run(int slot) {
   std::unique_lock lock(mutex_);
-  if (num_waiting_ > 0) {
-    const SampleChunk chunk = waiting_[first_];
-    first_ = (first_ + 1) % waiting_.size();
-    --num_waiting_;
-    const int slot = free_slots_.back();
-    free_slots_.pop_back();
-    lock.unlock();
-    work_(slot, chunk);
-    lock.lock();
-    free_slots_.push_back(slot);
+  while (true) {
+    ++num_asleep_;
+    arrived_.wait(lock, [this] { return stop_ || num_waiting_ > 0; });
+    --num_asleep_;
+    if (stop_) return;
+    ++num_working_;
+    while (num_waiting_ > 0) {
+      const SampleChunk chunk = waiting_[first_];
+      first_ = (first_ + 1) % waiting_.size();
+      --num_waiting_;
+      lock.unlock();
+      work_(slot, chunk);
+      lock.lock();
+    }
+    if (--num_working_ == 0) idle_.notify_all();
   }
-  if (--num_tasks_ == 0) idle_.notify_all();
 }
 
 }  // namespace ffkit

@@ -1,9 +1,7 @@
-// DecodePool: a TBB arena that works off chunks of samples in the order they were submitted.
+// DecodePool: threads that work off chunks of samples in the order they were submitted.
 //
-// Thread-safe. `work` is called on the arena's threads, at most `num_threads` at a time, and must not throw.
+// Thread-safe. `work` is called on the pool's threads and must not throw.
 #pragma once
-
-#include <tbb/task_arena.h>
 
 #include <array>
 #include <condition_variable>
@@ -12,10 +10,10 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "batch_queue.h"
-#include "worker_limit.h"
 
 namespace ffkit {
 
@@ -30,11 +28,12 @@ struct SampleChunk {
 
 class DecodePool {
  public:
-  // `slot` is 0 .. num_threads-1 and held by one thread at a time: an index for scratch memory.
+  // `slot` is the thread's number, 0 .. num_threads-1: an index for scratch memory.
   using Work = std::function<void(int slot, const SampleChunk& chunk)>;
 
-  // At most `capacity` chunks wait at any time.
+  // At most `capacity` chunks wait at any time. Throws std::system_error when the system gives no more threads.
   DecodePool(int num_threads, size_t capacity, Work work);
+  // Drops what has not begun and waits for what has.
   ~DecodePool();
   DecodePool(const DecodePool&) = delete;
   DecodePool& operator=(const DecodePool&) = delete;
@@ -44,20 +43,22 @@ class DecodePool {
   void cancel();
 
  private:
-  void run_one();
+  void run(int slot);
+  void stop() noexcept;
 
   const Work work_;
-  const WorkerLimit worker_limit_;
-  tbb::task_arena arena_;
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable idle_;
+  std::mutex mutex_;                  // guards what follows
+  std::condition_variable arrived_;   // chunks, or the end
+  std::condition_variable idle_;      // nothing is being worked on
   std::vector<SampleChunk> waiting_;  // a ring, oldest first from first_
   size_t first_ = 0;
   size_t num_waiting_ = 0;
-  // TBB's own thread index does not serve: in an arena of one thread it may be 1.
-  std::vector<int> free_slots_;
-  size_t num_tasks_ = 0;  // in the arena, begun or not; each takes at most one chunk
+  size_t num_asleep_ = 0;
+  size_t num_working_ = 0;
+  bool stop_ = false;
+
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace ffkit

@@ -1,10 +1,10 @@
 #include "loader_parts.h"
 
 #include <fmt/format.h>
-#include <tbb/info.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,20 +22,22 @@ void check_range(const char* name, int64_t value, int64_t min, int64_t max) {
 // Checks `options` and fills in what the caller left to the loader.
 LoaderOptions complete(LoaderOptions options) {
   constexpr int64_t kMaxBatch = 1 << 20;
-  // TBB has at least 256 workers for all loaders together, and four times as many as cores.
-  const int64_t max_threads = std::max(128, tbb::info::default_concurrency());
+  constexpr int64_t kMaxThreads = 1024;
   constexpr int64_t kMaxBatchesKept = 1024;
   constexpr int64_t kMaxQueueDepth = 4096;
   constexpr int64_t kMinBytes = 64 << 10;
   constexpr int64_t kMaxBytes = int64_t{1} << 40;
   check_range("batch_size", options.batch_size, 1, kMaxBatch);
-  check_range("num_threads", options.num_threads, 0, max_threads);
+  check_range("num_threads", options.num_threads, 0, kMaxThreads);
   check_range("prefetch_batches", options.prefetch_batches, 1, kMaxBatchesKept);
   check_range("held_batches", options.held_batches, 1, kMaxBatchesKept);
   check_range("io.queue_depth", options.io.queue_depth, 1, kMaxQueueDepth);
   check_range("io.max_bytes_in_flight", options.io.max_bytes_in_flight, kMinBytes, kMaxBytes);
   check_range("io.num_retries", options.io.num_retries, 0, 1000);
-  if (options.num_threads == 0) options.num_threads = tbb::info::default_concurrency();
+  if (options.num_threads == 0) {
+    // Those that this process may run on; 0 when the system does not say.
+    options.num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
   if (options.allocator == nullptr) options.allocator = default_slab_allocator();
   return options;
 }

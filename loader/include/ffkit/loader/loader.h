@@ -1,8 +1,8 @@
 // Loader: batches of decoded samples from a Dataset, in order, as fast as disk and decoder allow.
 //
-//   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (TBB arena) ─▶ slab of its batch ─▶ next()
+//   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (threads) ─▶ slab of its batch ─▶ next()
 //
-// One I/O thread and an arena of `num_threads` work ahead of the consumer by up to `prefetch_batches`. Batches are the same to
+// One I/O thread and `num_threads` decoding ones work ahead of the consumer by up to `prefetch_batches`. Batches are the same to
 // the byte for any number of threads and either I/O engine. After construction no memory is allocated per batch but for
 // what image libraries need inside.
 //
