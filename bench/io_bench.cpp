@@ -286,7 +286,8 @@ void measure(const Arguments& args, const std::string& title, std::vector<Row> r
       reads.push_back(row.all[i].reads_per_second);
       cpu.push_back(row.all[i].cpu_us_per_read);
       if (ceiling != rows.end() && i < ceiling->all.size()) {
-        ratios.push_back(row.all[i].bytes_per_second / ceiling->all[i].bytes_per_second);
+        // Of reads: all of them fetch the same pages, whatever of those the record fills.
+        ratios.push_back(row.all[i].reads_per_second / ceiling->all[i].reads_per_second);
       }
     }
     const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
