@@ -32,14 +32,6 @@ int64_t count_entries(const char* folder) {
   return std::distance(begin(entries), end(entries));
 }
 
-int64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  int64_t size = 0;
-  int64_t resident = 0;
-  statm >> size >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
-
 // Through the page cache reads are over at once; with O_DIRECT they are really in flight when a loader ends.
 class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, DirectIo>> {
  protected:
@@ -95,6 +87,14 @@ TEST_P(LoaderLifetimeTest, NothingIsLeftBehind) {
 
 // Sanitizers keep freed memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0;
+  int64_t resident = 0;
+  statm >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
 TEST_P(LoaderLifetimeTest, MemoryKeepsItsBoundOverFiftyEpochs) {
   LoaderOptions options = make_options();
   options.image.transform = RandomResizedCrop{.size = 128};
