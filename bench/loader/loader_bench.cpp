@@ -211,7 +211,13 @@ ffkit::LoaderStatistics since(const ffkit::LoaderStatistics& before, ffkit::Load
   now.checksum_seconds -= before.checksum_seconds;
   now.decode_seconds -= before.decode_seconds;
   now.transform_seconds -= before.transform_seconds;
+  now.busy_seconds -= before.busy_seconds;
   now.wait_seconds -= before.wait_seconds;
+  now.ready_batches =
+      (now.ready_batches * static_cast<double>(before.num_batches + now.num_batches) -
+       before.ready_batches * static_cast<double>(before.num_batches)) /
+      static_cast<double>(now.num_batches);
+  now.reads_in_flight = now.read_seconds / seconds;
   now.elapsed_seconds = seconds;
   return now;
 }
@@ -249,6 +255,8 @@ void run(Arguments args) {
   const double bytes_per_image =
       static_cast<double>(image_bytes) / static_cast<double>(images.size());
 
+  // Epochs take turns with the ceiling: nothing of the next one may be done meanwhile.
+  args.loader.read_ahead_epochs = false;
   ffkit::Loader loader(dataset, args.loader);
   const ffkit::LoaderOptions& options = loader.options();
   utsname system{};
