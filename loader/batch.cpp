@@ -80,23 +80,26 @@ BatchArray Batch::field(std::string_view name) const {
 }
 
 const void* Batch::images() const {
-  return const_cast<Batch*>(this)->images();
+  return image_array().data;
+}
+
+BatchArray Batch::image_array() const {
+  if (slab_ == nullptr || slab_->pool->layout().image < 0) return {.dtype = DType::f32};
+  return field(static_cast<size_t>(slab_->pool->layout().image));
 }
 
 void* Batch::images() {
-  if (slab_ == nullptr || slab_->pool->layout().image < 0) return nullptr;
-  return field(static_cast<size_t>(slab_->pool->layout().image)).data;
+  return image_array().data;
 }
 
 std::array<int64_t, 4> Batch::shape() const {
-  if (slab_ == nullptr || slab_->pool->layout().image < 0) return {};
-  const auto shape = field(static_cast<size_t>(slab_->pool->layout().image)).shape;
+  const auto shape = image_array().shape;
+  if (shape.empty()) return {};
   return {shape[0], shape[1], shape[2], shape[3]};
 }
 
 DType Batch::dtype() const {
-  if (slab_ == nullptr || slab_->pool->layout().image < 0) return DType::f32;
-  return field(static_cast<size_t>(slab_->pool->layout().image)).dtype;
+  return image_array().dtype;
 }
 
 Layout Batch::layout() const {

@@ -16,7 +16,7 @@ namespace {
 // Large enough for sequential reads to reach a disk's full rate, small enough that decoding starts at once.
 constexpr int64_t kMaxMergedBytes = 512 << 10;
 
-// Samples this small are decoded several to a task: one of 1 kB takes about 10 us, a task costs 1 us.
+// Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it over 1 us.
 constexpr size_t kChunkBytes = 16 << 10;
 // Reads this small complete faster than a thread is woken for one of them: several are waited for.
 constexpr int64_t kSmallReadBytes = 16 << 10;
@@ -25,10 +25,8 @@ constexpr int64_t kSmallReadBytes = 16 << 10;
 
 int64_t num_batches_on_rank(const Sampler& sampler, int64_t start) {
   const int64_t num_steps = sampler.num_batches(start);
-  const SamplerOptions& options = sampler.options();
-  if (options.tail != Tail::exact || num_steps == 0) return num_steps;
-  const int64_t first_of_last =
-      sampler.position_after(start, num_steps - 1) + options.rank * sampler.batch_size();
+  if (sampler.options().tail != Tail::exact || num_steps == 0) return num_steps;
+  const int64_t first_of_last = sampler.first_position(start, num_steps - 1);
   return first_of_last < sampler.epoch_size() ? num_steps : num_steps - 1;
 }
 
@@ -99,9 +97,7 @@ bool ReadLoop::open_batch() {
   slab->size = static_cast<int64_t>(slab->record_indices.size());
   slab->epoch = epoch_;
   slab->step = next_step_;
-  slab->position =
-      start_ + (next_step_ * parts_.options.sampler.world_size + parts_.options.sampler.rank) *
-                   parts_.options.batch_size;
+  slab->position = parts_.sampler.first_position(start_, next_step_);
   slab->replacements.clear();
   batch_->samples.assign(slab->record_indices.size(), {});
   batch_->num_left = slab->size;

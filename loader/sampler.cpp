@@ -95,7 +95,7 @@ void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) co
 }
 
 void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const {
-  const int64_t first = start + (step * options_.world_size + options_.rank) * batch_size_;
+  const int64_t first = first_position(start, step);
   int64_t count = batch_size_;
   if (options_.tail == Tail::exact) {
     count = std::clamp<int64_t>(epoch_size_ - first, 0, batch_size_);
@@ -124,6 +124,10 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
       });
       break;
   }
+}
+
+int64_t Sampler::first_position(int64_t start, int64_t step) const {
+  return start + (step * options_.world_size + options_.rank) * batch_size_;
 }
 
 int64_t Sampler::position_after(int64_t start, int64_t num_steps) const {

@@ -73,6 +73,8 @@ class Batch {
   explicit Batch(std::shared_ptr<Slab> slab);
 
  private:
+  BatchArray image_array() const;  // without data and shape where there is none
+
   std::shared_ptr<Slab> slab_;
 };
 

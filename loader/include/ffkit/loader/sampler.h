@@ -87,6 +87,9 @@ class Sampler {
   // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const;
 
+  // Position in the epoch's sequence of the first sample of that batch; under Tail::exact it may lie behind the end.
+  int64_t first_position(int64_t start, int64_t step) const;
+
   // Samples that all ranks together have consumed after `num_steps` steps from `start`: the position to go on from.
   int64_t position_after(int64_t start, int64_t num_steps) const;
 
