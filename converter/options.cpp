@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include <ffkit/converter/options.h>
 #include <ffkit/format/compression.h>
 #include <ffkit/format/error.h>
@@ -18,14 +20,23 @@ RecordOrder parse_record_order(std::string_view name) {
 }
 
 const char* to_string(OnError on_error) {
-  return on_error == OnError::fail ? "fail" : "skip";
+  switch (on_error) {
+    case OnError::fail:
+      return "fail";
+    case OnError::skip:
+      return "skip";
+    case OnError::keep:
+      return "keep";
+  }
+  throw std::logic_error("unknown OnError");
 }
 
 OnError parse_on_error(std::string_view name) {
-  if (name == "fail") return OnError::fail;
-  if (name == "skip") return OnError::skip;
+  for (const OnError on_error : {OnError::fail, OnError::skip, OnError::keep}) {
+    if (name == to_string(on_error)) return on_error;
+  }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("on-error is '{}'; it must be fail or skip", name));
+              fmt::format("on-error is '{}'; it must be fail, skip or keep", name));
 }
 
 void validate(const ConvertOptions& options) {

@@ -19,10 +19,7 @@ constexpr std::array kDemoParameters = {
 // clang-format on
 
 std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
-  const auto value = [&arguments](size_t i) {
-    const auto found = arguments.parameters.find(kDemoParameters[i].name);
-    return found == arguments.parameters.end() ? kDemoParameters[i].default_value : found->second;
-  };
+  const auto value = [&arguments](size_t i) { return arguments.number(kDemoParameters[i]); };
   return make_demo({.num_classes = value(0),
                     .num_train = value(1),
                     .num_val = value(2),
@@ -46,6 +43,21 @@ constexpr std::array kKinds = {
 // clang-format on
 
 }  // namespace
+
+int64_t SourceArguments::number(const SourceParameter& parameter) const {
+  const auto found = numbers.find(parameter.name);
+  return found == numbers.end() ? parameter.default_value : found->second;
+}
+
+bool SourceArguments::flag(const std::string& name) const {
+  const auto found = flags.find(name);
+  return found != flags.end() && found->second;
+}
+
+std::string SourceArguments::text(const std::string& name) const {
+  const auto found = texts.find(name);
+  return found == texts.end() ? "" : found->second;
+}
 
 std::span<const SourceKind> source_kinds() {
   return kKinds;

@@ -27,6 +27,7 @@ void SampleBuffers::clear() {
     if (block->capacity() > kKeptBytes) block = std::make_unique<std::vector<std::byte>>();
   }
   num_used_ = 0;
+  problems_.clear();
 }
 
 }  // namespace ffkit

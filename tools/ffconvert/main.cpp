@@ -14,6 +14,25 @@
 
 namespace {
 
+void add_parameter(CLI::App& command, const ffkit::SourceParameter& parameter,
+                   ffkit::SourceArguments& arguments) {
+  const std::string option = fmt::format("--{}", parameter.name);
+  switch (parameter.type) {
+    case ffkit::SourceParameter::Type::number:
+      command.add_option(option, arguments.numbers[parameter.name], parameter.help)
+          ->default_val(parameter.default_value)
+          ->check(CLI::Range(parameter.min_value, parameter.max_value));
+      break;
+    case ffkit::SourceParameter::Type::flag:
+      command.add_flag(option, arguments.flags[parameter.name], parameter.help);
+      break;
+    case ffkit::SourceParameter::Type::text:
+      command.add_option(option, arguments.texts[parameter.name], parameter.help)
+          ->option_text("TEXT");
+      break;
+  }
+}
+
 // One command for each kind of source. Parsing the command line sets `chosen`.
 void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Action& chosen) {
   struct Arguments : ffkit::ConvertArguments {
@@ -31,11 +50,7 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
       ->required()
       ->option_text(" ");
   for (const ffkit::SourceParameter& parameter : kind.parameters) {
-    command
-        .add_option(fmt::format("--{}", parameter.name),
-                    arguments->source.parameters[parameter.name], parameter.help)
-        ->default_val(parameter.default_value)
-        ->check(CLI::Range(parameter.min_value, parameter.max_value));
+    add_parameter(command, parameter, arguments->source);
   }
   add_convert_options(command, *arguments);
   command.callback([&command, &kind, &chosen, arguments] {

@@ -76,9 +76,10 @@ void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
       .add_option_function<std::string>(
           "--on-error",
           [&options](const std::string& name) { options.on_error = parse_on_error(name); },
-          "A picture that cannot be read: fail, or skip it and name it in DST/report.jsonl")
-      ->check(CLI::IsMember({"fail", "skip"}))
-      ->option_text("fail|skip");
+          "A picture that cannot be read: fail, skip it, or keep its bytes as they are; "
+          "DST/report.jsonl names it")
+      ->check(CLI::IsMember({"fail", "skip", "keep"}))
+      ->option_text("fail|skip|keep");
   command
       .add_option("--zstd", options.zstd_level,
                   "Compress each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: no. "

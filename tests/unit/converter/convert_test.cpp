@@ -127,7 +127,7 @@ TEST(Registry, OpensEachKindByName) {
   const TempDir dir;
   write_pictures(dir / "src");
   EXPECT_EQ(source_kind("folder").open({.path = dir / "src"})->splits().size(), 2U);
-  const auto demo = source_kind("demo").open({.parameters = {{"images", 7}, {"val-images", 0}}});
+  const auto demo = source_kind("demo").open({.numbers = {{"images", 7}, {"val-images", 0}}});
   ASSERT_EQ(demo->splits().size(), 1U);
   EXPECT_EQ(demo->splits()[0].num_samples, 7);
   EXPECT_EQ(demo->classes().size(), 10U);

@@ -22,6 +22,8 @@ RecordOrder parse_record_order(std::string_view name);
 enum class OnError {
   fail,  // the conversion fails with the Error of the first one in record order
   skip,  // it is left out, counted, and named in DST/report.jsonl
+  keep,  // a picture's file is taken as it is, which training will have to cope with; what cannot be read at all is left out. Both are named
+         // in DST/report.jsonl
 };
 const char* to_string(OnError on_error);
 // Inverse of to_string; throws Error(invalid_argument).

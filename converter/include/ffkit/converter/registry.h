@@ -13,20 +13,29 @@
 
 namespace ffkit {
 
-// A number that a kind of source wants to know, "--<name> N" on the command line.
+// Something that a kind of source wants to know: "--<name> N", "--<name> TEXT" or the flag "--<name>" on the command line.
 struct SourceParameter {
+  enum class Type : uint8_t { number, flag, text };
+
   const char* name;
   const char* help;
-  int64_t default_value;
-  int64_t min_value;
-  int64_t max_value;
+  int64_t default_value = 0;  // of a number
+  int64_t min_value = 0;
+  int64_t max_value = 0;
+  Type type = Type::number;
 };
 
 struct SourceArguments {
   std::filesystem::path path;  // SRC; empty for kinds without one
   uint64_t seed = 0;           // for kinds that draw their samples
-  std::map<std::string, int64_t>
-      parameters;  // by SourceParameter::name; missing ones take their defaults
+  // By SourceParameter::name; missing ones take their defaults, and are false or empty.
+  std::map<std::string, int64_t> numbers;
+  std::map<std::string, bool> flags;
+  std::map<std::string, std::string> texts;
+
+  int64_t number(const SourceParameter& parameter) const;
+  bool flag(const std::string& name) const;
+  std::string text(const std::string& name) const;
 };
 
 struct SourceKind {

@@ -20,7 +20,13 @@
 
 namespace ffkit {
 
-// Memory for the fields of one sample, kept from one sample to the next. Not thread-safe: one per
+// Something about a sample that the user should know although it is taken: a line of DST/report.jsonl.
+struct SampleProblem {
+  std::string reason;  // "is a CMYK JPEG"
+  std::string action;  // what was done, "re-encoded"
+};
+
+// Memory for the fields of one sample, kept from one sample to the next, and what there is to say about it. Not thread-safe: one per
 // thread.
 class SampleBuffers {
  public:
@@ -30,11 +36,15 @@ class SampleBuffers {
   std::vector<std::byte>& array();
   // Returns a copy of `value` that lives until clear().
   std::string_view text(std::string_view value);
-  // Takes all buffers back; blocks that grew beyond 1 MiB are freed, so that one huge sample does
+  // Notes a problem of the present sample.
+  void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
+  const std::vector<SampleProblem>& problems() const { return problems_; }
+  // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so that one huge sample does
   // not stay in memory.
   void clear();
 
  private:
+  std::vector<SampleProblem> problems_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
   size_t num_used_ = 0;
 };
