@@ -50,6 +50,15 @@ class ImageSource : public Source {
     return entry(split, index).data.num_bytes;
   }
 
+  std::filesystem::path archive(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    return images.archive ? images.path : std::filesystem::path();
+  }
+
+  int64_t position(size_t split, int64_t index) const override {
+    return set_.splits.at(split).archive ? entry(split, index).data.offset : index;
+  }
+
   std::string describe(size_t split, int64_t index) const override {
     const ImageSplit& images = set_.splits.at(split);
     const std::string& id = entry(split, index).id;
