@@ -18,6 +18,18 @@ constexpr std::array kDemoParameters = {
 };
 // clang-format on
 
+// clang-format off
+constexpr std::array kWebDatasetParameters = {
+    SourceParameter{.name = "classes", .help = "File with the name of one class a line; without it labels have no names", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "allow-missing", .help = "Samples that lack a member which others have get an empty field", .type = SourceParameter::Type::flag},
+};
+// clang-format on
+
+std::unique_ptr<Source> open_webdataset_at(const SourceArguments& a) {
+  return open_webdataset(a.path,
+                         {.classes = a.text("classes"), .allow_missing = a.flag("allow-missing")});
+}
+
 std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
   const auto value = [&arguments](size_t i) { return arguments.number(kDemoParameters[i]); };
   return make_demo({.num_classes = value(0),
@@ -38,6 +50,7 @@ std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
 constexpr std::array kKinds = {
     SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, or an extracted tree", "/data/imagenet /fast/imagenet", true, {}, open_imagenet_at},
     SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at},
+    SourceKind{"webdataset", "WebDataset: a folder of tar files, or one", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at},
     SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo},
 };
 // clang-format on

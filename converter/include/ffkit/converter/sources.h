@@ -29,6 +29,25 @@ std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path);
 // begins with "train" are training splits. Id: "<class>/<file>".
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path);
 
+// Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one tar, read in place. The split is the
+// folder, or what the names say: imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are equal
+// up to the first dot; by extension they become
+//
+//   jpg png ..   image      the field `image`; seg.png is `seg/image`; several pictures that would be one field keep their extensions
+//   cls          label      scalar i64, a column
+//   json, txt    string     `json`, `txt`
+//   npy          tensor     `npy`; depth.npy is `depth/npy`
+//   others       bytes      named by the extension
+//
+// Id: the key, "000123". Classes: the lines of `classes`, or none, and then labels are any integers.
+struct WebDatasetOptions {
+  std::filesystem::path classes;  // file with the name of one class a line; empty: none
+  bool allow_missing =
+      false;  // samples that lack a member which others have get a null field; otherwise that is an error
+};
+std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
+                                        const WebDatasetOptions& options = {});
+
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
 std::vector<Dataset> open_splits(const std::filesystem::path& path);
