@@ -48,6 +48,32 @@ struct WebDatasetOptions {
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
                                         const WebDatasetOptions& options = {});
 
+// COCO: path/annotations/instances_<split>.json (or person_keypoints_<split>.json) with the pictures in path/<split>/, path/images/<split>/ or
+// path/images/. One record a picture, in the order of the file, with N annotations, N = 0 included:
+//
+//   image           as its file is                     boxes           f32 [N, 4]: x, y of the left upper corner, width, height, in pixels
+//   image_id        i64, column                        annotation_ids  i64 [N]
+//   width, height   i64, columns, by the annotations   iscrowd         u8 [N]; 0 where it is not said
+//   labels          i64 [N]: position of the category among the ids in ascending order, which are the classes
+//   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons or RLE), null for those without
+//   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
+//   keypoints_cam f32 [N, K, 3], keypoints_img f32 [N, K, 2], keypoints_vis f32 [N, ...], f f32 [2], c f32 [2] (of the picture)
+//                   as sets of poses like MuCo have them, when all have them; of the shape that they have in the file
+//   id              the picture's file name, column
+//
+// Other members are ignored. Pictures whose file is missing are an Error(not_found) that counts them. The annotation file is read twice when
+// segmentations are asked for, and must stay as it is.
+struct CocoOptions {
+  std::filesystem::path
+      annotations;  // of one split, with `images`: instead of looking for them; below `path`, or as given
+  std::filesystem::path images;
+  bool keypoints = false;      // person_keypoints_*.json even if there is instances_*.json
+  bool segmentation = false;   // field `segmentation`
+  bool allow_missing = false;  // pictures whose file is missing are left out, with a note
+};
+std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
+                                  const CocoOptions& options = {});
+
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
 std::vector<Dataset> open_splits(const std::filesystem::path& path);
