@@ -74,6 +74,19 @@ struct CocoOptions {
 std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
                                   const CocoOptions& options = {});
 
+// JSON lines: a file with one object a line, or a folder of such files (*.jsonl), or of folders of them. The split is the folder, or what the
+// names say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the members of the first line's object:
+//
+//   text                string; "id" is a column      whole numbers   tensor of `token_dtype`, of the array's shape
+//   true, false         scalar u8, column             other numbers   tensor f32
+//   whole number        scalar i64, column            texts           list of strings
+//   other number        scalar f64, column            anything else   string of its JSON text
+//
+// Every line must have the same members, in any order; null is a null field. Numbers that token_dtype cannot hold are errors. Empty lines are
+// passed over. What is kept in memory is 16 bytes a line. `token_dtype`: u16, i32 or i64.
+std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
+                                   DType token_dtype = DType::i32);
+
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
 std::vector<Dataset> open_splits(const std::filesystem::path& path);
