@@ -18,6 +18,39 @@ constexpr std::array kDemoParameters = {
 };
 // clang-format on
 
+// clang-format off
+constexpr std::array kWebDatasetParameters = {
+    SourceParameter{.name = "classes", .help = "File with the name of one class a line; without it labels have no names", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "allow-missing", .help = "Samples that lack a member which others have get an empty field", .type = SourceParameter::Type::flag},
+};
+constexpr std::array kCocoParameters = {
+    SourceParameter{.name = "annotations", .help = "Annotation file of one split, with --images: instead of SRC/annotations/instances_*.json", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "images", .help = "Folder with the pictures of --annotations", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "keypoints", .help = "Take person_keypoints_*.json", .type = SourceParameter::Type::flag},
+    SourceParameter{.name = "segmentation", .help = "Keep the segmentations, as a field of JSON text", .type = SourceParameter::Type::flag},
+    SourceParameter{.name = "allow-missing", .help = "Leave out pictures whose file is missing", .type = SourceParameter::Type::flag},
+};
+constexpr std::array kJsonlParameters = {
+    SourceParameter{.name = "token-dtype", .help = "Numbers that arrays of whole numbers become: u16, i32 (default) or i64", .type = SourceParameter::Type::text},
+};
+// clang-format on
+
+std::unique_ptr<Source> open_jsonl_at(const SourceArguments& a) {
+  const std::string name = a.text("token-dtype");
+  return open_jsonl(a.path, name.empty() ? DType::i32 : parse_dtype(name));
+}
+std::unique_ptr<Source> open_coco_at(const SourceArguments& a) {
+  return open_coco(a.path, {.annotations = a.text("annotations"),
+                            .images = a.text("images"),
+                            .keypoints = a.flag("keypoints"),
+                            .segmentation = a.flag("segmentation"),
+                            .allow_missing = a.flag("allow-missing")});
+}
+std::unique_ptr<Source> open_webdataset_at(const SourceArguments& a) {
+  return open_webdataset(a.path,
+                         {.classes = a.text("classes"), .allow_missing = a.flag("allow-missing")});
+}
+
 std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
   const auto value = [&arguments](size_t i) { return arguments.number(kDemoParameters[i]); };
   return make_demo({.num_classes = value(0),
@@ -38,6 +71,9 @@ std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
 constexpr std::array kKinds = {
     SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, or an extracted tree", "/data/imagenet /fast/imagenet", true, {}, open_imagenet_at},
     SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at},
+    SourceKind{"webdataset", "WebDataset: a folder of tar files, or one", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at},
+    SourceKind{"coco", "COCO: pictures with boxes, key points or segmentations", "/data/coco /fast/coco", true, kCocoParameters, open_coco_at},
+    SourceKind{"jsonl", "JSON lines: texts, numbers and tokens; a file, or a folder of them", "/data/tokens /fast/tokens --token-dtype u16", true, kJsonlParameters, open_jsonl_at},
     SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo},
 };
 // clang-format on

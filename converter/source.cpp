@@ -30,4 +30,32 @@ void SampleBuffers::clear() {
   problems_.clear();
 }
 
+namespace {
+
+const std::vector<std::string>& no_texts() {
+  static const std::vector<std::string> none;
+  return none;
+}
+
+}  // namespace
+
+const std::vector<std::string>& Source::classes() const {
+  return no_texts();
+}
+const std::vector<std::string>& Source::class_names() const {
+  return no_texts();
+}
+const std::vector<std::string>& Source::notes() const {
+  return no_texts();
+}
+std::map<std::string, std::string> Source::facts(size_t) const {
+  return {};
+}
+std::vector<std::filesystem::path> Source::roots() const {
+  return {};
+}
+int64_t Source::sample_bytes(size_t, int64_t) const {
+  return 0;
+}
+
 }  // namespace ffkit

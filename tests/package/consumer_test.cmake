@@ -7,12 +7,12 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# build_and_run(SOURCE PROGRAM EXPECTED): a project of a user's, and what its program says of the data.
+# build_and_run(SOURCE PROGRAM EXPECTED ARGUMENTS...): a project of a user's, and what its program says of the data.
 function(build_and_run source program expected)
   run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${source} -B ${WORK_DIR}/${program}
       -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix -DCMAKE_BUILD_TYPE=Release ${flags})
   run(${CMAKE_COMMAND} --build ${WORK_DIR}/${program})
-  run(${WORK_DIR}/${program}/${program} ${WORK_DIR}/data)
+  run(${WORK_DIR}/${program}/${program} ${ARGN})
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "${program} printed:\n${output}")
   endif()
@@ -25,7 +25,13 @@ if(SANITIZE)
   set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
 run(${FFCONVERT} demo ${WORK_DIR}/data --classes 3 --images 48 --val-images 6 --quiet)
-build_and_run(${SOURCE_DIR} consumer "3 batches of 16 images, 48 samples")
+build_and_run(${SOURCE_DIR} consumer "3 batches of 16 images, 48 samples" ${WORK_DIR}/data)
 build_and_run(${EXAMPLES_DIR}/custom_batches custom_batches
-  "48 samples of 3 classes; each target adds up to 1.000\n[a-z]+-bound: ")
+  "48 samples of 3 classes; each target adds up to 1.000\n[a-z]+-bound: " ${WORK_DIR}/data)
+file(WRITE ${WORK_DIR}/table/a.bin "abcde")
+file(WRITE ${WORK_DIR}/table/b.bin "xyz")
+file(WRITE ${WORK_DIR}/table/table.csv "a.bin,0.5,1,2\nb.bin,0.25,3,-4.5\n")
+build_and_run(${EXAMPLES_DIR}/custom_source custom_source
+  "2 records, weights add up to 0.75, the first is 'a.bin' of 5 bytes" ${WORK_DIR}/table/table.csv ${WORK_DIR}/table-ff)
+run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/table-ff)
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/data)

@@ -4,6 +4,8 @@
 //
 // A source lists its samples when it is made, cheaply (names, sizes, offsets, never pictures), and
 // is immutable from then on: all const functions are thread-safe.
+//
+// One's own needs splits(), schema(), describe() and read(); examples/custom_source is one.
 #pragma once
 
 #include <cstddef>
@@ -64,19 +66,19 @@ class Source {
   virtual const std::vector<SourceSplit>& splits() const = 0;
   virtual Schema schema() const = 0;
   // Class i is what label i stands for; the same for all splits. Empty when there are none.
-  virtual const std::vector<std::string>& classes() const = 0;
+  virtual const std::vector<std::string>& classes() const;
   // Readable names of the same classes; empty or as many as classes().
-  virtual const std::vector<std::string>& class_names() const = 0;
-  // Facts for the manifests: "kind", "path", "archive", ...
-  virtual std::map<std::string, std::string> facts(size_t split) const = 0;
+  virtual const std::vector<std::string>& class_names() const;
+  // Facts for the manifests: "kind", "path", "archive", ... None by default.
+  virtual std::map<std::string, std::string> facts(size_t split) const;
   // What the user should know about what was found, one sentence each ("12 files that are no images
   // were ignored").
-  virtual const std::vector<std::string>& notes() const = 0;
-  // Folders that are listed: the destination must not lie inside one of them.
-  virtual std::vector<std::filesystem::path> roots() const = 0;
+  virtual const std::vector<std::string>& notes() const;
+  // Folders that are listed: the destination must not lie inside one of them. None by default.
+  virtual std::vector<std::filesystem::path> roots() const;
 
-  // Bytes that read() will bring into memory, or 0 when that is not known.
-  virtual int64_t sample_bytes(size_t split, int64_t index) const = 0;
+  // Bytes that read() will bring into memory, or 0 when that is not known: batches of large samples are then not kept small.
+  virtual int64_t sample_bytes(size_t split, int64_t index) const;
   // The one file in which the split's samples lie; empty when they are files of their own, or made.
   virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
   // Orders the samples as they lie in archive(), front to back.

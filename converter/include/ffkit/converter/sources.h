@@ -29,6 +29,64 @@ std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path);
 // begins with "train" are training splits. Id: "<class>/<file>".
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path);
 
+// Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one tar, read in place. The split is the
+// folder, or what the names say: imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are equal
+// up to the first dot; by extension they become
+//
+//   jpg png ..   image      the field `image`; seg.png is `seg/image`; several pictures that would be one field keep their extensions
+//   cls          label      scalar i64, a column
+//   json, txt    string     `json`, `txt`
+//   npy          tensor     `npy`; depth.npy is `depth/npy`
+//   others       bytes      named by the extension
+//
+// Id: the key, "000123". Classes: the lines of `classes`, or none, and then labels are any integers.
+struct WebDatasetOptions {
+  std::filesystem::path classes;  // file with the name of one class a line; empty: none
+  bool allow_missing =
+      false;  // samples that lack a member which others have get a null field; otherwise that is an error
+};
+std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
+                                        const WebDatasetOptions& options = {});
+
+// COCO: path/annotations/instances_<split>.json (or person_keypoints_<split>.json) with the pictures in path/<split>/, path/images/<split>/ or
+// path/images/. One record a picture, in the order of the file, with N annotations, N = 0 included:
+//
+//   image           as its file is                     boxes           f32 [N, 4]: x, y of the left upper corner, width, height, in pixels
+//   image_id        i64, column                        annotation_ids  i64 [N]
+//   width, height   i64, columns, by the annotations   iscrowd         u8 [N]; 0 where it is not said
+//   labels          i64 [N]: position of the category among the ids in ascending order, which are the classes
+//   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons or RLE), null for those without
+//   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
+//   keypoints_cam f32 [N, K, 3], keypoints_img f32 [N, K, 2], keypoints_vis f32 [N, ...], f f32 [2], c f32 [2] (of the picture)
+//                   as sets of poses like MuCo have them, when all have them; of the shape that they have in the file
+//   id              the picture's file name, column
+//
+// Other members are ignored. Pictures whose file is missing are an Error(not_found) that counts them. The annotation file is read twice when
+// segmentations are asked for, and must stay as it is.
+struct CocoOptions {
+  std::filesystem::path
+      annotations;  // of one split, with `images`: instead of looking for them; below `path`, or as given
+  std::filesystem::path images;
+  bool keypoints = false;      // person_keypoints_*.json even if there is instances_*.json
+  bool segmentation = false;   // field `segmentation`
+  bool allow_missing = false;  // pictures whose file is missing are left out, with a note
+};
+std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
+                                  const CocoOptions& options = {});
+
+// JSON lines: a file with one object a line, or a folder of such files (*.jsonl), or of folders of them. The split is the folder, or what the
+// names say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the members of the first line's object:
+//
+//   text                string; "id" is a column      whole numbers   tensor of `token_dtype`, of the array's shape
+//   true, false         scalar u8, column             other numbers   tensor f32
+//   whole number        scalar i64, column            texts           list of strings
+//   other number        scalar f64, column            anything else   string of its JSON text
+//
+// Every line must have the same members, in any order; null is a null field. Numbers that token_dtype cannot hold are errors. Empty lines are
+// passed over. What is kept in memory is 16 bytes a line. `token_dtype`: u16, i32 or i64.
+std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
+                                   DType token_dtype = DType::i32);
+
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
 std::vector<Dataset> open_splits(const std::filesystem::path& path);

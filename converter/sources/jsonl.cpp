@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+#include <simdjson.h>
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+
+#include "file_group.h"
+#include "json_fields.h"
+#include "line_index.h"
+#include "shard_files.h"
+#include "tar_index.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+namespace dom = simdjson::dom;
+
+struct Split {
+  FileGroup files;
+  std::vector<int64_t> file_bytes;
+  std::vector<size_t> first_line;  // of each file, in `lines`; then the number of all
+  std::vector<TextLine> lines;
+};
+
+class Jsonl : public Source {
+ public:
+  Jsonl(const fs::path& path, DType token_dtype) : path_(path) {
+    if (token_dtype != DType::u16 && token_dtype != DType::i32 && token_dtype != DType::i64) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("tokens cannot be {}; u16, i32 or i64", to_string(token_dtype)));
+    }
+    ShardListing listing = find_shards(path, ".jsonl");
+    notes_ = std::move(listing.notes);
+    for (ShardSplit& split : listing.splits) add_split(std::move(split));
+    SampleBuffers buffers;
+    try {
+      fields_ = json_fields(parse(splits_[0], 0, buffers), token_dtype);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), {.path = describe(0, 0)});
+    }
+    for (const JsonField& field : fields_) schema_.fields.push_back(field.field());
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return infos_; }
+  Schema schema() const override { return schema_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    return {{"kind", "jsonl"},
+            {"path", fs::absolute(path_).string()},
+            {"files", std::to_string(splits_.at(split).files.paths().size())}};
+  }
+
+  std::vector<fs::path> roots() const override {
+    return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return range_of(splits_.at(split), static_cast<size_t>(index)).num_bytes;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const Split& from = splits_.at(split);
+    const auto line = static_cast<size_t>(index);
+    return fmt::format("{}:{}", from.files.paths()[file_of(from, line)].string(),
+                       from.lines.at(line).number);
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    try {
+      set_json_fields(record, fields_,
+                      parse(splits_.at(split), static_cast<size_t>(index), buffers), buffers);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::io) throw;
+      throw Error(error.code(), error.what(), {.path = describe(split, index)});
+    }
+  }
+
+ private:
+  void add_split(ShardSplit listed) {
+    SourceSplit info{.name = listed.name, .is_training = listed.is_training};
+    Split split{.files = FileGroup(std::move(listed.files))};
+    for (const fs::path& path : split.files.paths()) {
+      const InputFile file(path);
+      const std::vector<TextLine> lines = index_lines(file);
+      split.first_line.push_back(split.lines.size());
+      split.lines.insert(split.lines.end(), lines.begin(), lines.end());
+      split.file_bytes.push_back(file.size());
+      info.num_bytes += file.size();
+    }
+    split.first_line.push_back(split.lines.size());
+    info.num_samples = static_cast<int64_t>(split.lines.size());
+    if (split.lines.empty()) {
+      throw Error(ErrorCode::not_found,
+                  fmt::format("split '{}': there are no lines in it", listed.name),
+                  {.path = split.files.paths().front().string()});
+    }
+    infos_.push_back(std::move(info));
+    splits_.push_back(std::move(split));
+  }
+
+  static size_t file_of(const Split& split, size_t line) {
+    const auto next = std::ranges::upper_bound(split.first_line, line);
+    return static_cast<size_t>(next - split.first_line.begin()) - 1;
+  }
+
+  static FileRange range_of(const Split& split, size_t line) {
+    const size_t file = file_of(split, line);
+    const bool is_last = line + 1 == split.first_line[file + 1];
+    const int64_t end = is_last ? split.file_bytes[file] : split.lines[line + 1].offset;
+    return {split.lines[line].offset, end - split.lines[line].offset};
+  }
+
+  // The object on a line. It lives in the thread's parser until the thread's next call.
+  dom::object parse(const Split& split, size_t line, SampleBuffers& buffers) const {
+    const FileRange range = range_of(split, line);
+    const auto length = static_cast<size_t>(range.num_bytes);
+    const std::span<std::byte> bytes = buffers.bytes(length + simdjson::SIMDJSON_PADDING);
+    split.files.read_at(file_of(split, line), range.offset, bytes.first(length));
+    std::ranges::fill(bytes.subspan(length), std::byte{0});
+    dom::object object;
+    const auto error = parsers_.local()
+                           .parse(reinterpret_cast<const char*>(bytes.data()), length, false)
+                           .get_object()
+                           .get(object);
+    if (error == simdjson::INCORRECT_TYPE) {
+      throw Error(ErrorCode::invalid_argument, "is no JSON object; each line must be one, {...}");
+    }
+    if (error != simdjson::SUCCESS) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("is no JSON: {}", simdjson::error_message(error)));
+    }
+    return object;
+  }
+
+  const fs::path path_;
+  std::vector<Split> splits_;
+  std::vector<SourceSplit> infos_;
+  std::vector<JsonField> fields_;
+  Schema schema_;
+  std::vector<std::string> notes_;
+  mutable tbb::enumerable_thread_specific<dom::parser> parsers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_jsonl(const fs::path& path, DType token_dtype) {
+  return std::make_unique<Jsonl>(path, token_dtype);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,34 @@
+// Shard files: the files of a data set that comes in pieces (tar files, JSON lines), by split.
+//
+//   train/000.tar  val/000.tar                   folders: the split is the folder's name
+//   imagenet-train-{000000..000146}.tar          names: the text before the last number says the split
+//   000000.tar  000001.tar                       neither: all are 'train'
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ffkit {
+
+struct ShardSplit {
+  std::string name;
+  bool is_training = false;
+  std::vector<std::filesystem::path> files;  // sorted by name
+};
+
+struct ShardListing {
+  std::vector<ShardSplit> splits;  // training splits first, then by name
+  std::vector<std::string> notes;  // one sentence a split: what it was made of
+};
+
+// The files below `path` whose names end with `ending` (".tar"), or `path` itself, whatever its name, when it is a file. "validation" and
+// "valid" become "val", which is what the trainer looks for. Throws Error(not_found) when there are none, Error(unsupported) for compressed ones
+// (".tar.gz"), Error(invalid_argument) when there are files both in `path` and in its folders.
+ShardListing find_shards(const std::filesystem::path& path, const std::string& ending);
+
+// The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and "train_00-of-16", "train2017" for
+// "train2017"; empty when it tells none.
+std::string split_in_name(const std::string& stem);
+
+}  // namespace ffkit

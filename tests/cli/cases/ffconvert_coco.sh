@@ -1,0 +1,41 @@
+pictures src/val2017 3
+mkdir -p src/annotations
+cat >src/annotations/instances_val2017.json <<'EOF'
+{"info": {}, "images": [
+  {"id": 5, "file_name": "0000.jpg", "width": 32, "height": 32},
+  {"id": 6, "file_name": "0001.jpg", "width": 32, "height": 32},
+  {"id": 7, "file_name": "0002.jpg", "width": 32, "height": 30}],
+ "annotations": [
+  {"id": 1, "image_id": 6, "category_id": 18, "bbox": [1, 2, 3.5, 4], "area": 14, "iscrowd": 0, "segmentation": [[1, 2, 3, 4, 5, 6]]},
+  {"id": 2, "image_id": 5, "category_id": 1, "bbox": [0, 0, 32, 32], "area": 1024, "iscrowd": 1, "segmentation": {"size": [32, 32], "counts": "abc"}},
+  {"id": 3, "image_id": 6, "category_id": 1, "bbox": [5, 6, 7, 8], "area": 56, "iscrowd": 0, "segmentation": []}],
+ "categories": [{"id": 18, "name": "dog"}, {"id": 1, "name": "person"}]}
+EOF
+
+run 0 "$FFCONVERT" coco src dst --segmentation
+no_out
+err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are taken with none$'
+err '^val2017: 3 images in 1 shard'
+run 0 "$FFINSPECT" verify dst
+run 0 "$FFINSPECT" info dst --json
+check grep -q '"person"' .stdout
+run 0 "$FFINSPECT" cat dst 1 --split val2017 --field segmentation
+check test "$(cat .stdout)" = '[[[1,2,3,4,5,6]],[]]'
+run 0 "$FFINSPECT" cat dst 1 --split val2017 --field image
+check cmp -s .stdout src/val2017/0001.jpg
+
+# Named files of one split.
+run 0 "$FFCONVERT" coco src named --annotations annotations/instances_val2017.json --images val2017 --quiet
+check test "$(ls named)" = val2017
+
+rm src/val2017/0001.jpg
+run 1 "$FFCONVERT" coco src dst2
+one_line_err "src/val2017: 1 of the 3 pictures of '.*instances_val2017.json' are not there: 0001.jpg; .*--allow-missing$"
+check test ! -e dst2
+run 0 "$FFCONVERT" coco src dst2 --allow-missing
+err '^val2017: 2 images in 1 shard'
+
+head -c 500 src/annotations/instances_val2017.json >cut && mv cut src/annotations/instances_val2017.json
+run 1 "$FFCONVERT" coco src dst3
+one_line_err 'instances_val2017.json: offset [0-9]+: is not the JSON it should be: .*; download or copy it again$'
+check test ! -e dst3
