@@ -32,6 +32,7 @@ std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
 // clang-format off
 constexpr std::array kImageNetParameters = {
     SourceParameter{.name = "splits", .help = "Splits to convert, such as train or train,val; all that are there unless given", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "check-archives", .help = "First compare the archives' MD5 sums with the official ones: reads them whole", .type = SourceParameter::Type::flag},
 };
 // clang-format on
 
@@ -45,7 +46,8 @@ std::vector<std::string> parse_names(const std::string& text) {
 }
 
 std::unique_ptr<Source> open_imagenet_at(const SourceArguments& a) {
-  return open_imagenet(a.path, {.splits = parse_names(a.text("splits"))});
+  return open_imagenet(a.path, {.splits = parse_names(a.text("splits")),
+                                .check_archives = a.flag("check-archives")});
 }
 std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
   return open_image_folder(a.path);

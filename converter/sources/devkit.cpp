@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kArchive = "ILSVRC2012_devkit_t12.tar.gz";
 constexpr const char* kFolder = "ILSVRC2012_devkit_t12";
 constexpr const char* kMeta = "data/meta.mat";
 constexpr const char* kGroundTruth = "data/ILSVRC2012_validation_ground_truth.txt";
@@ -78,7 +77,7 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
 }
 
 std::optional<Devkit> find_devkit(const fs::path& folder) {
-  if (fs::exists(folder / kArchive)) return read_archive(folder / kArchive);
+  if (fs::exists(folder / kDevkitArchive)) return read_archive(folder / kDevkitArchive);
   if (fs::is_directory(folder / kFolder)) {
     return make_devkit(folder / kFolder, read_whole(folder / kFolder / kMeta, kMaxMemberBytes),
                        read_whole(folder / kFolder / kGroundTruth, kMaxMemberBytes));

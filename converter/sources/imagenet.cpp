@@ -8,6 +8,7 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
+#include "archive_check.h"
 #include "image_sample.h"
 #include "image_source.h"
 #include "image_tree.h"
@@ -176,6 +177,20 @@ std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
   return notes;
 }
 
+// The archives that are read, the devkit's included.
+std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& path) {
+  std::vector<fs::path> archives;
+  for (const ImageNetSplitPlace& place : layout.splits) {
+    if (place.is_archive) archives.push_back(place.path);
+  }
+  if (const auto devkit = find_list(layout, kDevkitArchive)) archives.push_back(*devkit);
+  if (archives.empty()) {
+    throw Error(ErrorCode::invalid_argument, "--check-archives: there are no archives to check",
+                {.path = path.string()});
+  }
+  return archives;
+}
+
 // "only train pictures are there" when one of the two that training takes is missing.
 std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs::path& path) {
   const auto has = [&splits](const char* name) {
@@ -197,6 +212,8 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   }
   ImageSet set{.kind = "imagenet", .path = fs::canonical(path)};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);
+  std::vector<std::string> checks;
+  if (options.check_archives) checks = check_archives(archives_of(layout, path));
   std::vector<FoundSplit> splits;
   for (const ImageNetSplitPlace& place : layout.splits) splits.push_back(read_split(place));
   const ImageNetLabels labels(layout);
@@ -205,6 +222,7 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   for (FoundSplit& found : splits) found_as.push_back(label_split(found, labels));
   set.notes.push_back(fmt::format("{}: {}; {} classes from {}", set.path.string(),
                                   fmt::join(found_as, ", "), num_classes, labels.origin()));
+  std::ranges::move(checks, std::back_inserter(set.notes));
   for (const ImageNetSplitPlace& place : layout.splits) {
     if (place.has_unused_folder) {
       set.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",

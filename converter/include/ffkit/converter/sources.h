@@ -16,6 +16,9 @@ namespace ffkit {
 struct ImageNetOptions {
   // "train", "val", "test": what to convert; empty: all that is there.
   std::vector<std::string> splits;
+  // Compare the MD5 sums of the archives with those of the official ones first: reads them whole. Error(corrupt) for another sum,
+  // Error(invalid_argument) when there are no archives.
+  bool check_archives = false;
 };
 
 // ImageNet (ILSVRC2012) as it comes: official archives (read in place, never unpacked), extracted, or Kaggle's copy, in any mixture. What was
