@@ -214,12 +214,15 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);
   std::vector<std::string> checks;
   if (options.check_archives) checks = check_archives(archives_of(layout, path));
-  std::vector<FoundSplit> splits;
-  for (const ImageNetSplitPlace& place : layout.splits) splits.push_back(read_split(place));
   const ImageNetLabels labels(layout);
   const size_t num_classes = labels.classes().wnids.size();
-  std::vector<std::string> found_as;
-  for (FoundSplit& found : splits) found_as.push_back(label_split(found, labels));
+  // The training split last: listing it takes long, and labels may be missing for the others.
+  std::vector<FoundSplit> splits(layout.splits.size());
+  std::vector<std::string> found_as(splits.size());
+  for (size_t i = splits.size(); i-- > 0;) {
+    splits[i] = read_split(layout.splits[i]);
+    found_as[i] = label_split(splits[i], labels);
+  }
   set.notes.push_back(fmt::format("{}: {}; {} classes from {}", set.path.string(),
                                   fmt::join(found_as, ", "), num_classes, labels.origin()));
   std::ranges::move(checks, std::back_inserter(set.notes));

@@ -83,10 +83,9 @@ std::string ImageNetLabels::label_val(std::vector<ImageEntry>& entries,
   }
   if (!devkit_) {
     throw Error(ErrorCode::not_found,
-                fmt::format("the labels of the validation pictures are missing: put "
-                            "ILSVRC2012_devkit_t12.tar.gz beside it, or Kaggle's {}, or leave them "
-                            "out with --splits train",
-                            kValSolution),
+                fmt::format("the labels of the validation pictures are missing: leave the pictures "
+                            "out with --splits train, use Kaggle's {}, or put {} beside it",
+                            kValSolution, kDevkitArchive),
                 {.path = where.string()});
   }
   if (entries.size() != devkit_->val_labels.size()) {

@@ -12,9 +12,9 @@ tar -C val -cf src/ILSVRC2012_img_val.tar $(ls val)
 
 # Made-up classes are those of a devkit; without one there are the 1,000 of ImageNet.
 run 1 "$FFCONVERT" imagenet src dst
+one_line_err 'ILSVRC2012_img_val.tar: the labels .* put ILSVRC2012_devkit_t12.tar.gz beside it$'
+run 1 "$FFCONVERT" imagenet src dst --splits train
 one_line_err "ILSVRC2012_img_train.tar: 'n01000000' is not one of the 1000 classes of ffkit's table; take it away"
-run 1 "$FFCONVERT" imagenet src dst --splits val
-one_line_err 'ILSVRC2012_img_val.tar: the labels .* put ILSVRC2012_devkit_t12.tar.gz beside it, or'
 check test ! -e dst
 
 check "$MAKE_DEVKIT" . 3 1

@@ -10,7 +10,7 @@ mv pool/0004.jpg $cls/test/ILSVRC2012_test_00000001.JPEG
 mv pool/0005.jpg $cls/test/ILSVRC2012_test_00000002.JPEG
 
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err 'CLS-LOC/val: the labels of the validation pictures are missing: put .* or leave them out with --splits train$'
+one_line_err 'CLS-LOC/val: the labels of the validation pictures are missing: leave the pictures out with --splits train, use .* or put .* beside it$'
 run 0 "$FFCONVERT" imagenet src train_only --splits train --quiet
 check test "$(ls train_only)" = train
 

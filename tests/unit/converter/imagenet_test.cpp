@@ -217,7 +217,7 @@ TEST(ImageNet, ConvertsTheSplitsThatAreWanted) {
   const TempDir dir;
   write_file(dir / kTrain, official_train_tar());
   write_file(dir / kVal, val_tar());  // without labels
-  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "or leave them out with --splits train");
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "leave the pictures out with --splits train");
   const auto source = open_imagenet(dir.path(), {.splits = {"train"}});
   ASSERT_EQ(source->splits().size(), 1U);
   EXPECT_EQ(source->splits()[0].name, "train");
