@@ -35,6 +35,7 @@ struct FoundSplit {
 // tar lets later members replace earlier ones; in an archive of pictures that is damage.
 void refuse_twice(const std::vector<TarMember>& members, const std::string& archive) {
   std::vector<std::string_view> names;
+  names.reserve(members.size());
   for (const TarMember& member : members) names.push_back(member.name);
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
