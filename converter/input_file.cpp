@@ -64,4 +64,16 @@ void InputFile::expect_scattered_reads() const {
   (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);
 }
 
+std::vector<std::byte> read_whole(const std::filesystem::path& path, int64_t max_bytes) {
+  const InputFile file(path);
+  if (file.size() > max_bytes) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("has {} bytes; {} at most were expected", file.size(), max_bytes),
+                {.path = path.string()});
+  }
+  std::vector<std::byte> bytes(static_cast<size_t>(file.size()));
+  file.read_at(0, bytes);
+  return bytes;
+}
+
 }  // namespace ffkit

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <vector>
 
 namespace ffkit {
 
@@ -32,5 +33,8 @@ class InputFile {
   int fd_ = -1;
   int64_t size_ = 0;
 };
+
+// All of a small file; throws as InputFile does, and Error(unsupported) when it has more than `max_bytes`.
+std::vector<std::byte> read_whole(const std::filesystem::path& path, int64_t max_bytes);
 
 }  // namespace ffkit

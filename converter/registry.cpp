@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <sstream>
+#include <vector>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
@@ -60,8 +62,25 @@ std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
                     .seed = arguments.seed});
 }
 
+// clang-format off
+constexpr std::array kImageNetParameters = {
+    SourceParameter{.name = "splits", .help = "Splits to convert, such as train or train,val; all that are there unless given", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "check-archives", .help = "First compare the archives' MD5 sums with the official ones: reads them whole", .type = SourceParameter::Type::flag},
+};
+// clang-format on
+
+// "train,val"
+std::vector<std::string> parse_names(const std::string& text) {
+  std::vector<std::string> names;
+  if (text.empty()) return names;
+  std::istringstream stream(text + ",");
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+  return names;
+}
+
 std::unique_ptr<Source> open_imagenet_at(const SourceArguments& a) {
-  return open_imagenet(a.path);
+  return open_imagenet(a.path, {.splits = parse_names(a.text("splits")),
+                                .check_archives = a.flag("check-archives")});
 }
 std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
   return open_image_folder(a.path);
@@ -69,7 +88,7 @@ std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
 
 // clang-format off
 constexpr std::array kKinds = {
-    SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, or an extracted tree", "/data/imagenet /fast/imagenet", true, {}, open_imagenet_at},
+    SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, an extracted tree, or Kaggle's", "/data/imagenet /fast/imagenet", true, kImageNetParameters, open_imagenet_at},
     SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at},
     SourceKind{"webdataset", "WebDataset: a folder of tar files, or one", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at},
     SourceKind{"coco", "COCO: pictures with boxes, key points or segmentations", "/data/coco /fast/coco", true, kCocoParameters, open_coco_at},

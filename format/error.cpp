@@ -4,6 +4,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "printable.h"
+
 namespace ffkit {
 namespace {
 
@@ -19,7 +21,8 @@ std::string compose(const std::string& message, const ErrorContext& context) {
     text += fmt::format(": {} ({})", description != nullptr ? description : "unknown error",
                         name != nullptr ? name : std::to_string(context.errno_value));
   }
-  return text;
+  // Names of files and of archives' members may hold anything; a message is one line.
+  return printable(text);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/printable.h"
+
 namespace ffkit {
 
 ArchiveReader::ArchiveReader(const InputFile& file, int64_t offset, int64_t num_bytes,
@@ -76,6 +78,7 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
                 {.path = name_});
   };
   if (raw == nullptr || *raw == '\0') refuse("has no readable name");
+  if (!is_utf8(raw)) refuse("has a name that is no UTF-8 text");
   const std::filesystem::path path(raw);
   if (path.is_absolute()) refuse("has an absolute path");
   if (std::ranges::find(path, "..") != path.end()) refuse("leads out of the archive by '..'");

@@ -9,26 +9,19 @@
 
 #include "archive_reader.h"
 #include "input_file.h"
+#include "lines.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kArchive = "ILSVRC2012_devkit_t12.tar.gz";
 constexpr const char* kFolder = "ILSVRC2012_devkit_t12";
 constexpr const char* kMeta = "data/meta.mat";
 constexpr const char* kGroundTruth = "data/ILSVRC2012_validation_ground_truth.txt";
 constexpr size_t kMaxMemberBytes = 64 << 20;  // the official ones have less than 2 MB
 
 using Bytes = std::vector<std::byte>;
-
-Bytes read_whole(const fs::path& path) {
-  const InputFile file(path);
-  Bytes bytes(static_cast<size_t>(std::min<int64_t>(file.size(), kMaxMemberBytes)));
-  file.read_at(0, bytes);
-  return bytes;
-}
 
 Devkit make_devkit(const fs::path& path, const Bytes& meta, const Bytes& ground_truth) {
   Devkit devkit{.path = path};
@@ -67,11 +60,7 @@ int64_t Synsets::label_of(const std::string& wnid) const {
 std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& synsets,
                                         const std::string& origin) {
   std::vector<int64_t> labels;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() && text.empty()) break;
+  for_each_line(text, [&](std::string_view line, int64_t number) {
     int64_t id = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), id);
     const auto found = synsets.label_of_id.find(id);
@@ -79,19 +68,19 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
         found == synsets.label_of_id.end()) {
       throw Error(ErrorCode::corrupt,
                   fmt::format("line {}: '{}' is not the number of a class; get the devkit again",
-                              labels.size() + 1, line.substr(0, 40)),
+                              number, line.substr(0, 40)),
                   {.path = origin});
     }
     labels.push_back(found->second);
-  }
+  });
   return labels;
 }
 
 std::optional<Devkit> find_devkit(const fs::path& folder) {
-  if (fs::exists(folder / kArchive)) return read_archive(folder / kArchive);
+  if (fs::exists(folder / kDevkitArchive)) return read_archive(folder / kDevkitArchive);
   if (fs::is_directory(folder / kFolder)) {
-    return make_devkit(folder / kFolder, read_whole(folder / kFolder / kMeta),
-                       read_whole(folder / kFolder / kGroundTruth));
+    return make_devkit(folder / kFolder, read_whole(folder / kFolder / kMeta, kMaxMemberBytes),
+                       read_whole(folder / kFolder / kGroundTruth, kMaxMemberBytes));
   }
   return std::nullopt;
 }

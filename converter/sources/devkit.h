@@ -13,6 +13,8 @@
 
 namespace ffkit {
 
+inline constexpr const char* kDevkitArchive = "ILSVRC2012_devkit_t12.tar.gz";
+
 // The leaf synsets (num_children == 0) of meta.mat, sorted by wnid: position i is class i.
 struct Synsets {
   std::vector<std::string> wnids;          // "n01440764"

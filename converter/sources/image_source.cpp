@@ -6,6 +6,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/printable.h"
 #include "image_sample.h"
 
 namespace ffkit {
@@ -24,6 +25,9 @@ class ImageSource : public Source {
                        .is_training = split.is_training};
       for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
       splits_.push_back(std::move(info));
+    }
+    for (const std::string& name : set_.classes) {
+      require_utf8(name, fmt::format("class '{}'", name));
     }
     if (splits_.empty()) {
       throw Error(ErrorCode::not_found, "there are no pictures in it",
@@ -70,6 +74,7 @@ class ImageSource : public Source {
     const ImageSplit& images = set_.splits.at(split);
     const ImageEntry& image = entry(split, index);
     const std::string origin = describe(split, index);
+    require_utf8(image.id, origin);
     std::span<std::byte> bytes;
     if (images.archive) {
       require_image_size(image.data.num_bytes, origin);
@@ -85,6 +90,13 @@ class ImageSource : public Source {
   }
 
  private:
+  // FORMAT.md: strings are UTF-8.
+  static void require_utf8(const std::string& name, const std::string& whose) {
+    if (is_utf8(name)) return;
+    throw Error(ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it",
+                {.path = whose});
+  }
+
   const ImageEntry& entry(size_t split, int64_t index) const {
     return set_.splits.at(split).entries.at(static_cast<size_t>(index));
   }

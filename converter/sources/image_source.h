@@ -39,7 +39,8 @@ struct ImageSet {
   std::vector<std::filesystem::path> roots;  // Source::roots()
 };
 
-// Throws Error(not_found) for a set without a split and for a split without pictures.
+// Throws Error(not_found) for a set without a split and for a split without pictures, and Error(unsupported) for a class whose name is
+// no UTF-8. A picture whose id is none is a bad sample: read() throws.
 std::unique_ptr<Source> make_image_source(ImageSet set);
 
 }  // namespace ffkit

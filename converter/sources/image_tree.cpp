@@ -25,6 +25,21 @@ bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
 
+std::vector<std::string> list_names(const fs::path& folder, bool are_folders) {
+  std::vector<std::string> names;
+  try {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (!is_hidden(entry.path()) && entry.is_directory() == are_folders) {
+        names.push_back(entry.path().filename().string());
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    cannot_list(error, folder);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 template <typename Iterator>
 void list_images(const fs::path& root, Iterator iterator, ImageListing& listing) {
   for (; iterator != end(iterator); ++iterator) {
@@ -37,6 +52,12 @@ void list_images(const fs::path& root, Iterator iterator, ImageListing& listing)
       ++listing.num_ignored;
       continue;
     }
+    const fs::file_status status = entry.status();
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+      throw Error(ErrorCode::unsupported,
+                  "is no file but a FIFO, a socket or a device; take it away",
+                  {.path = entry.path().string()});
+    }
     listing.entries.push_back(
         {.id = entry.path().lexically_relative(root).string(),
          .data = {.offset = 0, .num_bytes = static_cast<int64_t>(entry.file_size())}});
@@ -47,18 +68,11 @@ void list_images(const fs::path& root, Iterator iterator, ImageListing& listing)
 }  // namespace
 
 std::vector<std::string> list_folders(const fs::path& folder) {
-  std::vector<std::string> names;
-  try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (!is_hidden(entry.path()) && entry.is_directory()) {
-        names.push_back(entry.path().filename().string());
-      }
-    }
-  } catch (const fs::filesystem_error& error) {
-    cannot_list(error, folder);
-  }
-  std::ranges::sort(names);
-  return names;
+  return list_names(folder, /*are_folders=*/true);
+}
+
+std::vector<std::string> list_files(const fs::path& folder) {
+  return list_names(folder, /*are_folders=*/false);
 }
 
 bool holds_images(const fs::path& folder) {
@@ -86,6 +100,8 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
       } catch (const Error& converted) {
         errors[i] = converted;
       }
+    } catch (const Error& error) {
+      errors[i] = error;
     }
   });
   ImageListing all;

@@ -14,6 +14,9 @@ namespace ffkit {
 // Names of the sub-folders of `folder` (links to folders included), sorted.
 std::vector<std::string> list_folders(const std::filesystem::path& folder);
 
+// Names of everything else in `folder`, sorted.
+std::vector<std::string> list_files(const std::filesystem::path& folder);
+
 // True when `folder` itself holds a file with a picture's name.
 bool holds_images(const std::filesystem::path& folder);
 
@@ -25,7 +28,8 @@ struct ImageListing {
 
 // All pictures below root/<folders[i]>, at any depth; ids are relative to `root`. Links to files
 // are followed, links to folders only for the class folders themselves. Throws Error(io) for what
-// cannot be read, dangling links included.
+// cannot be read, dangling links included, and Error(unsupported) for a FIFO, socket or device that has
+// a picture's name.
 ImageListing list_class_folders(const std::filesystem::path& root,
                                 const std::vector<std::string>& folders);
 

@@ -1,16 +1,19 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <string_view>
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
-#include "devkit.h"
+#include "archive_check.h"
 #include "image_sample.h"
 #include "image_source.h"
 #include "image_tree.h"
+#include "imagenet_labels.h"
+#include "imagenet_layout.h"
 #include "parallel_io.h"
 #include "tar_index.h"
 
@@ -19,43 +22,55 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTrainArchive = "ILSVRC2012_img_train.tar";
-constexpr const char* kValArchive = "ILSVRC2012_img_val.tar";
-constexpr const char* kNeedDevkit =
-    "the labels of the validation pictures are in the devkit: put ILSVRC2012_devkit_t12.tar.gz "
-    "beside it";
+constexpr int64_t kNoLabel = -1;
 
 // A split as it was found, before labels are known.
 struct FoundSplit {
   ImageSplit split;
-  std::vector<std::string>
-      wnids;  // that the entries' labels point into; empty for flat validation pictures
+  // What the entries' labels point into; empty for pictures that lie flat.
+  std::vector<std::string> wnids;
   int64_t num_ignored = 0;
 };
 
+// tar lets later members replace earlier ones; in an archive of pictures that is damage.
+void refuse_twice(const std::vector<TarMember>& members, const std::string& archive) {
+  std::vector<std::string_view> names;
+  names.reserve(members.size());
+  for (const TarMember& member : members) names.push_back(member.name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("member '{}' is there twice; download or copy it again", *twice),
+                {.path = archive});
+  }
+}
+
 // The class archives of the train archive, indexed where they lie.
-FoundSplit read_train_archive(const fs::path& path) {
-  FoundSplit found{.split = {.name = "train", .is_training = true, .path = path}};
-  found.split.archive = std::make_shared<const InputFile>(path);
+void read_class_archives(const fs::path& path, FoundSplit& found) {
   const InputFile headers(path);
   headers.expect_scattered_reads();
   std::vector<TarMember> archives = index_tar(headers);
+  refuse_twice(archives, path.string());
   std::ranges::sort(archives, {}, &TarMember::name);
   for (const TarMember& archive : archives) {
-    if (fs::path(archive.name).extension() != ".tar") {
+    const fs::path name(archive.name);
+    if (name.extension() != ".tar" || name.has_parent_path()) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("member '{}' is no class archive (n01440764.tar, ...); extract the "
                               "archive to 'train' and convert that",
                               archive.name),
                   {.path = path.string()});
     }
-    found.wnids.push_back(fs::path(archive.name).stem().string());
+    found.wnids.push_back(name.stem().string());
   }
   std::vector<std::vector<TarMember>> members(archives.size());
   std::vector<std::optional<Error>> errors(archives.size());
   parallel_io(archives.size(), [&](size_t i) {
+    const std::string name = path.string() + ": " + archives[i].name;
     try {
-      members[i] = index_tar(headers, archives[i].data, path.string() + ": " + archives[i].name);
+      members[i] = index_tar(headers, archives[i].data, name);
+      refuse_twice(members[i], name);
     } catch (const Error& error) {
       errors[i] = error;
     }
@@ -72,147 +87,164 @@ FoundSplit read_train_archive(const fs::path& path) {
                                      .data = member.data});
     }
   }
-  return found;
 }
 
-FoundSplit read_val_archive(const fs::path& path) {
-  FoundSplit found{.split = {.name = "val", .path = path}};
-  found.split.archive = std::make_shared<const InputFile>(path);
+// Pictures without classes, in any folder of the archive.
+void read_flat_archive(const fs::path& path, FoundSplit& found) {
   const InputFile headers(path);
   headers.expect_scattered_reads();
-  for (TarMember& member : index_tar(headers)) {
-    if (!has_image_name(member.name)) {
+  std::vector<TarMember> members = index_tar(headers);
+  // Only the last part of their names counts.
+  for (TarMember& member : members) member.name = fs::path(member.name).filename().string();
+  refuse_twice(members, path.string());
+  std::ranges::sort(members, {}, &TarMember::name);
+  for (TarMember& member : members) {
+    if (has_image_name(member.name)) {
+      found.split.entries.push_back({.id = std::move(member.name), .data = member.data});
+    } else {
       ++found.num_ignored;
-      continue;
     }
-    found.split.entries.push_back(
-        {.id = fs::path(member.name).filename().string(), .data = member.data});
   }
-  std::ranges::sort(found.split.entries, {}, &ImageEntry::id);
-  return found;
 }
 
-FoundSplit read_tree(const fs::path& path, const std::string& name) {
-  FoundSplit found{.split = {.name = name, .is_training = name == "train", .path = path}};
+void read_tree(const fs::path& path, FoundSplit& found) {
   found.wnids = list_folders(path);
-  if (found.split.is_training && found.wnids.empty()) {
+  const bool is_flat = found.wnids.empty();
+  if (is_flat && found.split.is_training) {
     throw Error(ErrorCode::not_found, "holds no class folders (n01440764, ...)",
                 {.path = path.string()});
   }
-  ImageListing listing =
-      found.wnids.empty() ? list_flat_folder(path) : list_class_folders(path, found.wnids);
+  if (!is_flat && holds_images(path)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("holds pictures beside class folders ('{}'); move either away",
+                            found.wnids.front()),
+                {.path = path.string()});
+  }
+  ImageListing listing = is_flat ? list_flat_folder(path) : list_class_folders(path, found.wnids);
   found.split.entries = std::move(listing.entries);
   found.num_ignored = listing.num_ignored;
+}
+
+FoundSplit read_split(const ImageNetSplitPlace& place) {
+  FoundSplit found{
+      .split = {.name = place.name, .is_training = place.name == "train", .path = place.path}};
+  if (!place.is_archive) {
+    read_tree(place.path, found);
+    return found;
+  }
+  found.split.archive = std::make_shared<const InputFile>(place.path);
+  if (found.split.is_training) {
+    read_class_archives(place.path, found);
+  } else {
+    read_flat_archive(place.path, found);
+  }
   return found;
 }
 
-std::optional<FoundSplit> find_split(const fs::path& folder, const std::string& name) {
-  const bool is_train = name == "train";
-  const fs::path archive = folder / (is_train ? kTrainArchive : kValArchive);
-  if (fs::exists(archive)) {
-    return is_train ? read_train_archive(archive) : read_val_archive(archive);
-  }
-  if (fs::is_directory(folder / name)) return read_tree(folder / name, name);
-  return std::nullopt;
-}
-
-// Labels from the class folders' names.
-void label_by_wnid(FoundSplit& found, const Synsets& synsets) {
-  std::vector<int64_t> labels;
-  for (const std::string& wnid : found.wnids) {
-    labels.push_back(synsets.label_of(wnid));
-    if (labels.back() < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is not one of the {} classes of the devkit", wnid,
-                              synsets.wnids.size()),
-                  {.path = found.split.path.string()});
+// Sets the labels; returns what the split is, for the user.
+std::string label_split(FoundSplit& found, const ImageNetLabels& labels) {
+  ImageSplit& split = found.split;
+  const char* kind = split.archive         ? "archive"
+                     : found.wnids.empty() ? "flat folder"
+                                           : "class folders";
+  if (!found.wnids.empty()) {
+    std::vector<int64_t> label_of_folder;
+    for (const std::string& wnid : found.wnids) {
+      label_of_folder.push_back(labels.label_of(wnid, split.path));
     }
+    for (ImageEntry& entry : split.entries) {
+      entry.label = label_of_folder[static_cast<size_t>(entry.label)];
+    }
+    return fmt::format("{} ({})", split.name, kind);
   }
-  for (ImageEntry& entry : found.split.entries) {
-    entry.label = labels[static_cast<size_t>(entry.label)];
+  if (split.name == "test") {
+    for (ImageEntry& entry : split.entries) entry.label = kNoLabel;
+    return fmt::format("{} ({} without labels)", split.name, kind);
   }
+  const std::string origin = labels.label_val(split.entries, split.path);
+  return fmt::format("{} ({}, labels from {})", split.name, kind, origin);
 }
 
-// Labels from the devkit's list, line i for the i-th picture by name.
-void label_by_ground_truth(FoundSplit& found, const std::optional<Devkit>& devkit) {
-  const std::string path = found.split.path.string();
-  if (!devkit) throw Error(ErrorCode::not_found, kNeedDevkit, {.path = path});
-  auto& entries = found.split.entries;
-  if (entries.size() != devkit->val_labels.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("holds {} pictures, but the devkit has labels for {}: they do not "
-                            "belong together, or pictures are missing; get both again",
-                            entries.size(), devkit->val_labels.size()),
-                {.path = path});
-  }
-  for (size_t i = 0; i < entries.size(); ++i) entries[i].label = devkit->val_labels[i];
-}
-
-// Without a devkit, the classes are what the folders say.
-Synsets classes_of(const std::vector<FoundSplit>& splits) {
-  std::set<std::string> wnids;
-  for (const FoundSplit& found : splits) wnids.insert(found.wnids.begin(), found.wnids.end());
-  return {.wnids = {wnids.begin(), wnids.end()}};
-}
-
-std::vector<std::string> make_notes(const std::vector<FoundSplit>& splits, const Synsets& synsets,
-                                    bool has_devkit, const fs::path& path) {
+std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
   std::vector<std::string> notes;
-  if (!has_devkit) {
-    notes.push_back(fmt::format(
-        "{}: no devkit; the {} classes are the sorted folder names, without readable names",
-        path.string(), synsets.wnids.size()));
+  if (std::string note = ignored_note(found.num_ignored, found.split.path); !note.empty()) {
+    notes.push_back(std::move(note));
   }
-  if (splits.size() == 1) {
-    notes.push_back(fmt::format("{}: only {} pictures are there; the data set will have no '{}'",
-                                path.string(), splits[0].split.name,
-                                splits[0].split.is_training ? "val" : "train"));
-  }
-  for (const FoundSplit& found : splits) {
-    if (std::string note = ignored_note(found.num_ignored, found.split.path); !note.empty()) {
-      notes.push_back(std::move(note));
-    }
-    if (!found.wnids.empty() && found.wnids.size() < synsets.wnids.size()) {
-      notes.push_back(fmt::format("{}: pictures of {} of the {} classes", found.split.path.string(),
-                                  found.wnids.size(), synsets.wnids.size()));
-    }
+  if (!found.wnids.empty() && found.wnids.size() < num_classes) {
+    notes.push_back(
+        fmt::format("{}: pictures of {} of the {} classes; labels are positions among all of them",
+                    found.split.path.string(), found.wnids.size(), num_classes));
   }
   return notes;
 }
 
-}  // namespace
-
-std::unique_ptr<Source> open_imagenet(const fs::path& path) {
-  if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
+// The archives that are read, the devkit's included.
+std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& path) {
+  std::vector<fs::path> archives;
+  for (const ImageNetSplitPlace& place : layout.splits) {
+    if (place.is_archive) archives.push_back(place.path);
   }
-  ImageSet set{.kind = "imagenet", .path = fs::canonical(path)};
-  std::optional<Devkit> devkit = find_devkit(set.path);
-  std::vector<FoundSplit> splits;
-  for (const char* name : {"train", "val"}) {
-    if (auto found = find_split(set.path, name)) splits.push_back(std::move(*found));
-  }
-  if (splits.empty()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("holds neither {} nor {} nor a folder 'train' or 'val'", kTrainArchive,
-                            kValArchive),
+  if (const auto devkit = find_list(layout, kDevkitArchive)) archives.push_back(*devkit);
+  if (archives.empty()) {
+    throw Error(ErrorCode::invalid_argument, "--check-archives: there are no archives to check",
                 {.path = path.string()});
   }
-  Synsets synsets = devkit ? devkit->synsets : classes_of(splits);
-  for (FoundSplit& found : splits) {
-    if (found.wnids.empty()) {
-      label_by_ground_truth(found, devkit);
-    } else {
-      label_by_wnid(found, synsets);
+  return archives;
+}
+
+// "only train pictures are there" when one of the two that training takes is missing.
+std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs::path& path) {
+  const auto has = [&splits](const char* name) {
+    return std::ranges::find(splits, name, &ImageNetSplitPlace::name) != splits.end();
+  };
+  if (has("train") == has("val")) return {};
+  return fmt::format("{}: only {} pictures are there; the data set will have no '{}'",
+                     path.string(), has("train") ? "train" : "val", has("train") ? "val" : "train");
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
+  if (!fs::is_directory(path)) {
+    throw Error(
+        ErrorCode::not_found,
+        fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder",
+        {.path = path.string()});
+  }
+  ImageSet set{.kind = "imagenet", .path = fs::canonical(path)};
+  const ImageNetLayout layout = find_imagenet(set.path, options.splits);
+  std::vector<std::string> checks;
+  if (options.check_archives) checks = check_archives(archives_of(layout, path));
+  const ImageNetLabels labels(layout);
+  const size_t num_classes = labels.classes().wnids.size();
+  // The training split last: listing it takes long, and labels may be missing for the others.
+  std::vector<FoundSplit> splits(layout.splits.size());
+  std::vector<std::string> found_as(splits.size());
+  for (size_t i = splits.size(); i-- > 0;) {
+    splits[i] = read_split(layout.splits[i]);
+    found_as[i] = label_split(splits[i], labels);
+  }
+  set.notes.push_back(fmt::format("{}: {}; {} classes from {}", set.path.string(),
+                                  fmt::join(found_as, ", "), num_classes, labels.origin()));
+  std::ranges::move(checks, std::back_inserter(set.notes));
+  for (const ImageNetSplitPlace& place : layout.splits) {
+    if (place.has_unused_folder) {
+      set.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",
+                                      place.path.string(), place.name));
     }
   }
-  set.notes = make_notes(splits, synsets, devkit.has_value(), set.path);
+  if (options.splits.empty()) {
+    if (std::string note = missing_note(layout.splits, set.path); !note.empty()) {
+      set.notes.push_back(std::move(note));
+    }
+  }
   for (FoundSplit& found : splits) {
+    std::ranges::move(notes_on(found, num_classes), std::back_inserter(set.notes));
     if (!found.split.archive) set.roots.push_back(found.split.path);
     set.splits.push_back(std::move(found.split));
   }
-  set.classes = std::move(synsets.wnids);
-  set.class_names = std::move(synsets.words);
+  set.classes = labels.classes().wnids;
+  set.class_names = labels.classes().words;
   return make_image_source(std::move(set));
 }
 

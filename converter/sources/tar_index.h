@@ -28,7 +28,7 @@ struct TarMember {
 // out. `name` stands for the tar in messages ("train.tar" or "train.tar: n01440764.tar"). Throws
 // Error(corrupt) for a tar that is cut short or damaged, and Error(unsupported) for compressed ones
 // and for members that are hostile or no plain files: absolute paths, "..", links, devices, sparse
-// files.
+// files, names that are no UTF-8.
 std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name);
 
 // The whole file as a tar.

@@ -163,6 +163,7 @@ void make_seeds(const fs::path& folder) {
   make_images(folder / "fuzz_image");
   make_v1_seeds(folder / "fuzz_v1");
   make_pickle_seeds(folder / "fuzz_pickle");
+  make_imagenet_seeds(folder);
 }
 
 }  // namespace ffkit::fuzzing

@@ -13,6 +13,8 @@ void make_seeds(const std::filesystem::path& folder);
 // Parts of it: FFRecord v1 files, and the pickles in and beside them. They make `folder`.
 void make_v1_seeds(const std::filesystem::path& folder);
 void make_pickle_seeds(const std::filesystem::path& folder);
+// Tars, meta.mat and the lists that come with ImageNet: one folder a target.
+void make_imagenet_seeds(const std::filesystem::path& folder);
 
 }  // namespace ffkit::fuzzing
 

@@ -1,10 +1,9 @@
-// Makes devkits: a meta.mat as ILSVRC2012's, through matio, and the folder around it.
+// Makes devkits: a meta.mat as ILSVRC2012's, and the folder around it.
 #pragma once
 
-#include <matio.h>
-
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,34 +20,69 @@ struct MetaRow {
 
 enum class MetaFlaw { none, other_table, no_wnid, id_is_text };
 
-inline void write_meta_mat(const std::filesystem::path& path, const std::vector<MetaRow>& rows,
-                           MetaFlaw flaw = MetaFlaw::none) {
-  const char* fields[] = {"ILSVRC2012_ID", flaw == MetaFlaw::no_wnid ? "WNIX" : "WNID", "words",
-                          "num_children"};
-  size_t dims[2] = {rows.size(), 1};
-  size_t one[2] = {1, 1};
-  mat_t* mat = Mat_CreateVer(path.c_str(), nullptr, MAT_FT_MAT5);
-  if (mat == nullptr) throw std::runtime_error("cannot create " + path.string());
-  const char* name = flaw == MetaFlaw::other_table ? "synset" : "synsets";
-  matvar_t* table = Mat_VarCreateStruct(name, 2, dims, fields, 4);
-  const auto number = [&one](double value) {
-    return Mat_VarCreate(nullptr, MAT_C_DOUBLE, MAT_T_DOUBLE, 2, one, &value, 0);
-  };
-  const auto text = [](std::string value) {
-    size_t length[2] = {1, value.size()};
-    return Mat_VarCreate(nullptr, MAT_C_CHAR, MAT_T_UINT8, 2, length, value.data(), 0);
-  };
-  for (size_t i = 0; i < rows.size(); ++i) {
-    Mat_VarSetStructFieldByName(table, fields[0], i,
-                                flaw == MetaFlaw::id_is_text ? text("one") : number(rows[i].id));
-    Mat_VarSetStructFieldByName(table, fields[1], i, text(rows[i].wnid));
-    Mat_VarSetStructFieldByName(table, fields[2], i, text(rows[i].words));
-    Mat_VarSetStructFieldByName(table, fields[3], i, number(rows[i].num_children));
+// The pieces of a MATLAB level 5 file: elements of {u32 type, u32 length, data}, filled up to a multiple of 8 bytes.
+class MatWriter {
+ public:
+  static std::string element(uint32_t type, const std::string& data) {
+    // As MATLAB does: up to four bytes go into the tag.
+    if (!data.empty() && data.size() <= 4) {
+      const auto length = static_cast<uint32_t>(data.size());
+      return word(length << 16 | type) + data + std::string(4 - data.size(), '\0');
+    }
+    return word(type) + word(static_cast<uint32_t>(data.size())) + data +
+           std::string((8 - data.size() % 8) % 8, '\0');
   }
-  // Not compressed: matio 1.5.23 cannot read back a struct array that it has compressed.
-  Mat_VarWrite(mat, table, MAT_COMPRESSION_NONE);
-  Mat_VarFree(table);
-  Mat_Close(mat);
+
+  static std::string array(uint32_t class_number, uint32_t num_rows, uint32_t num_columns,
+                           const std::string& name, const std::string& content) {
+    return element(14, element(6, word(class_number) + word(0)) +
+                           element(5, word(num_rows) + word(num_columns)) + element(1, name) +
+                           content);
+  }
+
+  static std::string number(double value) {
+    std::string bytes(sizeof(value), '\0');
+    std::memcpy(bytes.data(), &value, sizeof(value));
+    // MATLAB keeps whole numbers in the smallest type that holds them.
+    const bool is_small = value >= 0 && value < 256 && value == static_cast<int>(value);
+    return array(
+        6, 1, 1, "",
+        is_small ? element(2, std::string(1, static_cast<char>(value))) : element(9, bytes));
+  }
+
+  static std::string text(const std::string& value) {
+    return array(4, 1, static_cast<uint32_t>(value.size()), "", element(16, value));
+  }
+
+  static std::string word(uint32_t value) {
+    std::string bytes(sizeof(value), '\0');
+    std::memcpy(bytes.data(), &value, sizeof(value));
+    return bytes;
+  }
+};
+
+inline std::string meta_mat(const std::vector<MetaRow>& rows, MetaFlaw flaw = MetaFlaw::none) {
+  constexpr size_t kNameBytes = 16;
+  std::string names;
+  for (std::string name : {"ILSVRC2012_ID", flaw == MetaFlaw::no_wnid ? "WNIX" : "WNID", "words",
+                           "num_children", "children"}) {
+    name.resize(kNameBytes, '\0');
+    names += name;
+  }
+  std::string table =
+      MatWriter::element(5, MatWriter::word(kNameBytes)) + MatWriter::element(1, names);
+  for (const MetaRow& row : rows) {
+    table += flaw == MetaFlaw::id_is_text ? MatWriter::text("one") : MatWriter::number(row.id);
+    table += MatWriter::text(row.wnid);
+    table += MatWriter::text(row.words);
+    table += MatWriter::number(row.num_children);
+    table += MatWriter::array(6, 0, 0, "", MatWriter::element(9, ""));  // no number, no text
+  }
+  std::string header = "MATLAB 5.0 MAT-file, made for a test";
+  header.resize(124, ' ');
+  header += std::string("\0\1IM", 4);
+  const char* name = flaw == MetaFlaw::other_table ? "synset" : "synsets";
+  return header + MatWriter::array(2, static_cast<uint32_t>(rows.size()), 1, name, table);
 }
 
 // Three classes whose numbers are not in the order of their wnids, and a parent of theirs.
@@ -63,7 +97,7 @@ inline std::vector<MetaRow> three_classes() {
 inline void write_devkit(const std::filesystem::path& folder, const std::string& ground_truth) {
   const auto data = folder / "ILSVRC2012_devkit_t12" / "data";
   write_file(data / "ILSVRC2012_validation_ground_truth.txt", ground_truth);
-  write_meta_mat(data / "meta.mat", three_classes());
+  write_file(data / "meta.mat", meta_mat(three_classes()));
 }
 
 }  // namespace ffkit::testing

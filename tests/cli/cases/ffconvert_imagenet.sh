@@ -10,14 +10,18 @@ for wnid in n01000000 n03000000; do tar -C $wnid -cf $wnid.tar $(ls $wnid); done
 tar -cf src/ILSVRC2012_img_train.tar n01000000.tar n03000000.tar
 tar -C val -cf src/ILSVRC2012_img_val.tar $(ls val)
 
+# Made-up classes are those of a devkit; without one there are the 1,000 of ImageNet.
 run 1 "$FFCONVERT" imagenet src dst
 one_line_err 'ILSVRC2012_img_val.tar: the labels .* put ILSVRC2012_devkit_t12.tar.gz beside it$'
+run 1 "$FFCONVERT" imagenet src dst --splits train
+one_line_err "ILSVRC2012_img_train.tar: 'n01000000' is not one of the 1000 classes of ffkit's table; take it away"
 check test ! -e dst
 
 check "$MAKE_DEVKIT" . 3 1
 tar -czf src/ILSVRC2012_devkit_t12.tar.gz ILSVRC2012_devkit_t12
 run 0 "$FFCONVERT" imagenet src dst --order source --threads 2
 no_out
+err '^ffconvert: note: .*src: train \(archive\), val \(archive, labels from the devkit\); 3 classes from the devkit$'
 run 0 "$FFINSPECT" verify dst
 run 0 "$FFINSPECT" ls dst
 out $'^train\t0\t.*\t0\tn01000000/n01000000_7.JPEG\tn01000000$'

@@ -15,14 +15,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::meta_mat;
 using testing::MetaFlaw;
 using testing::TempDir;
-
-std::string meta_mat(const std::vector<testing::MetaRow>& rows, MetaFlaw flaw = MetaFlaw::none) {
-  const TempDir dir;
-  testing::write_meta_mat(dir / "meta.mat", rows, flaw);
-  return testing::read_file(dir / "meta.mat");
-}
 
 Synsets parse(const std::string& bytes) {
   return parse_meta_mat(std::as_bytes(std::span(bytes)), "kit/meta.mat");
@@ -53,7 +48,7 @@ TEST(MetaMat, SaysWhatIsWrong) {
   const auto rows = testing::three_classes();
   EXPECT_THAT(error_of("no mat"), HasSubstr("kit/meta.mat: is not a MATLAB level 5 file"));
   EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::other_table)), HasSubstr("no table 'synsets'"));
-  EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::no_wnid)), HasSubstr("row 1 has no 'WNID'"));
+  EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::no_wnid)), HasSubstr("has no 'WNID'"));
   EXPECT_THAT(error_of(meta_mat(rows, MetaFlaw::id_is_text)),
               HasSubstr("row 1: 'ILSVRC2012_ID' is not a number"));
   EXPECT_THAT(error_of(meta_mat({{1, "n1", "a", 2}})), HasSubstr("no class without children"));
@@ -69,7 +64,7 @@ TEST(MetaMat, IsRefusedWhereverItIsCut) {
   }
 }
 
-// matio writes struct arrays uncompressed here, so the compressed form is made by hand.
+// As MATLAB saves by default.
 std::string compress_mat(const std::string& plain) {
   std::string data(compressBound(plain.size()), '\0');
   uLongf length = data.size();
@@ -93,6 +88,31 @@ TEST(MetaMat, NoticesEveryDamagedByteOfCompressedData) {
     damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
     ASSERT_NE(error_of(damaged), "") << "byte " << i << " of " << whole.size();
   }
+}
+
+// Every byte of an uncompressed file, which no checksum covers: a table or an error.
+TEST(MetaMat, SurvivesDamage) {
+  const std::string whole = meta_mat(testing::three_classes());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const int bits : {0x01, 0x10, 0x80, 0xFF}) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ bits);
+      error_of(damaged);
+    }
+  }
+}
+
+TEST(MetaMat, MayNotExpandWithoutEnd) {
+  const std::string plain = meta_mat({}).substr(0, 128) + std::string(size_t{20} << 20, '\0');
+  EXPECT_THAT(error_of(compress_mat(plain)), HasSubstr("expands to more than the 16777216 bytes"));
+}
+
+TEST(MetaMat, TextsAreUtf8) {
+  const std::string name =
+      "ca\xc3\xb1"
+      "on";
+  EXPECT_THAT(parse(meta_mat({{1, "n1", name, 0}})).words, ElementsAre(name));
+  EXPECT_THAT(error_of(meta_mat({{1, "n1", "ca\xf1on", 0}})), HasSubstr("is damaged"));
 }
 
 TEST(GroundTruth, MapsNumbersToClasses) {

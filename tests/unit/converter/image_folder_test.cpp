@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <ffkit/converter/sources.h>
 
@@ -132,6 +133,27 @@ TEST(ImageFolder, IsItsOwnRoot) {
   const TempDir dir;
   write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
   EXPECT_THAT(open_image_folder(dir.path())->roots(), ElementsAre(fs::canonical(dir.path())));
+}
+
+TEST(ImageFolder, RefusesWhatIsNoFile) {
+  const TempDir dir;
+  write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
+  ASSERT_EQ(mkfifo((dir / "train/cat/2.jpg").c_str(), 0600), 0);
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported,
+               "cat/2.jpg: is no file but a FIFO, a socket or a device; take it away");
+  fs::remove(dir / "train/cat/2.jpg");
+  fs::create_symlink("/dev/zero", dir / "train/cat/3.jpg");
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported, "cat/3.jpg: is no file but a FIFO");
+}
+
+TEST(ImageFolder, RefusesNamesThatAreNoText) {
+  const TempDir dir;
+  write_file(dir / "train/cat/caf\xe9.jpg", testing::jpeg_picture(1));
+  EXPECT_ERROR(samples(*open_image_folder(dir.path()), 0), unsupported,
+               "train/cat/caf\\xe9.jpg: has a name that is no UTF-8 text; rename it");
+  write_file(dir / "train/c\xe4t/1.jpg", testing::jpeg_picture(1));
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported,
+               "class 'c\\xe4t': has a name that is no UTF-8 text; rename it");
 }
 
 }  // namespace

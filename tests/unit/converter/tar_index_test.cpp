@@ -118,17 +118,61 @@ TEST(TarIndex, RefusesASparseMember) {
       HasSubstr("'holes.jpg' is a sparse file"));
 }
 
-TEST(TarIndex, RefusesASizeBeyondTheFile) {
-  std::string bytes = TarBuilder().add("huge.jpg", "x").finish();
-  // 8 GiB - 1 in octal, with the header's checksum mended.
-  TarBuilder huge;
-  bytes.replace(124, 11, "77777777777");
+// One member, `bytes` with a field of its header replaced and the header's sum mended.
+std::string with_field(std::string bytes, size_t offset, const std::string& field) {
+  bytes.replace(offset, field.size(), field);
   unsigned sum = 8 * ' ';
   for (size_t i = 0; i < 512; ++i) {
     if (i < 148 || i >= 156) sum += static_cast<unsigned char>(bytes[i]);
   }
   std::snprintf(bytes.data() + 148, 8, "%06o", sum);
-  EXPECT_THAT(error_of(bytes), HasSubstr("member 'huge.jpg' needs 8589934591 bytes but 1536 are"));
+  return bytes;
+}
+
+TEST(TarIndex, RefusesASizeBeyondTheFile) {
+  // 8 GiB - 1 in octal.
+  EXPECT_THAT(error_of(with_field(TarBuilder().add("huge.jpg", "x").finish(), 124, "77777777777")),
+              HasSubstr("member 'huge.jpg' needs 8589934591 bytes but 1536 are"));
+}
+
+TEST(TarIndex, RefusesAbsurdSizes) {
+  const auto with_size = [](const std::string& field) {
+    return error_of(with_field(TarBuilder().add("huge.jpg", "x").finish(), 124, field));
+  };
+  // Twelve bytes of which the first has its highest bit set are a binary number.
+  const std::string zeros(3, '\0');
+  EXPECT_THAT(with_size("\x80" + zeros + "\x7f" + std::string(7, '\xff')), HasSubstr("cut short"));
+  EXPECT_THAT(with_size("\x80" + zeros + "\xff" + std::string(7, '\xff')), HasSubstr("a.tar"));
+  EXPECT_THAT(with_size(std::string(12, '\xff')), HasSubstr("a.tar"));  // -1
+  EXPECT_THAT(error_of(TarBuilder().add_pax("size", "9223372036854775807", "a.jpg", "x").finish()),
+              HasSubstr("cut short"));
+  EXPECT_THAT(error_of(TarBuilder().add_pax("size", "-1", "a.jpg", "x").finish()),
+              HasSubstr("a.tar"));
+}
+
+TEST(TarIndex, RefusesNamesThatAreNoText) {
+  for (const char* name : {"caf\xe9.jpg", "\xc0\xaf.jpg", "\xff\xfe.jpg"}) {
+    EXPECT_THAT(error_of(TarBuilder().add(name, "x").finish()), HasSubstr("that is no UTF-8 text"));
+    // libarchive may find no name in it at all.
+    EXPECT_NE(error_of(TarBuilder().add_pax("path", name, "short", "x").finish()), "");
+  }
+  EXPECT_EQ(error_of(TarBuilder().add("Öl.jpg", "x").finish()), "");
+  EXPECT_EQ(error_of(TarBuilder().add_pax("path", "Öl.jpg", "short", "x").finish()), "");
+}
+
+TEST(TarIndex, MessagesAboutAnyNameAreOneLine) {
+  const std::string message = error_of(TarBuilder().add("../a\nb\x1b[2J.jpg", "x").finish());
+  EXPECT_THAT(message, HasSubstr("member '../a\\nb\\x1b[2J.jpg' leads out"));
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+// GNU's old form: type 'S', with a map of {offset, length} and the size with holes in the header.
+TEST(TarIndex, RefusesAnOldSparseMember) {
+  const std::string bytes = TarBuilder().add("holes.jpg", "first", 'S').finish();
+  const std::string gnu = with_field(bytes, 257, std::string("ustar  \0", 8));
+  const std::string map = with_field(gnu, 386, std::string("00000000000\00000000000005\0", 24));
+  EXPECT_THAT(error_of(with_field(map, 483, std::string("00000004000\0", 12))),
+              HasSubstr("'holes.jpg' is a sparse file"));
 }
 
 TEST(TarIndex, NoticesEveryCut) {
