@@ -71,11 +71,12 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
     splits = splits_of(folder, prefix);
   }
   if (splits.empty()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("holds no annotations/{}<split>.json; name the files with --annotations "
-                            "FILE --images FOLDER",
-                            options.keypoints ? kKeypoints : kInstances),
-                {.path = path.string()});
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("holds no annotations/{}<split>.json; name the files with --annotations "
+                    "FILE --images FOLDER",
+                    options.keypoints ? kKeypoints : kInstances),
+        {.path = path.string()});
   }
   std::vector<CocoListing> listings;
   for (const std::string& split : splits) {
@@ -85,9 +86,10 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
       if (images.empty() && fs::is_directory(candidate)) images = candidate;
     }
     if (images.empty()) {
-      notes.push_back(fmt::format("{}: there is no folder '{}' or 'images/{}' with its pictures; the "
-                                  "split is left out",
-                                  annotations.string(), split, split));
+      notes.push_back(
+          fmt::format("{}: there is no folder '{}' or 'images/{}' with its pictures; the "
+                      "split is left out",
+                      annotations.string(), split, split));
       continue;
     }
     listings.push_back({split, annotations, images});

@@ -164,7 +164,8 @@ void JsonElements::fail_at(const std::string& what) const {
   const std::string found = is_at_end
                                 ? "the file ends; download or copy it again"
                                 : fmt::format("found '{}'", std::string(1, buffer_[position_]));
-  throw Error(ErrorCode::corrupt, fmt::format("is not the JSON it should be: {}, but {}", what, found),
+  throw Error(ErrorCode::corrupt,
+              fmt::format("is not the JSON it should be: {}, but {}", what, found),
               {.path = file_.path().string(), .offset = base_ + static_cast<int64_t>(position_)});
 }
 

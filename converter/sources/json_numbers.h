@@ -25,8 +25,7 @@ T json_number(simdjson::dom::element value) {
   if constexpr (std::is_floating_point_v<T>) {
     double number = 0;
     if (value.get_double().get(number) != simdjson::SUCCESS) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} is no number", json_excerpt(value)));
+      throw Error(ErrorCode::invalid_argument, fmt::format("{} is no number", json_excerpt(value)));
     }
     return static_cast<T>(number);
   } else {

@@ -22,16 +22,18 @@ namespace {
 std::string_view value_of(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}'", key));
   const size_t colon = at == std::string_view::npos ? at : header.find(':', at + key.size() + 2);
-  const size_t begin = colon == std::string_view::npos ? colon
-                                                       : header.find_first_not_of(' ', colon + 1);
+  const size_t begin =
+      colon == std::string_view::npos ? colon : header.find_first_not_of(' ', colon + 1);
   if (begin == std::string_view::npos) no_npy(fmt::format("its header names no '{}'", key));
   const char open = header[begin];
-  const size_t end = open == '(' ? header.find(')', begin)
+  const size_t end = open == '('    ? header.find(')', begin)
                      : open == '\'' ? header.find('\'', begin + 1)
                                     : header.find_first_of(",}", begin);
-  if (end == std::string_view::npos) no_npy(fmt::format("the '{}' of its header does not end", key));
+  if (end == std::string_view::npos)
+    no_npy(fmt::format("the '{}' of its header does not end", key));
   const bool is_bracketed = open == '(' || open == '\'';
-  return is_bracketed ? header.substr(begin + 1, end - begin - 1) : header.substr(begin, end - begin);
+  return is_bracketed ? header.substr(begin + 1, end - begin - 1)
+                      : header.substr(begin, end - begin);
 }
 
 DType dtype_of_descr(std::string_view descr) {
@@ -108,7 +110,8 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
     }
   }
   if (num_bytes != expected) {
-    no_npy(fmt::format("its shape needs {} bytes of numbers, but there are {}", expected, num_bytes));
+    no_npy(
+        fmt::format("its shape needs {} bytes of numbers, but there are {}", expected, num_bytes));
   }
   const std::string_view order = value_of(header, "fortran_order");
   // An array of one dimension is the same in both orders, and NumPy may write either.

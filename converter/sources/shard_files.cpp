@@ -138,11 +138,12 @@ ShardListing find_shards(const fs::path& path, const std::string& ending) {
       const std::vector<fs::path> in_folder = list_files(path / folder, ending);
       if (in_folder.empty()) continue;
       if (!files.empty()) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("holds {0} files, and its folder '{1}' holds some as well; give one "
-                                "of them, or put all into folders",
-                                ending, folder),
-                    {.path = path.string()});
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("holds {0} files, and its folder '{1}' holds some as well; give one "
+                        "of them, or put all into folders",
+                        ending, folder),
+            {.path = path.string()});
       }
       const std::string split = split_called(folder);
       auto& all = splits[split.empty() ? folder : split];
@@ -154,10 +155,10 @@ ShardListing find_shards(const fs::path& path, const std::string& ending) {
     throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
   }
   if (splits.empty()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("holds no {0} files, neither directly nor in folders (train/*{0})",
-                            ending),
-                {.path = path.string()});
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("holds no {0} files, neither directly nor in folders (train/*{0})", ending),
+        {.path = path.string()});
   }
   ShardListing listing;
   for (auto& [name, files] : splits) {

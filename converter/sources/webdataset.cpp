@@ -198,7 +198,8 @@ class WebDataset : public Source {
                             .kind = kind_of_extension(extension)};
       const auto same = std::ranges::find(fields_, field.name, &WebDatasetField::name);
       const bool is_image = field.kind == WebDatasetKind::image;
-      if (field.name == "id" || (same != fields_.end() && (!is_image || same->kind != field.kind))) {
+      if (field.name == "id" ||
+          (same != fields_.end() && (!is_image || same->kind != field.kind))) {
         throw Error(ErrorCode::unsupported,
                     fmt::format("members '.{}' would become a second field '{}'; write the tars "
                                 "with another extension",
@@ -237,9 +238,10 @@ class WebDataset : public Source {
       }
     }
     if (num_ignored > 0) {
-      notes_.push_back(fmt::format("{}: split '{}': {} members of no sample (no extension, hidden, "
-                                   "or __name__) were left out",
-                                   path_.string(), split.name, num_ignored));
+      notes_.push_back(
+          fmt::format("{}: split '{}': {} members of no sample (no extension, hidden, "
+                      "or __name__) were left out",
+                      path_.string(), split.name, num_ignored));
     }
     info.num_samples = static_cast<int64_t>(split.samples.size());
     if (info.num_samples == 0) {
@@ -258,9 +260,10 @@ class WebDataset : public Source {
     std::ranges::sort(keys);
     const auto same = std::ranges::adjacent_find(keys);
     if (same == keys.end()) return;
-    notes_.push_back(fmt::format("{}: split '{}': samples of different tars have the same key, '{}' "
-                                 "for one, and hence the same id",
-                                 path_.string(), split.name, *same));
+    notes_.push_back(
+        fmt::format("{}: split '{}': samples of different tars have the same key, '{}' "
+                    "for one, and hence the same id",
+                    path_.string(), split.name, *same));
   }
 
   void require_all_fields(bool allow_missing) {
@@ -276,11 +279,12 @@ class WebDataset : public Source {
           if (is_there[field]) continue;
           ++num_missing[field];
           if (allow_missing) continue;
-          throw Error(ErrorCode::invalid_argument,
-                      fmt::format("has no member for field '{}', which other samples have; complete "
-                                  "it, or leave such fields empty with --allow-missing",
-                                  fields_[field].name),
-                      {.path = describe(s, static_cast<int64_t>(i))});
+          throw Error(
+              ErrorCode::invalid_argument,
+              fmt::format("has no member for field '{}', which other samples have; complete "
+                          "it, or leave such fields empty with --allow-missing",
+                          fields_[field].name),
+              {.path = describe(s, static_cast<int64_t>(i))});
         }
       }
     }
@@ -310,7 +314,8 @@ class WebDataset : public Source {
           try {
             return read_npy_header(bytes).dtype;
           } catch (const Error& error) {
-            throw Error(error.code(), fmt::format("field '{}': {}", fields_[field].name, error.what()),
+            throw Error(error.code(),
+                        fmt::format("field '{}': {}", fields_[field].name, error.what()),
                         {.path = describe(s, static_cast<int64_t>(i))});
           }
         }

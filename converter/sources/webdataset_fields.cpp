@@ -58,7 +58,8 @@ std::string field_of_extension(const std::string& extension, bool keeps_extensio
   std::string name = extension;
   const size_t last = name.size() - last_part(name).size();
   const WebDatasetKind kind = kind_of_extension(extension);
-  if (kind == WebDatasetKind::image && !keeps_extension) name.replace(last, std::string::npos, "image");
+  if (kind == WebDatasetKind::image && !keeps_extension)
+    name.replace(last, std::string::npos, "image");
   if (kind == WebDatasetKind::label) name.replace(last, std::string::npos, "label");
   std::ranges::replace(name, '.', '/');
   return name;
@@ -99,10 +100,11 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
     case WebDatasetKind::tensor: {
       const NpyHeader header = read_npy_header(bytes);
       if (header.dtype != field.dtype) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("its numbers are {}, but those of the first sample are {}; all must "
-                                "be of one type",
-                                to_string(header.dtype), to_string(field.dtype)));
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("its numbers are {}, but those of the first sample are {}; all must "
+                        "be of one type",
+                        to_string(header.dtype), to_string(field.dtype)));
       }
       record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
       return;

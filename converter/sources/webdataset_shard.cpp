@@ -44,14 +44,15 @@ WebDatasetShard list_webdataset_shard(const fs::path& path) {
       continue;
     }
     const auto refuse = [&](const std::string& why) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("sample '{}' {}", key, why), {.path = path.string()});
+      throw Error(ErrorCode::invalid_argument, fmt::format("sample '{}' {}", key, why),
+                  {.path = path.string()});
     };
     if (shard.samples.empty() || shard.samples.back().key != key) {
       if (!keys.insert(key).second) {
-        refuse(fmt::format("has members in several places, '{}' among them; write the tar with the "
-                           "members of a sample side by side (tar --sort=name)",
-                           member.name));
+        refuse(
+            fmt::format("has members in several places, '{}' among them; write the tar with the "
+                        "members of a sample side by side (tar --sort=name)",
+                        member.name));
       }
       shard.samples.push_back({key, 0});
     }

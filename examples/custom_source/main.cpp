@@ -47,9 +47,8 @@ class Table final : public ffkit::Source {
       throw ffkit::Error(ffkit::ErrorCode::not_found, "there are no rows in it",
                          {.path = path.string()});
     }
-    splits_ = {{.name = "train",
-                .num_samples = static_cast<int64_t>(rows_.size()),
-                .is_training = true}};
+    splits_ = {
+        {.name = "train", .num_samples = static_cast<int64_t>(rows_.size()), .is_training = true}};
   }
 
   const std::vector<ffkit::SourceSplit>& splits() const override { return splits_; }
