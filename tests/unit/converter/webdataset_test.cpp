@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "pictures.h"
 #include "record_of.h"
 #include "reference_python.h"
+#include "sources/file_group.h"
 #include "sources/shard_files.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
@@ -142,6 +144,22 @@ TEST(WebDataset, TakesFoldersAsSplits) {
   EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument, "its folder 'train' holds some");
 }
 
+TEST(WebDataset, ReadsMoreFilesThanStayOpen) {
+  const TempDir dir;
+  constexpr int64_t kFiles = FileGroup::kMaxOpenFiles + 5;
+  for (int64_t i = 0; i < kFiles; ++i) {
+    write_file(dir / fmt::format("{:05}.tar", i),
+               TarBuilder().add("a.cls", std::to_string(i)).finish());
+  }
+  const auto source = open_webdataset(dir.path());
+  ASSERT_EQ(source->splits()[0].num_samples, kFiles);
+  const Schema schema = source->schema();
+  for (int64_t i = 0; i < kFiles; ++i) {
+    const auto record = record_of(*source, 0, i);
+    EXPECT_EQ(RecordView(schema, record).scalar<int64_t>(0), i);
+  }
+}
+
 TEST(WebDataset, RefusesSamplesWithOtherMembers) {
   const TempDir dir;
   write_file(dir / "0.tar",
@@ -190,7 +208,8 @@ TEST(WebDataset, NamesTheSampleThatIsBad) {
     write_file(dir / "0.tar", TarBuilder().add(member, data).finish());
     (void)record_of(*open_webdataset(dir.path(), options), 0, 0);
   };
-  EXPECT_ERROR(read("a.cls", "cat"), invalid_argument, "0.tar: a: field 'label': the label is 'cat'");
+  EXPECT_ERROR(read("a.cls", "cat"), invalid_argument,
+               "0.tar: a: field 'label': the label is 'cat'");
   EXPECT_ERROR(read("a.cls", ""), invalid_argument, "no whole number");
   EXPECT_ERROR(read("a.txt", "\xFF"), corrupt, "field 'txt': is no UTF-8");
   EXPECT_ERROR(read("a.jpg", "no picture"), unsupported, "0.tar: a: field 'image'");
@@ -218,20 +237,21 @@ TEST(WebDataset, RefusesArraysItCannotTake) {
                unsupported, "type '|O'");
   EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", four)),
                unsupported, "Fortran order");
-  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", four)), corrupt,
-               "needs 8 bytes of numbers, but there are 4");
+  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", four)),
+               corrupt, "needs 8 bytes of numbers, but there are 4");
   EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, }", four)), corrupt,
                "names no 'shape'");
-  const std::string huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
+  const std::string huge =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
   EXPECT_ERROR(open(npy(huge, four)), corrupt, "too large");
   // A scalar, of version 2.
-  const auto source =
-      open(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (), }", four, 2));
+  const auto source = open(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (), }", four, 2));
   EXPECT_EQ(source->schema().fields[0].dtype, DType::i32);
-  write_file(dir / "1.tar",
-             TarBuilder()
-                 .add("b.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", four))
-                 .finish());
+  write_file(
+      dir / "1.tar",
+      TarBuilder()
+          .add("b.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", four))
+          .finish());
   EXPECT_ERROR(record_of(*open_webdataset(dir.path()), 0, 1), invalid_argument,
                "its numbers are f32, but those of the first sample are i32");
 }
@@ -271,7 +291,8 @@ TEST(WebDataset, ConvertsToADataSet) {
   const TempDir dir;
   TarBuilder tar;
   for (int i = 0; i < 40; ++i) {
-    tar.add(std::to_string(i) + ".jpg", jpeg_picture(i)).add(std::to_string(i) + ".cls", std::to_string(i));
+    tar.add(std::to_string(i) + ".jpg", jpeg_picture(i))
+        .add(std::to_string(i) + ".cls", std::to_string(i));
   }
   write_file(dir / "src/train-0.tar", tar.finish());
   convert(*open_webdataset(dir / "src"), dir / "dst", {});
