@@ -24,12 +24,13 @@ using testing::write_file;
 
 TEST(Jsonl, ReadsEveryKindOfMember) {
   const TempDir dir;
-  write_file(dir / "a.jsonl",
-             "{\"text\": \"a\\n\\u00fc\", \"n\": -5, \"x\": 0.5, \"ok\": true, \"tokens\": [1, 70000], "
-             "\"grid\": [[1, 2.5], [3, 4]], \"tags\": [\"p\", \"q\"], \"more\": {\"k\": [1, \"v\"]}, "
-             "\"id\": \"first\"}\n"
-             "{\"id\": \"second\", \"text\": \"\", \"n\": 7, \"x\": 2, \"ok\": false, \"tokens\": [], "
-             "\"grid\": [[1, 2, 3]], \"tags\": [], \"more\": null}");
+  write_file(
+      dir / "a.jsonl",
+      "{\"text\": \"a\\n\\u00fc\", \"n\": -5, \"x\": 0.5, \"ok\": true, \"tokens\": [1, 70000], "
+      "\"grid\": [[1, 2.5], [3, 4]], \"tags\": [\"p\", \"q\"], \"more\": {\"k\": [1, \"v\"]}, "
+      "\"id\": \"first\"}\n"
+      "{\"id\": \"second\", \"text\": \"\", \"n\": 7, \"x\": 2, \"ok\": false, \"tokens\": [], "
+      "\"grid\": [[1, 2, 3]], \"tags\": [], \"more\": null}");
   const auto source = open_jsonl(dir / "a.jsonl");
   EXPECT_EQ(source->splits()[0].name, "train");
   ASSERT_EQ(source->splits()[0].num_samples, 2);
@@ -98,9 +99,10 @@ TEST(Jsonl, RefusesLinesThatAreNotLikeTheFirst) {
   EXPECT_ERROR(read(R"({"a": 1, "b": "x"})"), invalid_argument, "a.jsonl:2: has no 't'");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1], "c": 1})"), invalid_argument,
                "'c' is not in the first line");
-  EXPECT_ERROR(read(R"({"a": 1, "a": 1, "b": "x", "t": [1]})"), invalid_argument, "'a' is there twice");
+  EXPECT_ERROR(read(R"({"a": 1, "a": 1, "b": "x", "t": [1]})"), invalid_argument,
+               "'a' is there twice");
   EXPECT_ERROR(read(R"({"a": "1", "b": "x", "t": [1]})"), invalid_argument,
-               "'a': is text, but a whole number in the first line");
+               "'a': is text, but a whole number in the first lines");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1.5]})"), invalid_argument, "an array of numbers");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1, [2]]})"), invalid_argument, "is other JSON");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1})"), corrupt, "a.jsonl:2: is no JSON");
@@ -114,8 +116,17 @@ TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {
     write_file(dir / "a.jsonl", line);
     return open_jsonl(dir / "a.jsonl");
   };
-  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument, "a.jsonl:1: 'a' is null");
-  EXPECT_ERROR(open("\n{\"a\": []}"), invalid_argument, "a.jsonl:2: 'a' is an empty array");
+  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument,
+               "a.jsonl:1: 'a' is null or empty in the first 1 lines");
+  EXPECT_ERROR(open("\n{\"b\": 1, \"a\": []}\n{\"a\": null}"), invalid_argument,
+               "a.jsonl:2: 'a' is null or empty in the first 2 lines");
+  const auto source = open(R"({"a": null, "b": []}
+                              {"a": null, "b": [1]}
+                              {"a": 0.5, "b": ["no type of b"]})");
+  EXPECT_EQ(source->schema().fields[0].dtype, DType::f64);
+  EXPECT_EQ(source->schema().fields[1].type, FieldType::tensor);
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_TRUE(RecordView(source->schema(), record).is_null(0));
   EXPECT_ERROR(open("{\"\": 1}"), invalid_argument, "has no name");
   EXPECT_ERROR(open("{}"), invalid_argument, "at least one field");
   EXPECT_ERROR(open("\n \r\n"), not_found, "there are no lines in it");
