@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 struct Split {
   CocoListing from;
   CocoFile file;
-  InputFile annotations;              // again, for segmentations
+  InputFile annotations;               // again, for segmentations
   std::vector<int64_t> picture_bytes;  // -1: there is no such file
 };
 
@@ -51,7 +51,8 @@ class Coco : public Source {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
       : path_(path), has_segmentation_(options.segmentation) {
-    for (CocoListing& found : list_coco(path, options, notes_)) add_split(std::move(found), options);
+    for (CocoListing& found : list_coco(path, options, notes_))
+      add_split(std::move(found), options);
     make_schema();
   }
 
@@ -127,8 +128,10 @@ class Coco : public Source {
       const std::string what = fmt::format(
           "{} of the {} pictures of '{}' are not there: {}", missing.size(), sizes.size(),
           from.annotations.string(),
-          fmt::format("{}{}", fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-                      missing.size() > 3 ? ", ..." : ""));
+          fmt::format(
+              "{}{}",
+              fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+              missing.size() > 3 ? ", ..." : ""));
       if (!options.allow_missing || taken.empty()) {
         throw Error(ErrorCode::not_found,
                     what + "; put them there, or leave them out with --allow-missing",
@@ -139,16 +142,18 @@ class Coco : public Source {
     if (splits_.empty()) {
       categories_ = file.categories;
     } else if (file.categories != categories_) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has other categories than '{}'; convert them apart, by --annotations",
-                              splits_.front().from.annotations.string()),
-                  {.path = from.annotations.string()});
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("has other categories than '{}'; convert them apart, by --annotations",
+                      splits_.front().from.annotations.string()),
+          {.path = from.annotations.string()});
     }
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
     const auto num_bare = std::ranges::count_if(taken, is_bare);
     if (num_bare > 0) {
-      notes_.push_back(fmt::format("{}: {} of {} pictures have no annotation and are taken with none",
-                                   from.annotations.string(), num_bare, taken.size()));
+      notes_.push_back(
+          fmt::format("{}: {} of {} pictures have no annotation and are taken with none",
+                      from.annotations.string(), num_bare, taken.size()));
     }
     info.num_samples = static_cast<int64_t>(taken.size());
     infos_.push_back(std::move(info));
@@ -161,10 +166,11 @@ class Coco : public Source {
     for (const CocoPicture& picture : file.pictures) {
       const fs::path name(picture.file_name);
       if (name.empty() || name.is_absolute() || std::ranges::find(name, "..") != name.end()) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("picture {} is file '{}', which is not inside the folder of pictures",
-                                picture.id, picture.file_name),
-                    {.path = annotations.string()});
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("picture {} is file '{}', which is not inside the folder of pictures",
+                        picture.id, picture.file_name),
+            {.path = annotations.string()});
       }
     }
   }
@@ -192,7 +198,8 @@ class Coco : public Source {
     add_array(
         [](const CocoFile& file) -> const CocoNumbers& { return file.annotations.num_keypoints; });
     for (size_t i = 0; i < CocoAnnotations{}.arrays.size(); ++i) {
-      add_array([i](const CocoFile& file) -> const CocoNumbers& { return file.annotations.arrays[i]; });
+      add_array(
+          [i](const CocoFile& file) -> const CocoNumbers& { return file.annotations.arrays[i]; });
     }
     for (size_t i = 0; i < CocoFile{}.picture_arrays.size(); ++i) {
       add_array([i](const CocoFile& file) -> const CocoNumbers& { return file.picture_arrays[i]; },
@@ -202,30 +209,28 @@ class Coco : public Source {
   }
 
   // A field for the numbers that `of` gives, when all elements of all splits have them.
-  void add_array(std::function<const CocoNumbers&(const CocoFile&)> of, bool of_annotations = true) {
+  void add_array(std::function<const CocoNumbers&(const CocoFile&)> of,
+                 bool of_annotations = true) {
     size_t num_elements = 0;
     size_t count = 0;
     const CocoNumbers* shown = nullptr;  // the first that has a shape
+    bool is_uneven = false;
     for (const Split& split : splits_) {
       const CocoNumbers& numbers = of(split.file);
       num_elements += of_annotations ? split.file.annotations.size() : split.file.pictures.size();
       count += numbers.count;
       if (numbers.count == 0) continue;
-      if (shown != nullptr && shown->shape != numbers.shape) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("'{}' has another shape than in '{}'; convert them apart, by "
-                                "--annotations",
-                                numbers.name, splits_.front().from.annotations.string()),
-                    {.path = split.from.annotations.string()});
-      }
-      shown = &numbers;
+      if (shown == nullptr) shown = &numbers;
+      is_uneven = is_uneven || numbers.is_uneven || shown->shape != numbers.shape;
     }
     if (count == 0) return;
     const std::string name = shown->name;
-    if (count < num_elements) {
-      notes_.push_back(fmt::format("{}: '{}' is left out: only {} of {} {} have it", path_.string(),
-                                   name, count, num_elements,
-                                   of_annotations ? "annotations" : "pictures"));
+    if (is_uneven || count < num_elements) {
+      notes_.push_back(
+          fmt::format("{}: '{}' is left out: {}", path_.string(), name,
+                      is_uneven ? "its arrays are of different shapes"
+                                : fmt::format("only {} of {} {} have it", count, num_elements,
+                                              of_annotations ? "annotations" : "pictures")));
       return;
     }
     std::vector<int64_t> shape = shown->shape;
@@ -276,10 +281,10 @@ class Coco : public Source {
                   size_t picture, size_t field) const {
     const auto chosen = file.annotations_of(picture);
     const auto labels = numbers<int64_t>(buffers, chosen.size());
-    std::ranges::transform(chosen, labels.begin(), [&](size_t i) {
-      return labels_.at(file.annotations.category_id[i]);
-    });
-    record.set_tensor(field, {DType::i64, {static_cast<int64_t>(labels.size())}, std::as_bytes(labels)});
+    std::ranges::transform(chosen, labels.begin(),
+                           [&](size_t i) { return labels_.at(file.annotations.category_id[i]); });
+    record.set_tensor(field,
+                      {DType::i64, {static_cast<int64_t>(labels.size())}, std::as_bytes(labels)});
   }
 
   // A JSON array with the 'segmentation' of each annotation, null for those without.
@@ -316,7 +321,8 @@ class Coco : public Source {
       const size_t count = elements.size() * array.stride;
       const auto floats = numbers<float>(buffers, count);
       for (size_t i = 0; i < elements.size(); ++i) {
-        std::copy_n(&from.values[elements[i] * array.stride], array.stride, &floats[i * array.stride]);
+        std::copy_n(&from.values[elements[i] * array.stride], array.stride,
+                    &floats[i * array.stride]);
       }
       if (is_integer) {
         const auto integers = numbers<int64_t>(buffers, count);

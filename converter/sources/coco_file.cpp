@@ -53,14 +53,17 @@ void add_numbers(const dom::object& object, CocoNumbers& numbers) {
   if (!find(object, numbers.name, value)) return;
   const std::vector<int64_t> shape = json_shape(value);
   if (!shape.empty() && shape.back() == 0) return;
-  if (numbers.count == 0) numbers.shape = shape;
+  if (numbers.count++ == 0) numbers.shape = shape;
+  if (shape != numbers.shape) {
+    numbers.is_uneven = true;
+    std::vector<float>().swap(numbers.values);
+  }
+  if (numbers.is_uneven) return;
   try {
-    if (shape != numbers.shape) invalid("its shape is another than in the elements before it");
     append_numbers(value, std::span(std::as_const(numbers.shape)), numbers.values);
   } catch (const Error& error) {
     invalid(fmt::format("'{}': {}", numbers.name, error.what()));
   }
-  ++numbers.count;
 }
 
 class Reader {
@@ -94,7 +97,8 @@ class Reader {
  private:
   dom::object parse(std::span<const char> element) {
     dom::object object;
-    const auto error = parser_.parse(element.data(), element.size(), false).get_object().get(object);
+    const auto error =
+        parser_.parse(element.data(), element.size(), false).get_object().get(object);
     if (error != simdjson::SUCCESS) {
       throw Error(ErrorCode::corrupt,
                   fmt::format("is no JSON object: {}", simdjson::error_message(error)));
@@ -153,7 +157,8 @@ class Reader {
     for (size_t i = 0; i < all.size(); ++i) {
       const auto found = picture_of_.find(all.picture_id[i]);
       if (found == picture_of_.end()) {
-        refuse(i, fmt::format("is of picture {}, which is not among the 'images'", all.picture_id[i]));
+        refuse(i,
+               fmt::format("is of picture {}, which is not among the 'images'", all.picture_id[i]));
       }
       if (!all.category_id.empty() && !file_.categories.contains(all.category_id[i])) {
         refuse(i, fmt::format("is of category {}, which is not among the 'categories'",

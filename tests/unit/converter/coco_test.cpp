@@ -84,8 +84,7 @@ TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
   EXPECT_THAT(values_of<int64_t>(field("annotation_ids").tensor()), ElementsAre(12, 11));
   EXPECT_THAT(values_of<uint8_t>(field("iscrowd").tensor()), ElementsAre(0, 1));
   EXPECT_THAT(values_of<float>(field("area").tensor()), ElementsAre(12, 6.5F));
-  EXPECT_EQ(field("segmentation").string(),
-            R"([[[1,2,3,4.5]],{"counts":[1,2],"size":[16,16]}])");
+  EXPECT_EQ(field("segmentation").string(), R"([[[1,2,3,4.5]],{"counts":[1,2],"size":[16,16]}])");
 
   record = record_of(*source, 0, 1);
   view.emplace(schema, record);
@@ -122,6 +121,21 @@ TEST_F(CocoTest, TakesKeyPointsAndArraysOfPoseSets) {
   EXPECT_THAT(tensor("keypoints_img").shape, ElementsAre(2, 2, 2));
   EXPECT_THAT(tensor("f").shape, ElementsAre(2));
   EXPECT_THAT(values_of<float>(tensor("f")), ElementsAre(1000, 1001.5F));
+}
+
+TEST_F(CocoTest, LeavesOutArraysOfDifferentShapes) {
+  write_file(dir_ / "annotations/person_keypoints_train2017.json", R"({
+    "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16}],
+    "annotations": [{"id": 1, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 1},
+                    {"id": 2, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2, 3, 4, 2], "area": 2},
+                    {"id": 3, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 3}]})");
+  const auto source = open_coco(dir_.path());
+  EXPECT_EQ(source->schema().index_of("keypoints"), -1);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'keypoints' is left out: its arrays are of")));
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_THAT(values_of<float>(RecordView(schema, record).tensor(schema.require("area"))),
+              ElementsAre(1, 2, 3));
 }
 
 TEST_F(CocoTest, TakesFilesByName) {
@@ -179,7 +193,8 @@ TEST_F(CocoTest, RefusesDamagedFilesWithThePlace) {
   const std::string whole = kInstances;
   // However it is cut, that is noticed.
   for (size_t length = 0; length + 1 < whole.size(); ++length) {
-    EXPECT_ERROR(open(whole.substr(0, length)), corrupt, "the file ends; download or copy it again");
+    EXPECT_ERROR(open(whole.substr(0, length)), corrupt,
+                 "the file ends; download or copy it again");
   }
   EXPECT_ERROR(open(whole + "x"), corrupt, "text behind the end of the object, but found 'x'");
   EXPECT_ERROR(open("[1]"), corrupt, "offset 0: is not the JSON it should be: '{' is expected");
