@@ -94,6 +94,35 @@ TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
   EXPECT_EQ(field("id").string(), "sub/a.jpg");
 }
 
+TEST_F(CocoTest, GivesEachPictureItsOwnAnnotations) {
+  const auto annotation = [](int id, int picture) {
+    return fmt::format(
+        R"({{"id": {0}, "image_id": {1}, "category_id": 3, "bbox": [{0}, 0, 1, 1], "area": {0}.5, "iscrowd": {2}}})",
+        id, picture, id % 2);
+  };
+  const std::string json = kInstances;
+  const size_t begin = json.find("\"annotations\": [") + 16;
+  const size_t end = json.find("\"images\"");
+  const auto source = open(json.substr(0, begin) + annotation(21, 4) + "," + annotation(22, 9) +
+                           "," + annotation(23, 4) + "], " + json.substr(end));
+  const Schema schema = source->schema();
+  std::vector<std::vector<int64_t>> ids;
+  for (int64_t i = 0; i < 2; ++i) {
+    const auto record = record_of(*source, 0, i);
+    const RecordView view(schema, record);
+    ids.push_back(values_of<int64_t>(view.tensor(schema.require("annotation_ids"))));
+    const auto boxes = values_of<float>(view.tensor(schema.require("boxes")));
+    const auto areas = values_of<float>(view.tensor(schema.require("area")));
+    const auto crowds = values_of<uint8_t>(view.tensor(schema.require("iscrowd")));
+    for (size_t k = 0; k < ids.back().size(); ++k) {
+      EXPECT_EQ(boxes[4 * k], static_cast<float>(ids.back()[k]));
+      EXPECT_EQ(areas[k], static_cast<float>(ids.back()[k]) + 0.5F);
+      EXPECT_EQ(crowds[k], ids.back()[k] % 2);
+    }
+  }
+  EXPECT_THAT(ids, ElementsAre(ElementsAre(22), ElementsAre(21, 23)));
+}
+
 TEST_F(CocoTest, TakesKeyPointsAndArraysOfPoseSets) {
   write_file(dir_ / "annotations/person_keypoints_train2017.json", R"({
     "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16, "f": [1000, 1001.5], "c": [8, 9]}],
