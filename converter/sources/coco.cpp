@@ -214,26 +214,23 @@ class Coco : public Source {
     size_t num_elements = 0;
     size_t count = 0;
     const CocoNumbers* shown = nullptr;  // the first that has a shape
+    bool is_uneven = false;
     for (const Split& split : splits_) {
       const CocoNumbers& numbers = of(split.file);
       num_elements += of_annotations ? split.file.annotations.size() : split.file.pictures.size();
       count += numbers.count;
       if (numbers.count == 0) continue;
-      if (shown != nullptr && shown->shape != numbers.shape) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("'{}' has another shape than in '{}'; convert them apart, by "
-                                "--annotations",
-                                numbers.name, splits_.front().from.annotations.string()),
-                    {.path = split.from.annotations.string()});
-      }
-      shown = &numbers;
+      if (shown == nullptr) shown = &numbers;
+      is_uneven = is_uneven || numbers.is_uneven || shown->shape != numbers.shape;
     }
     if (count == 0) return;
     const std::string name = shown->name;
-    if (count < num_elements) {
-      notes_.push_back(fmt::format("{}: '{}' is left out: only {} of {} {} have it", path_.string(),
-                                   name, count, num_elements,
-                                   of_annotations ? "annotations" : "pictures"));
+    if (is_uneven || count < num_elements) {
+      notes_.push_back(
+          fmt::format("{}: '{}' is left out: {}", path_.string(), name,
+                      is_uneven ? "its arrays are of different shapes"
+                                : fmt::format("only {} of {} {} have it", count, num_elements,
+                                              of_annotations ? "annotations" : "pictures")));
       return;
     }
     std::vector<int64_t> shape = shown->shape;

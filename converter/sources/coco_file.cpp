@@ -53,14 +53,17 @@ void add_numbers(const dom::object& object, CocoNumbers& numbers) {
   if (!find(object, numbers.name, value)) return;
   const std::vector<int64_t> shape = json_shape(value);
   if (!shape.empty() && shape.back() == 0) return;
-  if (numbers.count == 0) numbers.shape = shape;
+  if (numbers.count++ == 0) numbers.shape = shape;
+  if (shape != numbers.shape) {
+    numbers.is_uneven = true;
+    std::vector<float>().swap(numbers.values);
+  }
+  if (numbers.is_uneven) return;
   try {
-    if (shape != numbers.shape) invalid("its shape is another than in the elements before it");
     append_numbers(value, std::span(std::as_const(numbers.shape)), numbers.values);
   } catch (const Error& error) {
     invalid(fmt::format("'{}': {}", numbers.name, error.what()));
   }
-  ++numbers.count;
 }
 
 class Reader {

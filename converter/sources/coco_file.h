@@ -14,12 +14,13 @@
 
 namespace ffkit {
 
-// Arrays of numbers that annotations or pictures may have under one name, all of the same shape.
+// Arrays of numbers that annotations or pictures may have under one name.
 struct CocoNumbers {
   std::string name;
   std::vector<int64_t> shape;  // of one element's array; empty until there is one
   std::vector<float> values;   // of all elements that have it, in their order
   size_t count = 0;            // of those elements
+  bool is_uneven = false;      // their shapes differ, and `values` is empty
 
   size_t stride() const { return count == 0 ? 0 : values.size() / count; }
 };
@@ -65,7 +66,7 @@ struct CocoFile {
 };
 
 // Throws Error with the file, the place in it, reason and remedy: no such JSON, no pictures, a missing or repeated id, an annotation of a
-// picture or category that is not there, arrays of different shapes under one name.
+// picture or category that is not there.
 CocoFile read_coco_file(const std::filesystem::path& path);
 
 }  // namespace ffkit

@@ -35,8 +35,10 @@ JsonKind leaf_kind(dom::element value, std::span<const int64_t> shape) {
 }
 
 JsonKind array_kind(dom::element value) {
+  const dom::array array = value.get_array();
+  if (array.size() == 0) return JsonKind::unknown;
   bool are_texts = true;
-  for (const dom::element item : dom::array(value.get_array())) {
+  for (const dom::element item : array) {
     are_texts = are_texts && item.is_string();
   }
   return are_texts ? JsonKind::texts : leaf_kind(value, json_shape(value));
@@ -44,6 +46,8 @@ JsonKind array_kind(dom::element value) {
 
 JsonKind kind_of(dom::element value) {
   switch (value.type()) {
+    case Type::NULL_VALUE:
+      return JsonKind::unknown;
     case Type::STRING:
       return JsonKind::text;
     case Type::BOOL:
@@ -61,6 +65,8 @@ JsonKind kind_of(dom::element value) {
 
 const char* name_of(JsonKind kind) {
   switch (kind) {
+    case JsonKind::unknown:
+      return "an empty array";
     case JsonKind::text:
       return "text";
     case JsonKind::boolean:
@@ -119,16 +125,16 @@ void set_texts(RecordBuilder& record, size_t position, const dom::array& array,
 void set_field(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
                SampleBuffers& buffers) {
   const JsonKind found = kind_of(value);
-  const bool is_empty_array = found == JsonKind::texts && dom::array(value.get_array()).size() == 0;
-  const bool is_tensor = field.kind == JsonKind::integers || field.kind == JsonKind::reals;
+  const bool is_array = field.kind == JsonKind::integers || field.kind == JsonKind::reals ||
+                        field.kind == JsonKind::texts;
   const bool fits = found == field.kind || field.kind == JsonKind::other ||
                     (field.kind == JsonKind::real && found == JsonKind::integer) ||
                     (field.kind == JsonKind::reals && found == JsonKind::integers) ||
-                    (is_tensor && is_empty_array);
+                    (is_array && found == JsonKind::unknown);
   if (!fits) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("is {}, but {} in the first line; all lines must be alike",
-                            name_of(found), name_of(field.kind)));
+                fmt::format("is {}, but {} in the first lines; all must be alike", name_of(found),
+                            name_of(field.kind)));
   }
   switch (field.kind) {
     case JsonKind::text:
@@ -146,6 +152,7 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
     case JsonKind::texts:
       return set_texts(record, position, value.get_array(), buffers);
     case JsonKind::other:
+    case JsonKind::unknown:
       return record.set_string(position, buffers.text(simdjson::minify(value)));
   }
 }
@@ -166,6 +173,7 @@ Field JsonField::field() const {
       return {name, FieldType::tensor, DType::f32};
     case JsonKind::texts:
       return {name, FieldType::list, DType::u8, false, FieldType::string};
+    case JsonKind::unknown:
     case JsonKind::text:
     case JsonKind::other:
       break;
@@ -176,20 +184,25 @@ Field JsonField::field() const {
 std::vector<JsonField> json_fields(const dom::object& object, DType token_dtype) {
   std::vector<JsonField> fields;
   for (const auto& [key, value] : object) {
-    dom::array array;
-    const bool is_empty = value.get_array().get(array) == simdjson::SUCCESS && array.size() == 0;
-    if (value.is_null() || is_empty) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is {}, which does not tell the field's type; put a line with a "
-                              "value first",
-                              key, value.is_null() ? "null" : "an empty array"));
-    }
     fields.push_back({std::string(key), kind_of(value), token_dtype});
   }
   Schema schema;
   for (const JsonField& field : fields) schema.fields.push_back(field.field());
   schema.validate();
   return fields;
+}
+
+std::string learn_json_kinds(std::vector<JsonField>& fields, const dom::object& object) {
+  std::string unknown;
+  for (JsonField& field : fields) {
+    dom::element value;
+    if (field.kind == JsonKind::unknown &&
+        object.at_key(field.name).get(value) == simdjson::SUCCESS) {
+      field.kind = kind_of(value);
+    }
+    if (field.kind == JsonKind::unknown) unknown = field.name;
+  }
+  return unknown;
 }
 
 void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,

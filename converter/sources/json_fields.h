@@ -20,19 +20,32 @@
 
 namespace ffkit {
 
-enum class JsonKind : uint8_t { text, boolean, integer, real, integers, reals, texts, other };
+enum class JsonKind : uint8_t {
+  unknown,  // null and [] do not tell
+  text,
+  boolean,
+  integer,
+  real,
+  integers,
+  reals,
+  texts,
+  other
+};
 
 struct JsonField {
   std::string name;
-  JsonKind kind = JsonKind::text;
+  JsonKind kind = JsonKind::unknown;
   DType token_dtype = DType::i32;  // of `integers`
 
   Field field() const;
 };
 
-// What the members of `object` are, in their order. Throws Error(invalid_argument) for null and [], which do not tell a type, and for names that
-// fields cannot have; without a path.
+// What the members of `object` are, in their order; nulls and empty arrays are unknown. Throws Error(invalid_argument) for names that fields
+// cannot have, without a path.
 std::vector<JsonField> json_fields(const simdjson::dom::object& object, DType token_dtype);
+
+// Gives unknown fields the kinds that the members of another object have. Returns the name of a field that is unknown still, or "".
+std::string learn_json_kinds(std::vector<JsonField>& fields, const simdjson::dom::object& object);
 
 // Sets field i of `record` to the member called fields[i].name; null members are null. The values live in `buffers`. Throws
 // Error(invalid_argument), without a path, when a member is missing, is too many or is of another kind.

@@ -38,12 +38,7 @@ class Jsonl : public Source {
     ShardListing listing = find_shards(path, ".jsonl");
     notes_ = std::move(listing.notes);
     for (ShardSplit& split : listing.splits) add_split(std::move(split));
-    SampleBuffers buffers;
-    try {
-      fields_ = json_fields(parse(splits_[0], 0, buffers), token_dtype);
-    } catch (const Error& error) {
-      throw Error(error.code(), error.what(), {.path = describe(0, 0)});
-    }
+    find_fields(token_dtype);
     for (const JsonField& field : fields_) schema_.fields.push_back(field.field());
   }
 
@@ -104,6 +99,30 @@ class Jsonl : public Source {
     }
     infos_.push_back(std::move(info));
     splits_.push_back(std::move(split));
+  }
+
+  // From the first line; what is null or empty there, from those that follow.
+  void find_fields(DType token_dtype) {
+    constexpr int64_t kMaxLines = 1000;
+    SampleBuffers buffers;
+    std::string unknown;
+    const int64_t num_lines = std::min(kMaxLines, infos_[0].num_samples);
+    for (int64_t line = 0; line < num_lines && (line == 0 || !unknown.empty()); ++line) {
+      buffers.clear();
+      try {
+        const dom::object object = parse(splits_[0], static_cast<size_t>(line), buffers);
+        if (line == 0) fields_ = json_fields(object, token_dtype);
+        unknown = learn_json_kinds(fields_, object);
+      } catch (const Error& error) {
+        throw Error(error.code(), error.what(), {.path = describe(0, line)});
+      }
+    }
+    if (unknown.empty()) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}' is null or empty in the first {} lines, which does not tell its "
+                            "type; put a line with a value first",
+                            unknown, num_lines),
+                {.path = describe(0, 0)});
   }
 
   static size_t file_of(const Split& split, size_t line) {

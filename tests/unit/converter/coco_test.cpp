@@ -94,6 +94,35 @@ TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
   EXPECT_EQ(field("id").string(), "sub/a.jpg");
 }
 
+TEST_F(CocoTest, GivesEachPictureItsOwnAnnotations) {
+  const auto annotation = [](int id, int picture) {
+    return fmt::format(
+        R"({{"id": {0}, "image_id": {1}, "category_id": 3, "bbox": [{0}, 0, 1, 1], "area": {0}.5, "iscrowd": {2}}})",
+        id, picture, id % 2);
+  };
+  const std::string json = kInstances;
+  const size_t begin = json.find("\"annotations\": [") + 16;
+  const size_t end = json.find("\"images\"");
+  const auto source = open(json.substr(0, begin) + annotation(21, 4) + "," + annotation(22, 9) +
+                           "," + annotation(23, 4) + "], " + json.substr(end));
+  const Schema schema = source->schema();
+  std::vector<std::vector<int64_t>> ids;
+  for (int64_t i = 0; i < 2; ++i) {
+    const auto record = record_of(*source, 0, i);
+    const RecordView view(schema, record);
+    ids.push_back(values_of<int64_t>(view.tensor(schema.require("annotation_ids"))));
+    const auto boxes = values_of<float>(view.tensor(schema.require("boxes")));
+    const auto areas = values_of<float>(view.tensor(schema.require("area")));
+    const auto crowds = values_of<uint8_t>(view.tensor(schema.require("iscrowd")));
+    for (size_t k = 0; k < ids.back().size(); ++k) {
+      EXPECT_EQ(boxes[4 * k], static_cast<float>(ids.back()[k]));
+      EXPECT_EQ(areas[k], static_cast<float>(ids.back()[k]) + 0.5F);
+      EXPECT_EQ(crowds[k], ids.back()[k] % 2);
+    }
+  }
+  EXPECT_THAT(ids, ElementsAre(ElementsAre(22), ElementsAre(21, 23)));
+}
+
 TEST_F(CocoTest, TakesKeyPointsAndArraysOfPoseSets) {
   write_file(dir_ / "annotations/person_keypoints_train2017.json", R"({
     "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16, "f": [1000, 1001.5], "c": [8, 9]}],
@@ -121,6 +150,21 @@ TEST_F(CocoTest, TakesKeyPointsAndArraysOfPoseSets) {
   EXPECT_THAT(tensor("keypoints_img").shape, ElementsAre(2, 2, 2));
   EXPECT_THAT(tensor("f").shape, ElementsAre(2));
   EXPECT_THAT(values_of<float>(tensor("f")), ElementsAre(1000, 1001.5F));
+}
+
+TEST_F(CocoTest, LeavesOutArraysOfDifferentShapes) {
+  write_file(dir_ / "annotations/person_keypoints_train2017.json", R"({
+    "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16}],
+    "annotations": [{"id": 1, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 1},
+                    {"id": 2, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2, 3, 4, 2], "area": 2},
+                    {"id": 3, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 3}]})");
+  const auto source = open_coco(dir_.path());
+  EXPECT_EQ(source->schema().index_of("keypoints"), -1);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'keypoints' is left out: its arrays are of")));
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_THAT(values_of<float>(RecordView(schema, record).tensor(schema.require("area"))),
+              ElementsAre(1, 2, 3));
 }
 
 TEST_F(CocoTest, TakesFilesByName) {

@@ -132,7 +132,7 @@ TEST(Registry, OpensEachKindByName) {
   EXPECT_EQ(demo->splits()[0].num_samples, 7);
   EXPECT_EQ(demo->classes().size(), 10U);
   EXPECT_ERROR(source_kind("imagenet").open({.path = dir / "src/train"}), not_found, "neither");
-  EXPECT_ERROR(source_kind("cityscapes"), not_found, "there are imagenet, folder, demo");
+  EXPECT_ERROR(source_kind("cocoa"), not_found, "there are imagenet, folder, webdataset, coco");
 }
 
 }  // namespace

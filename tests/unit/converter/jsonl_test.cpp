@@ -102,7 +102,7 @@ TEST(Jsonl, RefusesLinesThatAreNotLikeTheFirst) {
   EXPECT_ERROR(read(R"({"a": 1, "a": 1, "b": "x", "t": [1]})"), invalid_argument,
                "'a' is there twice");
   EXPECT_ERROR(read(R"({"a": "1", "b": "x", "t": [1]})"), invalid_argument,
-               "'a': is text, but a whole number in the first line");
+               "'a': is text, but a whole number in the first lines");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1.5]})"), invalid_argument, "an array of numbers");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1, [2]]})"), invalid_argument, "is other JSON");
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1})"), corrupt, "a.jsonl:2: is no JSON");
@@ -116,8 +116,17 @@ TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {
     write_file(dir / "a.jsonl", line);
     return open_jsonl(dir / "a.jsonl");
   };
-  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument, "a.jsonl:1: 'a' is null");
-  EXPECT_ERROR(open("\n{\"a\": []}"), invalid_argument, "a.jsonl:2: 'a' is an empty array");
+  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument,
+               "a.jsonl:1: 'a' is null or empty in the first 1 lines");
+  EXPECT_ERROR(open("\n{\"b\": 1, \"a\": []}\n{\"a\": null}"), invalid_argument,
+               "a.jsonl:2: 'a' is null or empty in the first 2 lines");
+  const auto source = open(R"({"a": null, "b": []}
+                              {"a": null, "b": [1]}
+                              {"a": 0.5, "b": ["no type of b"]})");
+  EXPECT_EQ(source->schema().fields[0].dtype, DType::f64);
+  EXPECT_EQ(source->schema().fields[1].type, FieldType::tensor);
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_TRUE(RecordView(source->schema(), record).is_null(0));
   EXPECT_ERROR(open("{\"\": 1}"), invalid_argument, "has no name");
   EXPECT_ERROR(open("{}"), invalid_argument, "at least one field");
   EXPECT_ERROR(open("\n \r\n"), not_found, "there are no lines in it");

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "pictures.h"
 #include "record_of.h"
 #include "reference_python.h"
+#include "sources/file_group.h"
 #include "sources/shard_files.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
@@ -140,6 +142,22 @@ TEST(WebDataset, TakesFoldersAsSplits) {
   EXPECT_THAT(source->notes(), Contains(HasSubstr("have the same key, 'a'")));
   write_file(dir / "0.tar", tar);
   EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument, "its folder 'train' holds some");
+}
+
+TEST(WebDataset, ReadsMoreFilesThanStayOpen) {
+  const TempDir dir;
+  constexpr int64_t kFiles = FileGroup::kMaxOpenFiles + 5;
+  for (int64_t i = 0; i < kFiles; ++i) {
+    write_file(dir / fmt::format("{:05}.tar", i),
+               TarBuilder().add("a.cls", std::to_string(i)).finish());
+  }
+  const auto source = open_webdataset(dir.path());
+  ASSERT_EQ(source->splits()[0].num_samples, kFiles);
+  const Schema schema = source->schema();
+  for (int64_t i = 0; i < kFiles; ++i) {
+    const auto record = record_of(*source, 0, i);
+    EXPECT_EQ(RecordView(schema, record).scalar<int64_t>(0), i);
+  }
 }
 
 TEST(WebDataset, RefusesSamplesWithOtherMembers) {

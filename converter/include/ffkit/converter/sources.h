@@ -75,8 +75,8 @@ std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
 //                   as sets of poses like MuCo have them, when all have them; of the shape that they have in the file
 //   id              the picture's file name, column
 //
-// Other members are ignored. Pictures whose file is missing are an Error(not_found) that counts them. The annotation file is read twice when
-// segmentations are asked for, and must stay as it is.
+// Arrays that some lack, or that are of different shapes, are left out, with a note. Other members are ignored. Pictures whose file is missing
+// are an Error(not_found) that counts them. The annotation file is read twice when segmentations are asked for, and must stay as it is.
 struct CocoOptions {
   std::filesystem::path
       annotations;  // of one split, with `images`: instead of looking for them; below `path`, or as given
@@ -96,7 +96,8 @@ std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
 //   whole number        scalar i64, column            texts           list of strings
 //   other number        scalar f64, column            anything else   string of its JSON text
 //
-// Every line must have the same members, in any order; null is a null field. Numbers that token_dtype cannot hold are errors. Empty lines are
+// Every line must have the same members, in any order; null is a null field. The type of one that is null or [] in the first line is told by the
+// lines that follow, up to the 1,000th. Numbers that token_dtype cannot hold are errors. Empty lines are
 // passed over. What is kept in memory is 16 bytes a line. `token_dtype`: u16, i32 or i64.
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
                                    DType token_dtype = DType::i32);
