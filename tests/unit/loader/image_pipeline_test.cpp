@@ -11,8 +11,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/image_codec.h>
 
-#include "axis_filter.h"
 #include "crop.h"
+#include "format/axis_filter.h"
 #include "resize.h"
 #include "shared_data.h"
 #include "test_images.h"
