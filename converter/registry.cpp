@@ -24,21 +24,22 @@ std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
                     .num_train = value(1),
                     .num_val = value(2),
                     .size = value(3),
-                    .seed = arguments.seed});
+                    .seed = arguments.seed,
+                    .images = arguments.images});
 }
 
 std::unique_ptr<Source> open_imagenet_at(const SourceArguments& a) {
-  return open_imagenet(a.path);
+  return open_imagenet(a.path, a.images);
 }
 std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
-  return open_image_folder(a.path);
+  return open_image_folder(a.path, a.images);
 }
 
 // clang-format off
 constexpr std::array kKinds = {
-    SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, or an extracted tree", "/data/imagenet /fast/imagenet", true, {}, open_imagenet_at},
-    SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at},
-    SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo},
+    SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, or an extracted tree", "/data/imagenet /fast/imagenet", true, {}, open_imagenet_at, true},
+    SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at, true},
+    SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo, true},
 };
 // clang-format on
 

@@ -11,9 +11,14 @@
 namespace ffkit {
 namespace {
 
+// Whether what is stored is about as large as the files are.
+bool keeps_sizes(const ImageStorage& storage) {
+  return storage.store == StoreAs::jpeg && storage.max_resolution == 0 && storage.short_side == 0;
+}
+
 class ImageSource : public Source {
  public:
-  explicit ImageSource(ImageSet set) : set_(std::move(set)) {
+  explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
     for (const ImageSplit& split : set_.splits) {
       if (split.entries.empty()) {
         throw Error(ErrorCode::not_found, "there are no pictures in it",
@@ -22,7 +27,9 @@ class ImageSource : public Source {
       SourceSplit info{.name = split.name,
                        .num_samples = static_cast<int64_t>(split.entries.size()),
                        .is_training = split.is_training};
-      for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
+      if (keeps_sizes(set_.storage)) {
+        for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
+      }
       splits_.push_back(std::move(info));
     }
     if (splits_.empty()) {
@@ -44,10 +51,14 @@ class ImageSource : public Source {
     return facts;
   }
 
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(set_.storage);
+  }
+
   std::vector<std::filesystem::path> roots() const override { return set_.roots; }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
-    return entry(split, index).data.num_bytes;
+    return storer_.memory_bytes(entry(split, index).data.num_bytes);
   }
 
   std::string describe(size_t split, int64_t index) const override {
@@ -72,7 +83,7 @@ class ImageSource : public Source {
       bytes = buffers.bytes(static_cast<size_t>(file.size()));
       file.read_at(0, bytes);
     }
-    set_image_sample(record, bytes, image.label, image.id, origin);
+    set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
   }
 
  private:
@@ -81,6 +92,7 @@ class ImageSource : public Source {
   }
 
   const ImageSet set_;
+  const ImageStorer storer_;
   std::vector<SourceSplit> splits_;
 };
 

@@ -182,11 +182,11 @@ std::vector<std::string> make_notes(const std::vector<FoundSplit>& splits, const
 
 }  // namespace
 
-std::unique_ptr<Source> open_imagenet(const fs::path& path) {
+std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageStorage& images) {
   if (!fs::is_directory(path)) {
     throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
   }
-  ImageSet set{.kind = "imagenet", .path = fs::canonical(path)};
+  ImageSet set{.kind = "imagenet", .path = fs::canonical(path), .storage = images};
   std::optional<Devkit> devkit = find_devkit(set.path);
   std::vector<FoundSplit> splits;
   for (const char* name : {"train", "val"}) {

@@ -52,7 +52,7 @@ class SampleBuffers {
 struct SourceSplit {
   std::string name;          // becomes the folder's name: "train", "val", ...
   int64_t num_samples = 0;   // at least 1
-  int64_t num_bytes = 0;     // of the samples' files together; 0 when it is not known beforehand
+  int64_t num_bytes = 0;     // what will be written, about; 0 when it is not known beforehand
   bool is_training = false;  // shuffled by default
 };
 
@@ -69,6 +69,8 @@ class Source {
   virtual const std::vector<std::string>& class_names() const = 0;
   // Facts for the manifests: "kind", "path", "archive", ...
   virtual std::map<std::string, std::string> facts(size_t split) const = 0;
+  // What was asked of the source that changes its samples' bytes, for the manifests' options.
+  virtual std::map<std::string, std::string> options() const { return {}; }
   // What the user should know about what was found, one sentence each ("12 files that are no images
   // were ignored").
   virtual const std::vector<std::string>& notes() const = 0;

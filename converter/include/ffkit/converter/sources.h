@@ -1,5 +1,5 @@
 // The sources there are, for callers who know which one they want. All throw Error with file,
-// reason and remedy.
+// reason and remedy. `images` says how pictures are stored.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
 
@@ -22,12 +23,14 @@ namespace ffkit {
 // Label: position of the wnid among the sorted leaf wnids of the devkit's meta.mat; without a
 // devkit, among the sorted names of the class folders or archives. Id:
 // "n01440764/n01440764_10026.JPEG", "ILSVRC2012_val_00000001.JPEG".
-std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path);
+std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path,
+                                      const ImageStorage& images = {});
 
 // Folders of pictures: path/<split>/<class>/*, or path/<class>/*, which becomes one split "train".
 // Classes are the sorted names of the class folders of all splits together. Splits whose name
 // begins with "train" are training splits. Id: "<class>/<file>".
-std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path);
+std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
+                                          const ImageStorage& images = {});
 
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
@@ -47,6 +50,7 @@ struct DemoOptions {
   int64_t num_val = 500;     // 0: no val split
   int64_t size = 64;         // width and height in pixels, 16 .. 2048
   uint64_t seed = 0;
+  ImageStorage images;
 };
 std::unique_ptr<Source> make_demo(const DemoOptions& options);
 

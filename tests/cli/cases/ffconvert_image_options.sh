@@ -1,0 +1,45 @@
+# How pictures are stored: resized, raw, checked, repaired.
+manifest() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1] + "/train/manifest.json")); sys.exit(not eval(sys.argv[2]))' "$@"; }
+pictures src/train/cat 6
+run 0 "$FFCONVERT" folder src plain --order source
+# Within the limits: not a byte changes.
+run 0 "$FFCONVERT" folder src same --order source --max-resolution 32
+check cmp <("$FFINSPECT" cat plain 3 --field image) <("$FFINSPECT" cat same 3 --field image)
+check manifest same 'd["options"]["max_resolution"] == "32" and d["options"]["jpeg_quality"] == "90"'
+check manifest plain '"jpeg_quality" not in d["options"] and "store" not in d["options"]'
+
+run 0 "$FFCONVERT" folder src small --order source --short-side 20 --jpeg-quality 70
+run 0 "$FFINSPECT" ls small --json
+check grep -q '"encoding":"jpeg".*"width":20' <(tr -d ' ' <.stdout)
+run 0 "$FFCONVERT" folder src raw --order source --store raw --threads 1
+run 0 "$FFCONVERT" folder src raw3 --order source --store raw --threads 3
+check diff -r raw raw3
+run 0 "$FFINSPECT" export raw out
+check test "$(head -c 2 out/train/cat/0003.ppm)" = P6
+check test "$(stat -c %s out/train/cat/0003.ppm)" = $((32 * 32 * 3 + 13))
+run 0 "$FFCONVERT" demo smart --images 200 --val-images 0 --size 16 --store smart --raw-share 0.25
+num_raw=$("$FFINSPECT" ls smart --json | tr -d ' ' | grep -c '"encoding":"ppm"')
+check test "$num_raw" -gt 25 -a "$num_raw" -lt 80
+run 0 "$FFINSPECT" verify smart
+
+# Cut in half, the header is whole.
+size=$(stat -c %s src/train/cat/0002.jpg)
+truncate -s $((size - 150)) src/train/cat/0002.jpg
+run 0 "$FFCONVERT" folder src unchecked --order source
+run 1 "$FFCONVERT" folder src dst --check-images decode
+one_line_err '^ffconvert: error: .*src/train/cat/0002.jpg: truncated JPEG'
+check test ! -e dst
+run 0 "$FFCONVERT" folder src kept --order source --max-resolution 16 --on-error keep
+check cmp <("$FFINSPECT" cat kept 2 --field image) src/train/cat/0002.jpg
+
+run 2 "$FFCONVERT" folder src dst --max-resolution 400 --short-side 256
+one_line_err 'give only one of the two'
+run 2 "$FFCONVERT" folder src dst --raw-share 0.5
+one_line_err '--raw-share serves only --store smart'
+run 2 "$FFCONVERT" folder src dst --jpeg-quality 80
+one_line_err '--jpeg-quality serves only pictures that are re-encoded as JPEG'
+run 2 "$FFCONVERT" folder src dst --max-resolution 400 --jpeg-quality 0
+one_line_err 'the JPEG quality is 0; it must be 1 .. 100'
+run 2 "$FFCONVERT" folder src dst --store png
+run 2 "$FFCONVERT" v1 src dst --fix-odd
+check test ! -e dst
