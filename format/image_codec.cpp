@@ -43,12 +43,21 @@ std::string_view describe(std::span<const std::byte> data) {
                   describe(data), first_bytes));
 }
 
+// libpng's limit, for all: a resize takes 48 bytes a column.
+constexpr int kMaxSide = 1'000'000;
+
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("the image claims {} x {} pixels, more than the {} that are decoded; "
                             "it is broken or must be made smaller",
                             info.width, info.height, ImageDecoder::max_pixels()));
+  }
+  if (info.width > kMaxSide || info.height > kMaxSide) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the image claims {} x {} pixels, more than the {} each way that are "
+                            "decoded; it is broken or must be cut",
+                            info.width, info.height, kMaxSide));
   }
 }
 

@@ -65,6 +65,10 @@ void validate_image_options(const CLI::App& command, const ImageStorage& storage
   if (given("--raw-share") && storage.store != StoreAs::smart) {
     refuse("--raw-share serves only --store smart");
   }
+  if (storage.fix_odd && storage.store == StoreAs::raw) {
+    refuse(
+        "--fix-odd has nothing to do with --store raw, which stores the pixels of every picture");
+  }
   if (given("--jpeg-quality") && !manifest_options(storage).contains("jpeg_quality")) {
     refuse(
         "--jpeg-quality serves only pictures that are re-encoded as JPEG; give --max-resolution, "

@@ -32,6 +32,22 @@ check test ! -e dst
 run 0 "$FFCONVERT" folder src kept --order source --max-resolution 16 --on-error keep
 check cmp <("$FFINSPECT" cat kept 2 --field image) src/train/cat/0002.jpg
 
+# A header that claims 65500 x 65500 pixels, 12.9 GB: refused without memory for them.
+mkdir -p huge/train/cat
+python3 - src/train/cat/0001.jpg huge/train/cat/claims.jpg <<'PYTHON'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+frame = data.index(b"\xff\xc0")
+data[frame + 5:frame + 9] = b"\xff\xdc\xff\xdc"
+open(sys.argv[2], "wb").write(data)
+PYTHON
+for options in "" "--max-resolution 400" "--store raw"; do
+  run 1 bash -c 'ulimit -v 2000000; "$@"' bash "$FFCONVERT" folder huge dst $options
+  one_line_err 'huge/train/cat/claims.jpg: the image claims 65500 x 65500 pixels, more than the 178956970'
+done
+
+run 2 "$FFCONVERT" folder src dst --store raw --fix-odd
+one_line_err '--fix-odd has nothing to do with --store raw'
 run 2 "$FFCONVERT" folder src dst --max-resolution 400 --short-side 256
 one_line_err 'give only one of the two'
 run 2 "$FFCONVERT" folder src dst --raw-share 0.5

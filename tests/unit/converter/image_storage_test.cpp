@@ -263,7 +263,7 @@ TEST(ImageStorer, RefusesHugeClaimsByTheHeaderAlone) {
 // Every odd picture that anyone has seen: JPEGs of three or one components come through as they are, others as JPEGs; what is broken is an error, or kept.
 TEST(ImageStorer, TakesEveryHardImage) {
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
-  const auto text = testing::read_file(folder / "expected.json");
+  const auto text = testing::read_bytes(folder / "expected.json");
   const auto expected =
       nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
                             reinterpret_cast<const char*>(text.data()) + text.size());
@@ -271,7 +271,7 @@ TEST(ImageStorer, TakesEveryHardImage) {
   const ImageStorer keeping({.max_resolution = 64, .keep_broken = true});
   for (const auto& [name, facts] : expected.items()) {
     SCOPED_TRACE(name);
-    const Bytes image = testing::read_file(folder / name);
+    const Bytes image = testing::read_bytes(folder / name);
     SampleBuffers buffers;
     // Its damage leaves a valid stream: only a checksum sees it.
     const bool decodes = facts["decodes"].get<bool>() || name == "bitrot.JPEG";

@@ -26,7 +26,7 @@ using testing::JpegKind;
 using testing::make_picture;
 using testing::Picture;
 using testing::PngKind;
-using testing::read_file;
+using testing::read_bytes;
 
 template <typename Function>
 void expect_error(ErrorCode code, const std::string& text, Function function) {
@@ -399,14 +399,14 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
       {"text.JPEG", "the image is none of JPEG, PNG, WebP, BMP, PPM and PGM "},
       {"claims_65535x65535.JPEG", "broken JPEG "}};
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
-  const auto text = read_file(folder / "expected.json");
+  const auto text = read_bytes(folder / "expected.json");
   const auto expected =
       nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
                             reinterpret_cast<const char*>(text.data()) + text.size());
   ImageDecoder decoder;
   for (const auto& [name, facts] : expected.items()) {
     SCOPED_TRACE(name);
-    const auto data = read_file(folder / name);
+    const auto data = read_bytes(folder / name);
     if (name == "bitrot.JPEG") {
       // Its damage leaves a valid stream with 3 stray bytes at the end, which Pillow takes too:
       // only a checksum sees it.

@@ -166,6 +166,14 @@ TEST(Ppm, RefusesOtherValuesThanBytesAndNonsense) {
   EXPECT_ERROR(encode_ppm({nullptr, 0, 3, 0}, out), invalid_argument, "0 x 3");
 }
 
+TEST(Ppm, IsRefusedWhenTooLongOrWide) {
+  for (const char* size : {"1000001 1", "1 1000001"}) {
+    Bytes image = bytes_of("P5 " + std::string(size) + " 255\n");
+    image.resize(image.size() + 1'000'001);
+    EXPECT_ERROR(ImageDecoder().decode(image), unsupported, "more than the 1000000 each way");
+  }
+}
+
 TEST(Ppm, IsWrittenWithItsRowsBehindEachOther) {
   const Picture picture = make_picture(7, 3);
   const RgbView part{picture.at(2, 0), 4, 3, 3 * 7};
@@ -264,7 +272,7 @@ TEST(OtherImages, AgreeWithPillow) {
   for (const char* name : {"1.bmp", "l.bmp", "p.bmp", "p16.bmp", "rgb.bmp", "rgba.bmp", "rgb.ppm",
                            "l.pgm", "lossless.webp", "rgba.webp", "lossy.webp"}) {
     SCOPED_TRACE(name);
-    const Picture pixels = copy(decoder.decode(testing::read_file(dir / name)));
+    const Picture pixels = copy(decoder.decode(testing::read_bytes(dir / name)));
     ASSERT_EQ(pixels.rgb.size(), 37U * 29 * 3);
     EXPECT_TRUE(std::equal(pixels.rgb.begin(), pixels.rgb.end(), begin));
     begin += 37 * 29 * 3;

@@ -62,7 +62,7 @@ class ImageDecoder {
 
   // Decodes the whole image. The view lives until the next call. Throws Error(corrupt) for broken
   // or truncated data, Error(unsupported) for encodings not handled and for more than
-  // `max_pixels()` pixels.
+  // `max_pixels()` pixels or 1,000,000 each way.
   RgbView decode(std::span<const std::byte> data);
 
   // A part of an image, perhaps at a fraction of its size.
