@@ -1,80 +1,210 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
-#include <numeric>
+#include <utility>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/packer.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
 #include "destination.h"
 #include "destination_checks.h"
+#include "gather.h"
+#include "merge_plan.h"
+#include "packer.h"
 #include "report.h"
+#include "split_plan.h"
+#include "split_writer.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
-void note(const ConvertOptions& options, const std::string& sentence) {
-  if (options.note) options.note(sentence);
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What the records need beyond the files is less than 1 in 20 for photographs and is left to chance.
-int64_t bytes_needed(const Source& source) {
-  const auto& splits = source.splits();
-  return std::accumulate(
-      splits.begin(), splits.end(), int64_t{0},
-      [](int64_t sum, const SourceSplit& split) { return sum + split.num_bytes; });
+// Progress of a split in the user's terms.
+std::function<void(const PackProgress&)> progress_of(const ConvertOptions& options,
+                                                     const SplitPlan& plan, int64_t num_before) {
+  if (!options.progress) return {};
+  return [&options, &plan, num_before](const PackProgress& progress) {
+    options.progress({.split = plan.manifest.split,
+                      .num_samples = plan.num_samples(),
+                      .num_done = num_before + progress.num_done,
+                      .num_before = num_before,
+                      .num_skipped = progress.num_skipped,
+                      .bytes_done = progress.record_bytes});
+  };
 }
 
-Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
-  Manifest manifest{.split = source.splits()[split].name,
-                    .schema = source.schema(),
-                    .classes = source.classes(),
-                    .class_names = source.class_names(),
-                    .source = source.facts(split),
-                    .options = {{"order", to_string(options.order)},
-                                {"seed", std::to_string(options.seed)},
-                                {"shard_bytes", std::to_string(options.shard_bytes)},
-                                {"on_error", to_string(options.on_error)}},
-                    .created_by = "ffconvert " FFKIT_VERSION};
-  if (options.zstd_level != 0) {
-    manifest.options["zstd_level"] = std::to_string(options.zstd_level);
-    manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
+// One conversion, from claiming the folder to its commit or its failure.
+class Conversion {
+ public:
+  // `name`: of the folder, as the user gave it.
+  Conversion(const Source& source, Destination& claimed, const fs::path& name,
+             const ConvertOptions& options)
+      : source_(source), claimed_(claimed), name_(name), options_(options) {}
+
+  ConvertSummary run() {
+    if (claimed_.started_over()) {
+      note("an unfinished conversion was found and removed; starting over");
+    }
+    plans_ = plan_splits(source_, options_);
+    const std::string plan = plan_fingerprint(source_, plans_);
+    is_refused_ =
+        claimed_.goes_on() && !claimed_.found_plan().empty() && claimed_.found_plan() != plan;
+    if (is_refused_) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          "holds the beginning of another conversion: source or options were different; give "
+          "those, or run without --resume to start over",
+          {.path = name_.string()});
+    }
+    claimed_.set_plan(plan);
+    require_space();
+    ConvertSummary summary{.num_classes = static_cast<int64_t>(source_.classes().size())};
+    std::string report;
+    for (const SplitPlan& split : plans_) {
+      auto [written, lines] = convert_split(split);
+      summary.splits.push_back(std::move(written));
+      report += lines;
+    }
+    if (!report.empty()) write_text_file(claimed_.report_path(), report);
+    for (const SplitPlan& split : plans_) {
+      remove_temporary_files(claimed_.folder() / split.manifest.split);
+    }
+    claimed_.commit();
+    return summary;
   }
-  manifest.options.merge(source.options());
-  return manifest;
-}
 
-SplitSummary convert_split(const Source& source, size_t split, const Destination& destination,
-                           const ConvertOptions& options, SkipReport& report) {
-  const std::string& name = source.splits()[split].name;
-  DatasetWriter writer(destination.folder() / name, make_manifest(source, split, options),
-                       {.shard_bytes = options.shard_bytes,
-                        .compression = split_compression(source, split, options)});
-  const PackResult packed =
-      pack_split(source, split, options, writer,
-                 [&report](const SkippedSample& sample) { report.add(sample); });
-  if (packed.num_records == 0) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("split '{}': none of the {} pictures could be read, the first being {}",
-                            name, packed.num_skipped, source.describe(split, 0)));
+  // True when what was found in the folder is of another conversion.
+  bool is_refused() const { return is_refused_; }
+  // Shards that are planned; 0 before there is a plan.
+  int64_t num_shards() const {
+    int64_t num_shards = 0;
+    for (const SplitPlan& plan : plans_) num_shards += plan.end_shard - plan.begin_shard;
+    return num_shards;
   }
-  const Manifest manifest = writer.finish();
-  return {.split = name,
-          .num_records = packed.num_records,
-          .num_skipped = packed.num_skipped,
-          .num_shards = static_cast<int64_t>(manifest.shards.size()),
-          .file_bytes = manifest.file_bytes(),
-          .fingerprint = manifest.fingerprint()};
-}
+
+ private:
+  void note(const std::string& sentence) const {
+    if (options_.note) {
+      options_.note(fmt::format("{}: {}", name_.string(), sentence));
+    }
+  }
+
+  // What a conversion that ended early has written is not needed again.
+  void require_space() const {
+    int64_t num_bytes = 0;
+    for (const SplitPlan& plan : plans_) {
+      const fs::path folder = claimed_.folder() / plan.manifest.split;
+      for (const PackUnit& unit : plan.units()) {
+        if (fs::exists(folder / shard_file_name(unit.number))) continue;
+        num_bytes += plan.shard_bytes[static_cast<size_t>(unit.number)] *
+                     (options_.read == ReadMode::gather ? 2 : 1);
+      }
+    }
+    require_free_space(num_bytes, claimed_.folder());
+  }
+
+  std::pair<SplitSummary, std::string> convert_split(const SplitPlan& plan) {
+    const fs::path folder = claimed_.folder() / plan.manifest.split;
+    SplitWriter writer(source_, plan, folder);
+    std::vector<PackUnit> units;
+    int64_t num_before = 0;
+    for (const PackUnit& unit : plan.units()) {
+      if (writer.take_over(unit.number)) {
+        num_before += static_cast<int64_t>(unit.samples.size());
+      } else {
+        units.push_back(unit);
+      }
+    }
+    if (writer.num_finished() > 0) {
+      note(fmt::format("{}: {} of {} shards are there; going on", plan.manifest.split,
+                       writer.num_finished(), plan.end_shard - plan.begin_shard));
+    }
+    const auto on_progress = progress_of(options_, plan, num_before);
+    if (reads_by_gathering(plan, units, folder)) {
+      gather_samples(source_, plan, units, folder, options_, writer, on_progress);
+    } else {
+      pack_samples(source_, plan.split, units, options_, plan.compression, writer, on_progress);
+    }
+    Manifest manifest = writer.finish();
+    if (options_.part.count > 1) {
+      // Not in the plan's: the shards are to be those that one machine would make.
+      manifest.options[MergePlan::kPart] =
+          fmt::format("{}/{}: shards {} to {} of {}", options_.part.index, options_.part.count,
+                      plan.begin_shard, plan.end_shard - 1, plan.num_shards());
+    }
+    if (manifest.shards.empty()) {
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("split '{}': none of the {} pictures could be read, the first being {}",
+                      plan.manifest.split, plan.num_samples(),
+                      source_.describe(plan.split, plan.order.front())));
+    }
+    write_manifest(folder / "manifest.json", manifest);
+    return {{.split = plan.manifest.split,
+             .num_records = manifest.num_records(),
+             .num_skipped = plan.num_samples() - manifest.num_records(),
+             .num_shards = static_cast<int64_t>(manifest.shards.size()),
+             .file_bytes = manifest.file_bytes(),
+             .fingerprint = manifest.fingerprint()},
+            writer.report()};
+  }
+
+  bool reads_by_gathering(const SplitPlan& plan, std::span<const PackUnit> units,
+                          const fs::path& folder) const {
+    if (units.empty()) return false;
+    if (options_.read != ReadMode::automatic) return options_.read == ReadMode::gather;
+    if (is_gathered(folder)) return true;
+    if (!dislikes_scattered_reads(source_, plan.split, units)) return false;
+    note(fmt::format(
+        "{}: scattered reads are slow on the disk of {}; it is read once, front to back, "
+        "through files beside the shards",
+        plan.manifest.split, source_.archive(plan.split).string()));
+    return true;
+  }
+
+  static void remove_temporary_files(const fs::path& folder) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+    }
+  }
+
+  const Source& source_;
+  Destination& claimed_;
+  const fs::path& name_;
+  const ConvertOptions& options_;
+  std::vector<SplitPlan> plans_;
+  bool is_refused_ = false;
+};
 
 int64_t sum(const std::vector<SplitSummary>& splits, int64_t SplitSummary::*member) {
   int64_t total = 0;
   for (const SplitSummary& split : splits) total += split.*member;
   return total;
+}
+
+// An early end: finished shards are worth keeping.
+[[noreturn]] void end_early(const Error& error, Destination& claimed,
+                            const Conversion& conversion) {
+  const int64_t num_shards = claimed.num_shards();
+  if (num_shards == 0 && !conversion.is_refused()) rethrow_with_remedy(error);
+  claimed.keep();
+  if (conversion.num_shards() == 0 || conversion.is_refused()) throw Error(error);
+  std::string first;
+  const int error_number = error.context().errno_value;
+  if (error_number == ENOSPC || error_number == EDQUOT) first = "free some space, then ";
+  if (error_number == EFBIG) first = "raise the limit on the size of files (ulimit -f), then ";
+  throw Error(
+      error.code(),
+      fmt::format("{}; {} of {} shards are finished: {}the same command with --resume goes on",
+                  error.what(), num_shards, conversion.num_shards(), first));
 }
 
 }  // namespace
@@ -103,28 +233,24 @@ void check_destination(const fs::path& destination) {
 
 ConvertSummary convert(const Source& source, const fs::path& destination,
                        const ConvertOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   validate(options);
   refuse_destination_inside(source.roots(), destination);
-  ConvertSummary summary{.num_classes = static_cast<int64_t>(source.classes().size())};
+  Destination claimed(destination, options.resume ? Destination::Unfinished::go_on
+                                                  : Destination::Unfinished::remove);
+  Conversion conversion(source, claimed, destination, options);
   try {
-    Destination claimed(destination);
-    if (claimed.started_over()) {
-      note(options, fmt::format("{}: an unfinished conversion was found and removed; starting over",
-                                destination.string()));
-    }
-    require_free_space(bytes_needed(source), claimed.folder());
-    SkipReport report(claimed.report_path());
-    for (size_t split = 0; split < source.splits().size(); ++split) {
-      summary.splits.push_back(convert_split(source, split, claimed, options, report));
-    }
-    report.finish();
-    claimed.commit();
+    ConvertSummary summary = conversion.run();
+    summary.seconds = seconds_since(start);
+    return summary;
   } catch (const Error& error) {
-    rethrow_with_remedy(error);
+    end_early(error, claimed, conversion);
+  } catch (const fs::filesystem_error& error) {
+    end_early(Error(ErrorCode::io, "cannot be examined or changed",
+                    {.path = (error.path1().empty() ? destination : error.path1()).string(),
+                     .errno_value = error.code().value()}),
+              claimed, conversion);
   }
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return summary;
 }
 
 }  // namespace ffkit

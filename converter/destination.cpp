@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kReport = "report.jsonl";
 constexpr std::string_view kV1Meta = "meta.pkl";
 
 [[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
@@ -41,12 +40,28 @@ bool is_split_file(const fs::directory_entry& entry) {
 bool is_top_file(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   return entry.symlink_status().type() == fs::file_type::regular &&
-         (name == kUnfinishedMarker || name == kReport || name == kV1Meta ||
+         (name == kUnfinishedMarker || name == Destination::kReport || name == kV1Meta ||
           name.ends_with(".tmp"));
 }
 
 bool holds_marker(const fs::path& folder) {
   return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
+}
+
+constexpr std::string_view kMarkerText =
+    "A conversion is writing this data set, or has ended before it was done: it is not complete.\n"
+    "The same command with --resume goes on with it; without, it starts over.\n";
+constexpr std::string_view kPlanKey = "plan ";
+
+// The word behind kPlanKey in a marker.
+std::string read_plan(int fd) {
+  std::string text(1024, '\0');
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(n < 0 ? 0 : static_cast<size_t>(n));
+  const size_t key = text.find("\n" + std::string(kPlanKey));
+  if (key == std::string::npos) return {};
+  const size_t begin = key + 1 + kPlanKey.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 // What lies in a claimed folder, sorted into what a conversion makes and the first thing that it
@@ -107,8 +122,8 @@ void Destination::require_usable(const fs::path& folder) {
               {.path = folder.string()});
 }
 
-Destination::Destination(const fs::path& folder)
-    : folder_(fs::weakly_canonical(fs::absolute(folder))) {
+Destination::Destination(const fs::path& folder, Unfinished unfinished)
+    : folder_(fs::weakly_canonical(fs::absolute(folder))), unfinished_(unfinished) {
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
   try {
     make_folders();
@@ -126,8 +141,8 @@ Destination::Destination(const fs::path& folder)
                               contents.foreign.lexically_relative(folder_).string()),
                   {.path = folder_.string()});
     }
-    started_over_ = has_marker;
-    remove_contents(contents);
+    found_unfinished_ = has_marker;
+    if (unfinished_ == Unfinished::remove) remove_contents(contents);
   } catch (const fs::filesystem_error& error) {
     roll_back();
     io_error("cannot be prepared", error.path1().empty() ? folder_ : error.path1(),
@@ -182,15 +197,33 @@ void Destination::lock_marker() {
                 {.path = folder_.string()});
   }
   owns_marker_ = true;
-  constexpr std::string_view kText =
-      "A conversion is writing this data set, or was killed while it did: it is not complete.\n"
-      "Running the same conversion again starts over; otherwise remove the folder.\n";
+  found_plan_ = read_plan(marker_fd_);
+  if (found_plan_.empty()) set_plan("");
+  sync_folder(folder_);
+}
+
+void Destination::set_plan(const std::string& plan) {
+  const fs::path marker = folder_ / kUnfinishedMarker;
+  const std::string text = std::string(kMarkerText) + std::string(kPlanKey) + plan + "\n";
   if (::ftruncate(marker_fd_, 0) != 0 ||
-      ::pwrite(marker_fd_, kText.data(), kText.size(), 0) != static_cast<ssize_t>(kText.size())) {
+      ::pwrite(marker_fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     io_error("cannot be written", marker, errno);
   }
   if (::fsync(marker_fd_) != 0) io_error("fsync failed", marker, errno);
-  sync_folder(folder_);
+}
+
+int64_t Destination::num_shards() const {
+  int64_t num_shards = 0;
+  for (const fs::path& file : list_contents(folder_).files) {
+    if (file.extension() == ".ffr") ++num_shards;
+  }
+  return num_shards;
+}
+
+void Destination::keep() {
+  owns_marker_ = false;
+  made_folders_.clear();
+  ::close(std::exchange(marker_fd_, -1));
 }
 
 void Destination::commit() {

@@ -6,15 +6,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <system_error>
 
+#include <nlohmann/json.hpp>
+
 #include <ffkit/converter/merge.h>
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
 #include "destination.h"
 #include "destination_checks.h"
 #include "format/file.h"
 #include "merge_plan.h"
+#include "report.h"
 #include "shard_mover.h"
 
 namespace ffkit {
@@ -75,18 +80,29 @@ void require_space_for_copies(const std::vector<PlannedSplit>& splits, const fs:
 Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMover& mover) {
   mover.make_folder(folder);
   std::vector<std::string> names;
-  size_t number = split.manifest.shards.size();
+  auto number = static_cast<int64_t>(split.manifest.shards.size());
   for (const SplitPart& part : split.parts) {
     for (const ManifestShard& shard : part.manifest.shards) {
-      std::string name = fmt::format("shard-{:05}.ffr", number++);
+      std::string name = shard_file_name(number++);
       // An interrupted addition may have left shards that no manifest lists.
-      while (fs::exists(folder / name)) name = fmt::format("shard-{:05}.ffr", number++);
+      while (fs::exists(folder / name)) name = shard_file_name(number++);
       mover.bring(part.folder / shard.file, folder / name);
       names.push_back(std::move(name));
     }
   }
   sync_folder(folder);
   return split.joined(names);
+}
+
+// The lines about a split in a data set's report.jsonl, without its others.
+std::string report_of(const fs::path& folder, const std::string& split) {
+  const std::string key = fmt::format("{{\"split\":{},", nlohmann::json(split).dump());
+  std::ifstream report(folder / Destination::kReport);
+  std::string lines;
+  for (std::string line; std::getline(report, line);) {
+    if (line.starts_with(key)) lines += line + '\n';
+  }
+  return lines;
 }
 
 // Whether the manifest at `path` is, or may be, the new one: then its shards must stay.
@@ -149,6 +165,7 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
   const std::vector<PlannedSplit> splits = plan.splits();
 
   std::vector<Manifest> manifests;
+  std::string report;
   Destination claimed(destination);
   {
     ShardMover mover(options);
@@ -158,8 +175,12 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
       manifests.push_back(bring_shards(split, folder, mover));
       write_manifest(folder / "manifest.json", manifests.back());
       mover.keep(folder);  // `claimed` clears up
+      for (const SplitPart& part : split.parts) {
+        report += report_of(part.folder.parent_path(), split.name);
+      }
     }
   }
+  if (!report.empty()) write_text_file(claimed.report_path(), report);
   claimed.commit();
   if (options.transfer == ShardTransfer::move) remove_sources(splits);
   return summarize(manifests, start);

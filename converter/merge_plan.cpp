@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <tuple>
 
 #include <ffkit/format/dataset.h>
@@ -72,6 +73,75 @@ bool holds_shards(const Manifest& manifest, const std::vector<ManifestShard>& sh
   });
 }
 
+// The shards of a conversion's part, from "2/8: shards 10 to 19 of 80".
+struct PartRange {
+  long long begin = 0;
+  long long last = 0;
+  long long count = 0;
+};
+
+PartRange part_range(const SplitPart& part) {
+  PartRange range;
+  const auto found = part.manifest.options.find(MergePlan::kPart);
+  if (found == part.manifest.options.end()) {
+    refuse(part.folder,
+           "is no part of a conversion, but others are; merge those first, then merge the result");
+  }
+  if (std::sscanf(found->second.c_str(), "%*d/%*d: shards %lld to %lld of %lld", &range.begin,
+                  &range.last, &range.count) != 3) {
+    refuse(part.folder, fmt::format("does not say which shards it has: '{}'", found->second));
+  }
+  return range;
+}
+
+std::map<std::string, std::string> options_without_part(const Manifest& manifest) {
+  auto options = manifest.options;
+  options.erase(MergePlan::kPart);
+  return options;
+}
+
+// Sorts the parts of one conversion, all of which must be there.
+void join_parts(PlannedSplit& split) {
+  const auto is_part = [](const SplitPart& part) {
+    return part.manifest.options.contains(MergePlan::kPart);
+  };
+  if (!split.is_new) {
+    const auto found = std::ranges::find_if(split.parts, is_part);
+    if (found == split.parts.end() && !split.manifest.options.contains(MergePlan::kPart)) return;
+    refuse(found == split.parts.end() ? fs::path(split.name) : found->folder,
+           "is a part of a conversion; join all parts with merge, then append the result");
+  }
+  if (std::ranges::none_of(split.parts, is_part)) return;
+  std::ranges::sort(split.parts, {}, [](const SplitPart& p) { return part_range(p).begin; });
+  const SplitPart& first = split.parts.front();
+  long long next = 0;
+  const auto require_up_to = [&](long long begin) {
+    if (begin > next) {
+      refuse(first.folder,
+             fmt::format("shards {} to {} of split '{}' are missing: give all parts of "
+                         "the conversion",
+                         next, begin - 1, split.name));
+    }
+  };
+  for (const SplitPart& part : split.parts) {
+    if (options_without_part(part.manifest) != options_without_part(first.manifest) ||
+        part.manifest.source != first.manifest.source ||
+        part_range(part).count != part_range(first).count) {
+      refuse(part.folder,
+             fmt::format("was converted with other options, or from another source, than {}",
+                         first.folder.string()));
+    }
+    require_up_to(part_range(part).begin);
+    if (part_range(part).begin < next) refuse(part.folder, "is a part that is given twice");
+    next = part_range(part).last + 1;
+  }
+  require_up_to(part_range(first).count);
+  split.is_conversion = true;
+  split.manifest = first.manifest;
+  split.manifest.options.erase(MergePlan::kPart);
+  split.manifest.shards.clear();
+}
+
 // Keeps what all agree on.
 void intersect(std::map<std::string, std::string>& common,
                const std::map<std::string, std::string>& other) {
@@ -92,6 +162,7 @@ Manifest PlannedSplit::joined(const std::vector<std::string>& shard_names) const
       shard.file = *name_of_next++;
       result.shards.push_back(std::move(shard));
     }
+    if (is_conversion) continue;  // as if one machine had made it
     if (is_new) intersect(result.options, part.manifest.options);
     const char* key = is_new ? "path" : "appended";
     while (result.source.contains(fmt::format("{}_{}", key, number))) ++number;
@@ -140,6 +211,7 @@ std::vector<PlannedSplit> MergePlan::splits() const {
   std::vector<PlannedSplit> wanted;
   std::ranges::copy_if(splits_, std::back_inserter(wanted),
                        [](const PlannedSplit& split) { return !split.parts.empty(); });
+  for (PlannedSplit& split : wanted) join_parts(split);
   return wanted;
 }
 

@@ -23,6 +23,8 @@ struct PlannedSplit {
   Manifest manifest;  // of the destination as it is; without shards when it has no such split
   bool is_new = true;
   std::vector<SplitPart> parts;  // in order; at least one in a plan's splits()
+  bool is_conversion =
+      false;  // the parts are those of one conversion (ConvertOptions::part), in their order
 
   // The destination's manifest with the parts' shards, called `shard_names`, behind its own.
   Manifest joined(const std::vector<std::string>& shard_names) const;
@@ -30,6 +32,9 @@ struct PlannedSplit {
 
 class MergePlan {
  public:
+  // Of Manifest::options, in a part of a conversion: "2/8: shards 10 to 19 of 80".
+  static constexpr const char* kPart = "part";
+
   explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
 
   // The data set that is added to. Before any source.
@@ -37,7 +42,8 @@ class MergePlan {
   // Throws as merge_datasets() says.
   void add_source(const std::filesystem::path& folder);
 
-  // The splits that get shards, in order of appearance.
+  // The splits that get shards, in order of appearance. Throws Error(invalid_argument) when some sources are parts of a conversion, and not all of its parts
+  // are there.
   std::vector<PlannedSplit> splits() const;
 
  private:

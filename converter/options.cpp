@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <stdexcept>
 
 #include <ffkit/converter/options.h>
@@ -39,6 +40,41 @@ OnError parse_on_error(std::string_view name) {
               fmt::format("on-error is '{}'; it must be fail, skip or keep", name));
 }
 
+const char* to_string(ReadMode mode) {
+  switch (mode) {
+    case ReadMode::automatic:
+      return "auto";
+    case ReadMode::direct:
+      return "direct";
+    case ReadMode::gather:
+      return "gather";
+  }
+  throw std::logic_error("unknown ReadMode");
+}
+
+ReadMode parse_read_mode(std::string_view name) {
+  for (const ReadMode mode : {ReadMode::automatic, ReadMode::direct, ReadMode::gather}) {
+    if (name == to_string(mode)) return mode;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("read is '{}'; it must be auto, direct or gather", name));
+}
+
+ConvertPart parse_part(std::string_view text) {
+  ConvertPart part;
+  const char* const end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, part.index);
+  if (error == std::errc{} && slash != end && *slash == '/') {
+    const auto [last, error_of_count] = std::from_chars(slash + 1, end, part.count);
+    if (error_of_count == std::errc{} && last == end && part.count >= 1 && part.index >= 1 &&
+        part.index <= part.count) {
+      return part;
+    }
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text));
+}
+
 void validate(const ConvertOptions& options) {
   const auto require = [](bool holds, const std::string& message) {
     if (!holds) throw Error(ErrorCode::invalid_argument, message);
@@ -52,6 +88,10 @@ void validate(const ConvertOptions& options) {
   require(options.max_bytes_in_flight >= (1LL << 20),
           fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
                       options.max_bytes_in_flight));
+  require(options.part.count >= 1 && options.part.index >= 1 &&
+              options.part.index <= options.part.count,
+          fmt::format("the part is {}/{}; it must be i/n with i from 1 to n", options.part.index,
+                      options.part.count));
   require(options.zstd_level >= -7 && options.zstd_level <= 22,
           fmt::format("the zstd level is {}; it must be -7 .. 22", options.zstd_level));
   require(options.zstd_dictionary_bytes == 0 || options.zstd_level != 0,

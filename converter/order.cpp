@@ -1,8 +1,7 @@
 #include <numeric>
 #include <utility>
 
-#include <ffkit/converter/packer.h>
-
+#include "split_plan.h"
 #include "splitmix.h"
 
 namespace ffkit {

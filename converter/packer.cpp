@@ -1,4 +1,5 @@
-#include <fmt/format.h>
+#include "packer.h"
+
 #include <tbb/concurrent_queue.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
@@ -8,59 +9,41 @@
 
 #include <array>
 #include <memory>
-#include <optional>
-#include <span>
 #include <stdexcept>
-#include <vector>
 
-#include <ffkit/converter/packer.h>
-#include <ffkit/format/compression.h>
-#include <ffkit/format/error.h>
+#include "cancel.h"
 
 namespace ffkit {
 namespace {
 
 constexpr size_t kSamplesPerBatch = 16;
-constexpr size_t kKeptBytes =
-    1 << 20;  // a record buffer beyond this is not kept for the next batch
-
-struct EncodedSample {
-  std::vector<std::byte> record;
-  StoredRecord stored;                // points to `record` or `compressed`
-  std::vector<std::byte> compressed;  // when that is smaller
-  std::optional<Error> error;         // set: the sample is bad and there is no record
-};
 
 struct Batch {
+  int64_t unit = 0;
+  bool is_first = false;  // of its unit
+  bool is_last = false;
   std::span<const int64_t> samples;  // their numbers in the source's split
   std::array<EncodedSample, kSamplesPerBatch> encoded;
 };
 
-// What a thread needs to encode samples.
-struct Encoder {
-  Encoder(const Schema& schema, const CompressionOptions& compression) : compressor(compression) {
-    builder.emplace(schema);
-  }
-  std::optional<RecordBuilder> builder;
-  RecordCompressor compressor;
-  SampleBuffers buffers;
-};
-
-class SplitPacker {
+class Packer {
  public:
-  SplitPacker(const Source& source, size_t split, const ConvertOptions& options,
-              DatasetWriter& writer, const std::function<void(const SkippedSample&)>& on_skip)
+  Packer(const Source& source, size_t split, std::span<const PackUnit> units,
+         const ConvertOptions& options, const CompressionOptions& compression, PackSink& sink,
+         const std::function<void(const PackProgress&)>& on_progress)
       : source_(source),
         split_(split),
+        units_(units),
         options_(options),
-        writer_(writer),
-        on_skip_(on_skip),
-        schema_(source.schema()),
-        order_(record_order(source.splits()[split], options)),
+        sink_(sink),
+        on_progress_(on_progress),
         num_threads_(options.num_threads > 0 ? options.num_threads
-                                             : tbb::info::default_concurrency()) {}
+                                             : tbb::info::default_concurrency()),
+        encoders_([&source, split, &compression] {
+          return std::make_unique<SampleEncoder>(source, split, compression);
+        }) {}
 
-  PackResult run() {
+  PackProgress run() {
     const size_t num_batches = 2 * static_cast<size_t>(num_threads_);
     batch_bytes_ = options_.max_bytes_in_flight / static_cast<int64_t>(num_batches);
     std::vector<std::unique_ptr<Batch>> batches;
@@ -83,20 +66,14 @@ class SplitPacker {
               tbb::make_filter<Batch*, void>(tbb::filter_mode::serial_in_order,
                                              [this](Batch* batch) { append(batch); }));
     });
-    throw_if_cancelled();
-    return result_;
+    throw_if_cancelled(options_.cancel);
+    return progress_;
   }
 
  private:
-  void throw_if_cancelled() const {
-    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
-      throw Error(ErrorCode::cancelled, "stopped on request");
-    }
-  }
-
   Batch* next(tbb::flow_control& flow) {
-    throw_if_cancelled();
-    if (position_ == order_.size()) {
+    throw_if_cancelled(options_.cancel);
+    if (unit_ == units_.size()) {
       flow.stop();
       return nullptr;
     }
@@ -104,101 +81,82 @@ class SplitPacker {
     // back before its token ends.
     Batch* batch = nullptr;
     if (!free_batches_.try_pop(batch)) throw std::logic_error("no free batch");
+    const PackUnit& unit = units_[unit_];
     const size_t first = position_;
     int64_t num_bytes = 0;
-    while (position_ < order_.size() && position_ - first < kSamplesPerBatch) {
-      num_bytes += source_.sample_bytes(split_, order_[position_]);
+    while (position_ < unit.samples.size() && position_ - first < kSamplesPerBatch) {
+      num_bytes += source_.sample_bytes(split_, unit.samples[position_]);
       if (position_ > first && num_bytes > batch_bytes_) break;
       ++position_;
     }
-    batch->samples = std::span(order_).subspan(first, position_ - first);
+    batch->unit = unit.number;
+    batch->samples = unit.samples.subspan(first, position_ - first);
+    batch->is_first = first == 0;
+    batch->is_last = position_ == unit.samples.size();
+    if (batch->is_last) {
+      ++unit_;
+      position_ = 0;
+    }
     return batch;
   }
 
   Batch* encode(Batch* batch) {
-    Encoder& encoder = encoders_.local();
+    SampleEncoder& encoder = *encoders_.local();
     for (size_t i = 0; i < batch->samples.size(); ++i) {
-      EncodedSample& encoded = batch->encoded[i];
-      encoded.error.reset();
-      encoder.buffers.clear();
-      try {
-        throw_if_cancelled();
-        source_.read(split_, batch->samples[i], *encoder.builder, encoder.buffers);
-        encoder.builder->encode(encoded.record);
-        encoded.stored = encoder.compressor.compress(encoded.record);
-        if (encoded.stored.codec != Codec::none) {
-          encoded.compressed.assign(encoded.stored.bytes.begin(), encoded.stored.bytes.end());
-          encoded.stored.bytes = encoded.compressed;
-        }
-      } catch (const Error& error) {
-        // Judged in append(), in record order: which error is reported must not depend on which
-        // thread was first.
-        encoded.error = error;
-        encoder.builder.emplace(schema_);  // forgets the fields that were set before the failure
+      // A source may take its time: the rest of the batch is not waited for.
+      if (is_cancelled(options_.cancel)) {
+        batch->encoded[i].error = Error(ErrorCode::cancelled, kCancelled);
+      } else {
+        encoder.encode(batch->samples[i], batch->encoded[i]);
       }
     }
     return batch;
   }
 
+  // Errors are judged here, in order: which one is reported must not depend on which thread was first.
   void append(Batch* batch) {
+    if (batch->is_first) sink_.begin(batch->unit);
     for (size_t i = 0; i < batch->samples.size(); ++i) {
       EncodedSample& encoded = batch->encoded[i];
       if (encoded.error) {
-        skip(batch->samples[i], *encoded.error);
+        if (options_.on_error == OnError::fail || encoded.error->code() == ErrorCode::cancelled) {
+          throw Error(*encoded.error);
+        }
+        ++progress_.num_skipped;
       } else {
-        writer_.append(encoded.record, encoded.stored);
-        ++result_.num_records;
-        result_.record_bytes += static_cast<int64_t>(encoded.record.size());
+        progress_.record_bytes += static_cast<int64_t>(encoded.record.size());
       }
-      if (encoded.record.capacity() > kKeptBytes) std::vector<std::byte>().swap(encoded.record);
-      if (encoded.compressed.capacity() > kKeptBytes) {
-        std::vector<std::byte>().swap(encoded.compressed);
-      }
+      sink_.append(batch->samples[i], encoded);
+      ++progress_.num_done;
+      encoded.shrink();
     }
-    if (options_.progress) {
-      const SourceSplit& split = source_.splits()[split_];
-      options_.progress({.split = split.name,
-                         .num_samples = split.num_samples,
-                         .num_done = result_.num_records + result_.num_skipped,
-                         .num_skipped = result_.num_skipped,
-                         .bytes_done = result_.record_bytes});
-    }
+    if (batch->is_last) sink_.end();
+    if (on_progress_) on_progress_(progress_);
     free_batches_.push(batch);
-  }
-
-  void skip(int64_t sample, const Error& error) {
-    if (options_.on_error == OnError::fail || error.code() == ErrorCode::cancelled) throw error;
-    ++result_.num_skipped;
-    if (!on_skip_) return;
-    const std::string origin = source_.describe(split_, sample);
-    std::string reason = error.what();
-    if (reason.starts_with(origin + ": ")) reason.erase(0, origin.size() + 2);
-    on_skip_({.split = source_.splits()[split_].name, .source = origin, .reason = reason});
   }
 
   const Source& source_;
   const size_t split_;
+  const std::span<const PackUnit> units_;
   const ConvertOptions& options_;
-  DatasetWriter& writer_;
-  const std::function<void(const SkippedSample&)>& on_skip_;
-  const Schema schema_;
-  const std::vector<int64_t> order_;
+  PackSink& sink_;
+  const std::function<void(const PackProgress&)>& on_progress_;
   const int num_threads_;
   int64_t batch_bytes_ = 0;
-  size_t position_ = 0;  // in order_; only in next()
-  PackResult result_;    // only in append()
+  size_t unit_ = 0;        // only in next()
+  size_t position_ = 0;    // in the unit; only in next()
+  PackProgress progress_;  // only in append()
   tbb::concurrent_queue<Batch*> free_batches_;
-  tbb::enumerable_thread_specific<Encoder> encoders_{
-      [this] { return Encoder(schema_, writer_.compression()); }};
+  tbb::enumerable_thread_specific<std::unique_ptr<SampleEncoder>> encoders_;
 };
 
 }  // namespace
 
-PackResult pack_split(const Source& source, size_t split, const ConvertOptions& options,
-                      DatasetWriter& writer,
-                      const std::function<void(const SkippedSample&)>& on_skip) {
-  validate(options);
-  return SplitPacker(source, split, options, writer, on_skip).run();
+PackProgress pack_samples(const Source& source, size_t split, std::span<const PackUnit> units,
+                          const ConvertOptions& options, const CompressionOptions& compression,
+                          PackSink& sink,
+                          const std::function<void(const PackProgress&)>& on_progress) {
+  return Packer(source, split, units, options, compression, sink, on_progress).run();
 }
 
 }  // namespace ffkit

@@ -38,8 +38,9 @@ std::string progress_line(const ConvertProgress& progress, double seconds) {
                                  100 * progress.num_done / progress.num_samples,
                                  with_commas(progress.num_done), with_commas(progress.num_samples));
   if (progress.num_skipped > 0) line += fmt::format(" ({} skipped)", progress.num_skipped);
-  if (seconds > 0 && progress.num_done > 0) {
-    const double rate = static_cast<double>(progress.num_done) / seconds;
+  const int64_t num_done = progress.num_done - progress.num_before;
+  if (seconds > 0 && num_done > 0) {
+    const double rate = static_cast<double>(num_done) / seconds;
     const double left = static_cast<double>(progress.num_samples - progress.num_done) / rate;
     line += fmt::format(
         "  {} images/s  {} MB/s  {} left", with_commas(static_cast<int64_t>(rate)),

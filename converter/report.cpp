@@ -1,37 +1,46 @@
 #include "report.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include "format/file.h"
 
 namespace ffkit {
+namespace {
 
-void SkipReport::add(const SkippedSample& sample) {
-  if (!file_.is_open()) file_.open(path_, std::ios::trunc);
-  const nlohmann::ordered_json line = {
-      {"split", sample.split}, {"source", sample.source}, {"reason", sample.reason}};
+std::string line(const Source& source, size_t split, int64_t sample, std::string reason,
+                 const std::string& action) {
+  const std::string origin = source.describe(split, sample);
+  if (reason.starts_with(origin + ": ")) reason.erase(0, origin.size() + 2);
+  const nlohmann::ordered_json json = {{"split", source.splits()[split].name},
+                                       {"source", origin},
+                                       {"reason", reason},
+                                       {"action", action}};
   // File names need not be UTF-8, JSON must be.
-  file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  if (!file_) {
-    throw Error(ErrorCode::io, "cannot be written", {.path = path_.string(), .errno_value = errno});
-  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-void SkipReport::finish() {
-  if (!file_.is_open()) return;
-  file_.close();
-  const int fd = file_ ? ::open(path_.c_str(), O_RDONLY | O_CLOEXEC) : -1;
-  const bool is_durable = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!is_durable) {
-    throw Error(ErrorCode::io, "cannot be written", {.path = path_.string(), .errno_value = error});
+}  // namespace
+
+std::string report_lines(const Source& source, size_t split, int64_t sample,
+                         const EncodedSample& encoded) {
+  if (encoded.error) return line(source, split, sample, encoded.error->what(), "left out");
+  std::string lines;
+  for (const SampleProblem& problem : encoded.problems) {
+    lines += line(source, split, sample, problem.reason, problem.action);
   }
+  return lines;
+}
+
+void write_text_file(const std::filesystem::path& path, std::string_view text) {
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  File file = File::create(temporary);
+  file.write(std::as_bytes(std::span(text)));
+  file.sync();
+  file.close();
+  rename_durably(temporary, path);
 }
 
 }  // namespace ffkit

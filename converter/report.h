@@ -1,28 +1,23 @@
-// SkipReport: DST/report.jsonl, one JSON object a line for every sample that was left out. Not
-// thread-safe.
+// Report lines: what there is to say about samples, one JSON object a line, as in DST/report.jsonl.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <string>
+#include <string_view>
 
-#include <ffkit/converter/packer.h>
+#include <ffkit/converter/source.h>
+
+#include "sample_encoder.h"
 
 namespace ffkit {
 
-class SkipReport {
- public:
-  // The file is made with the first sample: no sample, no file.
-  explicit SkipReport(std::filesystem::path path) : path_(std::move(path)) {}
+// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action": "re-encoded"}, one line a problem; the
+// action for a sample with an error is "left out". Empty when there is nothing to say.
+std::string report_lines(const Source& source, size_t split, int64_t sample,
+                         const EncodedSample& encoded);
 
-  // {"split": "train", "source": "...", "reason": "..."}; throws Error(io).
-  void add(const SkippedSample& sample);
-  // Makes the report durable; throws Error(io).
-  void finish();
-
- private:
-  std::filesystem::path path_;
-  std::ofstream file_;
-};
+// Puts `text` durably into the file `path`, all or nothing; throws Error(io).
+void write_text_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace ffkit

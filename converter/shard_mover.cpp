@@ -9,6 +9,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "cancel.h"
 #include "format/file.h"
 
 namespace ffkit {
@@ -43,7 +44,7 @@ void ShardMover::make_folder(const fs::path& folder) {
 }
 
 void ShardMover::bring(const fs::path& from, const fs::path& to) {
-  throw_if_cancelled();
+  throw_if_cancelled(options_.cancel);
   if (options_.transfer != ShardTransfer::copy) {
     std::error_code error;
     // Not the link itself where a shard is a symbolic link.
@@ -77,12 +78,6 @@ bool ShardMover::will_copy(const fs::path& from, const fs::path& folder) const {
   return ::stat(from.c_str(), &a) == 0 && ::stat(folder.c_str(), &b) == 0 && a.st_dev != b.st_dev;
 }
 
-void ShardMover::throw_if_cancelled() const {
-  if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
-    throw Error(ErrorCode::cancelled, "stopped on request");
-  }
-}
-
 void ShardMover::copy(const fs::path& from, const fs::path& to) {
   fs::path temporary = to;
   temporary += ".tmp";
@@ -92,7 +87,7 @@ void ShardMover::copy(const fs::path& from, const fs::path& to) {
   const int64_t size = source.size();
   std::vector<std::byte> buffer(static_cast<size_t>(std::min(size, kCopyBytes)));
   for (int64_t done = 0; done < size;) {
-    throw_if_cancelled();
+    throw_if_cancelled(options_.cancel);
     const auto part =
         std::span(buffer).first(static_cast<size_t>(std::min(size - done, kCopyBytes)));
     source.read_at(done, part);

@@ -35,7 +35,6 @@ class ShardMover {
   bool will_copy(const std::filesystem::path& from, const std::filesystem::path& folder) const;
 
  private:
-  void throw_if_cancelled() const;
   void copy(const std::filesystem::path& from, const std::filesystem::path& to);
 
   const MergeOptions& options_;

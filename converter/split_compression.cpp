@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
-#include <ffkit/converter/packer.h>
 #include <ffkit/format/compression.h>
 #include <ffkit/format/error.h>
+
+#include "cancel.h"
+#include "sample_encoder.h"
+#include "split_plan.h"
 
 namespace ffkit {
 namespace {
@@ -15,26 +18,20 @@ constexpr int64_t kMaxTrainingBytes = 256LL << 20;  // zstd wants them in one pi
 std::vector<std::vector<std::byte>> first_records(const Source& source, size_t split,
                                                   const ConvertOptions& options) {
   const int64_t enough = std::min(100 * options.zstd_dictionary_bytes, kMaxTrainingBytes);
-  const Schema schema = source.schema();
-  SampleBuffers buffers;
+  SampleEncoder encoder(source, split, {});
+  EncodedSample encoded;
   std::vector<std::vector<std::byte>> records;
   int64_t num_bytes = 0;
   for (const int64_t sample : record_order(source.splits()[split], options)) {
     if (records.size() == kMaxTrainingRecords || num_bytes >= enough) break;
-    if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
-      throw Error(ErrorCode::cancelled, "stopped on request");
-    }
-    buffers.clear();
-    try {
-      RecordBuilder builder(schema);
-      source.read(split, sample, builder, buffers);
-      std::vector<std::byte> record;
-      builder.encode(record);
-      num_bytes += static_cast<int64_t>(record.size());
-      records.push_back(std::move(record));
-    } catch (const Error&) {
-      if (options.on_error == OnError::fail) throw;  // else packing will name it
-    }
+    throw_if_cancelled(options.cancel);
+    encoder.encode(sample, encoded);
+    if (!encoded.error) {
+      num_bytes += static_cast<int64_t>(encoded.record.size());
+      records.push_back(encoded.record);
+    } else if (options.on_error == OnError::fail) {
+      throw Error(*encoded.error);
+    }  // else packing will name it
   }
   return records;
 }

@@ -11,6 +11,7 @@
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/v1_writer.h>
 
+#include "cancel.h"
 #include "destination.h"
 #include "destination_checks.h"
 #include "format/file.h"
@@ -84,9 +85,7 @@ class SplitWriter {
 
  private:
   void append(int64_t index, V1Writer& writer) {
-    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
-      throw Error(ErrorCode::cancelled, "stopped on request");
-    }
+    throw_if_cancelled(options_.cancel);
     const Dataset::Location where = dataset_.locate(index);
     const ShardReader& shard = dataset_.shard(where.shard_index);
     const RecordView record(dataset_.schema(), shard.read(where.local_index, buffer_, unpacker_));

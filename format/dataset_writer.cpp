@@ -13,21 +13,6 @@
 namespace ffkit {
 namespace {
 
-// The same split, schema and shard number give the same uuid; RFC 9562, version 8 (the content is
-// ours to choose).
-std::array<uint8_t, 16> make_uuid(const Manifest& manifest, size_t shard_number) {
-  std::string text = fmt::format("{}\n{}\n{}\n", manifest.split,
-                                 schema_to_json(manifest.schema).dump(), shard_number);
-  for (const auto& [key, value] : manifest.options) text += fmt::format("{}={}\n", key, value);
-  const auto bytes = std::as_bytes(std::span(text));
-  const std::array<uint64_t, 2> words = {fnv1a64(bytes), fnv1a64(bytes, ~kFnvBasis)};
-  std::array<uint8_t, 16> uuid{};
-  std::memcpy(uuid.data(), words.data(), uuid.size());
-  uuid[6] = static_cast<uint8_t>(0x80 | (uuid[6] & 0x0F));
-  uuid[8] = static_cast<uint8_t>(0x80 | (uuid[8] & 0x3F));
-  return uuid;
-}
-
 void require_valid(const DatasetWriterOptions& options, const std::filesystem::path& folder) {
   if (options.shard_bytes < (1 << 20)) {
     throw Error(
@@ -39,6 +24,23 @@ void require_valid(const DatasetWriterOptions& options, const std::filesystem::p
 
 }  // namespace
 
+std::string shard_file_name(int64_t number) {
+  return fmt::format("shard-{:05}.ffr", number);
+}
+
+std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number) {
+  std::string text =
+      fmt::format("{}\n{}\n{}\n", manifest.split, schema_to_json(manifest.schema).dump(), number);
+  for (const auto& [key, value] : manifest.options) text += fmt::format("{}={}\n", key, value);
+  const auto bytes = std::as_bytes(std::span(text));
+  const std::array<uint64_t, 2> words = {fnv1a64(bytes), fnv1a64(bytes, ~kFnvBasis)};
+  std::array<uint8_t, 16> uuid{};
+  std::memcpy(uuid.data(), words.data(), uuid.size());
+  uuid[6] = static_cast<uint8_t>(0x80 | (uuid[6] & 0x0F));
+  uuid[8] = static_cast<uint8_t>(0x80 | (uuid[8] & 0x3F));
+  return uuid;
+}
+
 struct DatasetWriter::Impl {
   std::filesystem::path folder;
   Manifest manifest;
@@ -46,19 +48,19 @@ struct DatasetWriter::Impl {
   std::unique_ptr<ShardWriter> shard;
   std::vector<std::filesystem::path> written;  // finished shards, until the manifest names them
   bool is_addition = false;
-  size_t next_number = 0;
+  int64_t next_number = 0;
   int64_t num_records = 0;
 
   void open_shard() {
-    std::string file = fmt::format("shard-{:05}.ffr", next_number);
+    std::string file = shard_file_name(next_number);
     // An interrupted addition may have left shards that no manifest lists.
     while (is_addition && std::filesystem::exists(folder / file)) {
-      file = fmt::format("shard-{:05}.ffr", ++next_number);
+      file = shard_file_name(++next_number);
     }
     shard =
         std::make_unique<ShardWriter>(folder / file, manifest.schema,
                                       ShardWriterOptions{.alignment = options.alignment,
-                                                         .uuid = make_uuid(manifest, next_number),
+                                                         .uuid = shard_uuid(manifest, next_number),
                                                          .compression = options.compression});
     manifest.shards.push_back({.file = std::move(file)});
     ++next_number;
@@ -109,7 +111,7 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
 DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
   require_valid(options, folder);
   Manifest manifest = read_manifest(folder / "manifest.json");
-  const size_t next_number = manifest.shards.size();
+  const auto next_number = static_cast<int64_t>(manifest.shards.size());
   const int64_t num_records = manifest.num_records();
   return DatasetWriter(std::make_unique<Impl>(Impl{.folder = std::move(folder),
                                                    .manifest = std::move(manifest),

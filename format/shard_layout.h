@@ -17,6 +17,8 @@ namespace ffkit {
 inline constexpr int64_t kPageBytes = 4096;
 inline constexpr int64_t kHeaderBytes = 4096;
 inline constexpr int64_t kTrailerBytes = 64;
+// Opening reads this much of the file's end at once: trailer and, nearly always, the whole catalog.
+inline constexpr int64_t kTailBytes = 16 << 10;
 inline constexpr int64_t kPayloadBytes = 4064;  // of a stream's page
 inline constexpr int64_t kEntryBytes = 32;
 inline constexpr int64_t kMaxCatalogBytes = 64 << 20;  // bounds what opening allocates

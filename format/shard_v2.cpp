@@ -18,8 +18,6 @@
 namespace ffkit {
 namespace {
 
-// Opening reads this much of the file's end at once: trailer and, nearly always, the whole catalog.
-constexpr int64_t kTailBytes = 16 << 10;
 // 4 bytes of a zstd frame stand for 128 KiB at most (RFC 8878, 3.1.1.2).
 constexpr int64_t kMaxZstdRatio = (128 << 10) / 4;
 

@@ -1,4 +1,4 @@
-// What the mains of all tools share: errors as one line on stderr, exit status 0, 1 (failed) or 2 (wrong use).
+// What the mains of all tools share: errors as one line on stderr, exit status 0, 1 (failed), 2 (wrong use) or 130 (stopped by a signal).
 #pragma once
 
 #include <fmt/format.h>
@@ -8,6 +8,8 @@
 #include <exception>
 
 #include <CLI/CLI.hpp>
+
+#include <ffkit/format/error.h>
 
 namespace ffkit {
 
@@ -31,6 +33,9 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action) {
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "{0}: error: {1}; see {0} --help\n", app.get_name(), e.what());
     return 2;
+  } catch (const Error& e) {
+    fmt::print(stderr, "{}: error: {}\n", app.get_name(), e.what());
+    return e.code() == ErrorCode::cancelled ? 130 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}: error: {}\n", app.get_name(), e.what());
     return 1;

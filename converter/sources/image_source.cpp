@@ -11,11 +11,6 @@
 namespace ffkit {
 namespace {
 
-// Whether what is stored is about as large as the files are.
-bool keeps_sizes(const ImageStorage& storage) {
-  return storage.store == StoreAs::jpeg && storage.max_resolution == 0 && storage.short_side == 0;
-}
-
 class ImageSource : public Source {
  public:
   explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
@@ -27,9 +22,7 @@ class ImageSource : public Source {
       SourceSplit info{.name = split.name,
                        .num_samples = static_cast<int64_t>(split.entries.size()),
                        .is_training = split.is_training};
-      if (keeps_sizes(set_.storage)) {
-        for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
-      }
+      for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
       splits_.push_back(std::move(info));
     }
     if (splits_.empty()) {
@@ -59,6 +52,15 @@ class ImageSource : public Source {
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return storer_.memory_bytes(entry(split, index).data.num_bytes);
+  }
+
+  std::filesystem::path archive(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    return images.archive ? images.path : std::filesystem::path();
+  }
+
+  int64_t position(size_t split, int64_t index) const override {
+    return set_.splits.at(split).archive ? entry(split, index).data.offset : index;
   }
 
   std::string describe(size_t split, int64_t index) const override {

@@ -75,7 +75,9 @@ int main(int argc, char** argv) {
   app.name("ffconvert");
   app.set_version_flag("--version", "ffconvert " FFKIT_VERSION);
   app.require_subcommand(0, 1);
-  app.footer("'ffconvert COMMAND --help' lists the options of a command.");
+  app.footer(
+      "'ffconvert COMMAND --help' lists the options of a command.\n"
+      "Exit status: 0: done; 1: failed; 2: wrong use; 130: stopped by Ctrl-C or another signal.");
   ffkit::Action chosen;
   std::string names;
   std::string examples = "\nExamples:";

@@ -47,6 +47,26 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
   if (has_classes) fmt::print(stderr, "next: fftrain --data {}\n", destination);
 }
 
+std::string duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  const auto minutes = static_cast<int64_t>(seconds / 60 + 0.5);
+  return minutes < 90 ? fmt::format("{} min", minutes)
+                      : fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
+void print_estimate(const ConvertEstimate& estimate, bool has_classes) {
+  int64_t num_bytes = 0;
+  for (const SplitEstimate& split : estimate.splits) {
+    fmt::print("{}: {} {} in {} {}, about {:.1f} MB\n", split.split, split.num_samples,
+               has_classes ? "images" : "records", split.num_shards,
+               split.num_shards == 1 ? "shard" : "shards",
+               static_cast<double>(split.file_bytes) / 1e6);
+    num_bytes += split.file_bytes;
+  }
+  fmt::print("about {:.1f} MB; reading and encoding take about {}\n",
+             static_cast<double>(num_bytes) / 1e6, duration(estimate.seconds));
+}
+
 }  // namespace
 
 void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
@@ -92,6 +112,30 @@ void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
           "helps small records. 256 .. 16M, usually 112K")
       ->transform(CLI::AsSizeValue(false))
       ->option_text("SIZE");
+  command
+      .add_option_function<std::string>(
+          "--read", [&options](const std::string& name) { options.read = parse_read_mode(name); },
+          "Archives whose pictures are written in another order: direct: each where it lies; "
+          "gather: "
+          "front to back, once, through files in DST, for slow disks; auto: measured")
+      ->check(CLI::IsMember({"auto", "direct", "gather"}))
+      ->option_text("auto|direct|gather");
+  command
+      .add_option_function<std::string>(
+          "--part",
+          [&options](const std::string& text) {
+            try {
+              options.part = parse_part(text);
+            } catch (const Error& error) {
+              throw CLI::ValidationError("--part", error.what());
+            }
+          },
+          "Make only part i of n, one a machine; 'ffconvert merge DST PART...' joins them")
+      ->option_text("i/n");
+  command.add_flag("--resume", options.resume,
+                   "Go on with what the same command has left in DST when it was stopped");
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "Say what would be written, how large and how long; write nothing");
   command.add_flag("--quiet", arguments.quiet, "Print errors only");
 }
 
@@ -120,6 +164,9 @@ void run_conversion(ConvertArguments& arguments,
   check_destination(arguments.destination);  // before minutes go into listing the source
   const auto source = open();
   for (const std::string& sentence : source->notes()) note(sentence);
+  if (arguments.dry_run) {
+    return print_estimate(estimate_conversion(*source, options), !source->classes().empty());
+  }
   const ConvertSummary summary = convert(*source, arguments.destination, options);
   bar.wipe();
   if (!arguments.quiet) print_summary(summary, arguments.destination);

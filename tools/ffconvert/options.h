@@ -17,6 +17,7 @@ struct ConvertArguments {
   std::string destination;
   ConvertOptions options;
   bool quiet = false;
+  bool dry_run = false;
 };
 
 // Adds --threads, --shard-size, --zstd and so on; they write to `arguments`, which must outlive `command`.

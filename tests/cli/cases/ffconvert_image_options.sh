@@ -59,3 +59,12 @@ one_line_err 'the JPEG quality is 0; it must be 1 .. 100'
 run 2 "$FFCONVERT" folder src dst --store png
 run 2 "$FFCONVERT" v1 src dst --fix-odd
 check test ! -e dst
+
+# What was done about a picture is reported: a PNG under a JPEG's name, and the one that was cut.
+run 0 "$FFINSPECT" view plain --count 1 --output src/train/cat/0001.jpg
+run 0 "$FFCONVERT" folder src fixed --order source --fix-odd --check-images decode --on-error keep
+check grep -Eq '"source":".*cat/0001.jpg","reason":"is a PNG","action":"re-encoded as JPEG"' fixed/report.jsonl
+check grep -Eq '"source":".*cat/0002.jpg","reason":"truncated JPEG.*","action":"kept as it is"' fixed/report.jsonl
+check test "$(wc -l <fixed/report.jsonl)" = 2
+run 0 "$FFINSPECT" cat fixed 1 --field image --output fixed.jpg
+check test "$(head -c 3 fixed.jpg | od -An -tx1 | tr -d ' ')" = ffd8ff

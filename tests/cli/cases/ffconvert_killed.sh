@@ -33,7 +33,7 @@ run 0 "$FFCONVERT" demo undisturbed --images 10 --val-images 0 --quiet
 check diff -r dst undisturbed
 rm -r dst
 
-# SIGTERM, SIGINT and SIGHUP: everything is taken back. (A background job of a script ignores SIGINT, hence the subshell.)
+# SIGTERM, SIGINT and SIGHUP: finished shards stay, unreadable, and the message says how to go on.
 for signal in TERM INT HUP; do
   setsid bash -c 'trap - INT; exec "$FFCONVERT" demo dst --images 100000 --val-images 0 --size 128 --shard-size 1M' >.out 2>.err &
   wait_for dst/train/shard-00001.ffr
@@ -41,8 +41,10 @@ for signal in TERM INT HUP; do
   kill -$signal $converter
   wait $converter
   status=$?
-  check test $status = 1
-  check grep -q '^ffconvert: error: stopped on request' .err
+  check test $status = 130
+  check grep -Eq '^ffconvert: error: stopped on request; [0-9]+ of [0-9]+ shards are finished: the same command with --resume goes on' .err
   check test "$(wc -l <.err)" = 1
-  check test ! -e dst
+  check test -e dst/.ffkit-unfinished
+  run 1 "$FFINSPECT" info dst
+  rm -r dst
 done

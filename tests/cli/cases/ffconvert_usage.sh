@@ -1,7 +1,7 @@
 # Wrong use: status 2, one line, nothing on stdout.
 for arguments in "" "coco src dst" "demo" "folder src" "demo dst --bogus" "demo dst extra" "--quiet demo dst" \
   "demo dst --classes 1" "demo dst --classes 1153" "demo dst --threads -1" "demo dst --threads x" \
-  "demo dst --shard-size 5" "demo dst --shard-size 5parsec" "demo dst --order random" "demo dst --on-error keep" \
+  "demo dst --shard-size 5" "demo dst --shard-size 5parsec" "demo dst --order random" "demo dst --on-error ignore" \
   "demo dst --seed -1" "demo dst --seed 010x" "demo dst --size 4"; do
   # shellcheck disable=SC2086
   run 2 "$FFCONVERT" $arguments

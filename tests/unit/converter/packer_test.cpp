@@ -1,3 +1,6 @@
+#include "packer.h"
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,10 +10,12 @@
 #include <numeric>
 #include <thread>
 
-#include <ffkit/converter/packer.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
+#include "fake_source.h"
+#include "split_plan.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -18,56 +23,41 @@ namespace ffkit {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::FakeSource;
 using ::testing::HasSubstr;
 using testing::TempDir;
 
-// Samples of growing size without files behind them; some can be bad. Counts reads.
-class FakeSource : public Source {
+// Appends to one data set.
+class DatasetSink : public PackSink {
  public:
-  explicit FakeSource(int64_t num_samples, std::vector<int64_t> bad = {})
-      : splits_{{.name = "train", .num_samples = num_samples, .is_training = true}}, bad_(bad) {}
-
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
-  Schema schema() const override { return image_classification_schema(); }
-  const std::vector<std::string>& classes() const override { return none_; }
-  const std::vector<std::string>& class_names() const override { return none_; }
-  std::map<std::string, std::string> facts(size_t) const override { return {}; }
-  const std::vector<std::string>& notes() const override { return none_; }
-  std::vector<std::filesystem::path> roots() const override { return {}; }
-  int64_t sample_bytes(size_t, int64_t index) const override { return 100 + 37 * (index % 50); }
-  std::string describe(size_t, int64_t index) const override {
-    return "sample-" + std::to_string(index);
-  }
-  void read(size_t split, int64_t index, RecordBuilder& record,
-            SampleBuffers& buffers) const override {
-    ++num_reads;
-    // Uneven work, so that batches overtake one another.
-    if (index % 17 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    record.set_scalar<int64_t>(1, index);
-    if (std::ranges::find(bad_, index) != bad_.end()) {
-      throw Error(ErrorCode::corrupt, "is bad", {.path = describe(split, index)});
+  explicit DatasetSink(DatasetWriter& writer) : writer_(writer) {}
+  void begin(int64_t) override {}
+  void end() override {}
+  void append(int64_t sample, EncodedSample& encoded) override {
+    if (encoded.error) {
+      skipped.push_back(fmt::format("{} {}", sample, encoded.error->what()));
+    } else {
+      writer_.append(encoded.record, encoded.stored);
     }
-    const auto bytes = buffers.bytes(static_cast<size_t>(sample_bytes(split, index)));
-    std::ranges::fill(bytes, static_cast<std::byte>(index));
-    record.set_bytes(0, bytes);
-    record.set_string(2, buffers.text(describe(split, index)));
   }
-
-  mutable std::atomic<int64_t> num_reads{0};
+  std::vector<std::string> skipped;
 
  private:
-  std::vector<SourceSplit> splits_;
-  std::vector<int64_t> bad_;
-  std::vector<std::string> none_;
+  DatasetWriter& writer_;
 };
 
-PackResult pack(const Source& source, const std::filesystem::path& folder,
-                const ConvertOptions& options,
-                const std::function<void(const SkippedSample&)>& on_skip = {}) {
+PackProgress pack(const Source& source, const std::filesystem::path& folder,
+                  const ConvertOptions& options, std::vector<std::string>* skipped = nullptr,
+                  const std::function<void(const PackProgress&)>& on_progress = {}) {
   DatasetWriter writer(folder, {.split = "train", .schema = source.schema()},
                        {.shard_bytes = 1 << 20});
-  const PackResult result = pack_split(source, 0, options, writer, on_skip);
+  DatasetSink sink(writer);
+  const std::vector<int64_t> order = record_order(source.splits()[0], options);
+  const PackUnit all{.samples = order};
+  const PackProgress result =
+      pack_samples(source, 0, std::span(&all, 1), options, {}, sink, on_progress);
   writer.finish();
+  if (skipped != nullptr) *skipped = sink.skipped;
   return result;
 }
 
@@ -119,8 +109,8 @@ TEST(Packer, WritesEverySampleOnceInTheOrderAskedFor) {
   const FakeSource source(500);
   const TempDir dir;
   const ConvertOptions options{.num_threads = 3, .seed = 5};
-  const PackResult result = pack(source, dir / "out", options);
-  EXPECT_EQ(result.num_records, 500);
+  const PackProgress result = pack(source, dir / "out", options);
+  EXPECT_EQ(result.num_done, 500);
   const Dataset dataset = Dataset::open(dir / "out");
   EXPECT_EQ(dataset.int_column("label"), record_order(source.splits()[0], options));
   std::vector<std::byte> record;
@@ -151,16 +141,13 @@ TEST(Packer, SkipsBadSamplesAndNamesThemInOrder) {
   const FakeSource source(1000, {900, 333, 0});
   const TempDir dir;
   std::vector<std::string> skipped;
-  const PackResult result =
+  const PackProgress result =
       pack(source, dir / "out",
-           {.num_threads = 4, .order = RecordOrder::source, .on_error = OnError::skip},
-           [&](const SkippedSample& s) {
-             skipped.push_back(s.split + " " + s.source + " " + s.reason);
-           });
-  EXPECT_EQ(result.num_records, 997);
+           {.num_threads = 4, .order = RecordOrder::source, .on_error = OnError::skip}, &skipped);
+  EXPECT_EQ(result.num_done, 1000);
   EXPECT_EQ(result.num_skipped, 3);
-  EXPECT_THAT(skipped, ElementsAre("train sample-0 is bad", "train sample-333 is bad",
-                                   "train sample-900 is bad"));
+  EXPECT_THAT(skipped, ElementsAre("0 sample-0: is bad", "333 sample-333: is bad",
+                                   "900 sample-900: is bad"));
   const auto labels = Dataset::open(dir / "out").int_column("label");
   EXPECT_EQ(labels.size(), 997U);
   EXPECT_EQ(labels[0], 1);
@@ -172,11 +159,10 @@ TEST(Packer, StopsWhenCancelled) {
   const TempDir dir;
   std::atomic<bool> cancel{false};
   ConvertOptions options{.num_threads = 2, .on_error = OnError::skip, .cancel = &cancel};
-  options.progress = [&](const ConvertProgress& progress) {
-    if (progress.num_done > 500) cancel = true;
-  };
   try {
-    pack(source, dir / "out", options);
+    pack(source, dir / "out", options, nullptr, [&](const PackProgress& progress) {
+      if (progress.num_done > 500) cancel = true;
+    });
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::cancelled);
@@ -189,13 +175,11 @@ TEST(Packer, KeepsFewSamplesInMemory) {
   const TempDir dir;
   int64_t most_in_flight = 0;
   int64_t last_done = 0;
-  ConvertOptions options{.num_threads = 4};
-  options.progress = [&](const ConvertProgress& progress) {
+  pack(source, dir / "out", {.num_threads = 4}, nullptr, [&](const PackProgress& progress) {
     most_in_flight = std::max(most_in_flight, source.num_reads - last_done);
     last_done = progress.num_done;
     std::this_thread::sleep_for(std::chrono::microseconds(50));  // a slow disk
-  };
-  pack(source, dir / "out", options);
+  });
   EXPECT_EQ(last_done, 20'000);
   EXPECT_LE(most_in_flight, 2 * 4 * 16);
 }

@@ -5,10 +5,10 @@
 #include <atomic>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/packer.h>
 #include <ffkit/format/dataset.h>
 
 #include "expect_error.h"
+#include "split_plan.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -76,7 +76,7 @@ TEST(SplitCompression, WritesTheSameBytesForAnyNumberOfThreads) {
 }
 
 TEST(SplitCompression, CompressesEveryShardWithTheSplitsDictionary) {
-  const TextSource source(30'000);
+  const TextSource source(45'000);
   const TempDir dir;
   const ConvertOptions options{.shard_bytes = 1 << 20,
                                .order = RecordOrder::source,
@@ -91,7 +91,7 @@ TEST(SplitCompression, CompressesEveryShardWithTheSplitsDictionary) {
   }
   EXPECT_LT(dataset.manifest().record_bytes(), dataset.manifest().raw_bytes() / 2);
   std::vector<std::byte> record;
-  for (const int64_t i : {0, 1234, 29'999}) {
+  for (const int64_t i : {0, 1234, 44'999}) {
     EXPECT_EQ(dataset.locate(i).record.codec, Codec::zstd_dictionary);
     dataset.read(i, record);
     EXPECT_EQ(RecordView(dataset.schema(), record).string(0), TextSource::text(i));

@@ -2,7 +2,7 @@
 //
 //   DST/.ffkit-unfinished   while this runs (locked), removed last: readers refuse the folder until then
 //   DST/<split>/...         one folder a split (DatasetWriter)
-//   DST/report.jsonl        samples that were left out, one JSON object a line; only when there are any
+//   DST/report.jsonl        samples that were left out or changed, one JSON object a line; only when there are any
 #pragma once
 
 #include <cstdint>
@@ -40,13 +40,30 @@ struct ConvertSummary {
 void check_destination(const std::filesystem::path& destination);
 
 // Converts every split of `source` into `destination`, which is made when it does not exist (with
-// its parents). An existing folder must be empty or hold what a killed conversion left: that is
-// deleted, with a note, and made again. Anything else is an Error(invalid_argument) and nothing is
+// its parents). An existing folder must be empty or hold what an unfinished conversion left: that is gone on with under options.resume, when source and options are
+// the same, and else deleted, with a note. Anything else is an Error(invalid_argument) and nothing is
 // touched; so is a destination inside one of the source's folders, one that another converter is
-// working on, or one with less free space than the source's files need. On any error what this call
-// made is removed again before the Error is thrown. Blocks; not to be called twice at once for the
+// working on, or one with less free space than the shards are estimated to need. On an error, cancelling included, finished shards stay for a call with options.resume, in a
+// folder that readers refuse; when there are none, what this call
+// made is removed. Blocks; not to be called twice at once for the
 // same destination (the second call throws).
 ConvertSummary convert(const Source& source, const std::filesystem::path& destination,
                        const ConvertOptions& options);
+
+struct SplitEstimate {
+  std::string split;
+  int64_t num_samples = 0;
+  int64_t num_shards = 0;
+  int64_t file_bytes = 0;  // of the shards
+};
+
+struct ConvertEstimate {
+  std::vector<SplitEstimate> splits;
+  double seconds = 0;  // of reading and encoding; a disk that writes slower takes longer
+};
+
+// What convert() would write with these options, told from the sizes of all samples and from encoding some hundred of each split. Writes nothing. Throws as convert()
+// does for the source.
+ConvertEstimate estimate_conversion(const Source& source, const ConvertOptions& options);
 
 }  // namespace ffkit

@@ -53,7 +53,7 @@ struct ImageStorage {
 
 // Throws Error(invalid_argument) naming the first value that is out of range or does not go with another.
 void validate(const ImageStorage& storage);
-// For the manifest's options: what differs from storing pictures as they are; empty by default. keep_broken is told by "on_error".
+// For the manifest's options: what differs from storing pictures as they are; empty by default. keep_broken shows in the report.
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage);
 
 struct PixelSize {

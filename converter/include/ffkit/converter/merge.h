@@ -31,7 +31,7 @@ struct MergeOptions {
 };
 
 // Makes the new data set `destination` of `sources`, data set folders. All or nothing, as convert(): the folder must be new or empty, readers refuse
-// it until it is whole, and with ShardTransfer::move the sources are left alone until it is durable. Throws Error(invalid_argument) when the same folder
+// it until it is whole. Parts of one conversion (ConvertOptions::part), in any order, become what one machine would have made; all must be given. With ShardTransfer::move the sources are left alone until the result is durable. Throws Error(invalid_argument) when the same folder
 // is given twice, a source is of FFRecord v1, or schemas or classes differ; Error(corrupt) when a source's shards are not those of its manifest. Returns the
 // splits of the result. Blocks.
 ConvertSummary merge_datasets(const std::filesystem::path& destination,

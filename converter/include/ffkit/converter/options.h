@@ -29,11 +29,31 @@ const char* to_string(OnError on_error);
 // Inverse of to_string; throws Error(invalid_argument).
 OnError parse_on_error(std::string_view name);
 
+// How archives are read whose records are written in another order.
+enum class ReadMode {
+  automatic,  // gather where a measurement finds scattered reads much slower, else direct
+  direct,     // each sample where it lies when its turn comes: for SSDs and page caches
+  gather,  // once, front to back, through files in the destination: for spinning disks and network file systems. Needs twice the space
+};
+const char* to_string(ReadMode mode);
+// Inverse of to_string; throws Error(invalid_argument).
+ReadMode parse_read_mode(std::string_view name);
+
+// One of the machines that share a conversion: it makes part `index` (1 .. count) of each split's shards. merge_datasets() makes of all
+// parts what one machine would have made.
+struct ConvertPart {
+  int64_t index = 1;
+  int64_t count = 1;
+};
+// "2/8"; throws Error(invalid_argument).
+ConvertPart parse_part(std::string_view text);
+
 // How far the conversion of a split is. Sent from one thread at a time.
 struct ConvertProgress {
   std::string split;
   int64_t num_samples = 0;  // of the split
   int64_t num_done = 0;     // written or skipped
+  int64_t num_before = 0;   // of these, by an earlier run
   int64_t num_skipped = 0;
   int64_t bytes_done = 0;  // record bytes handed to the shards
 };
@@ -45,6 +65,10 @@ struct ConvertOptions {
   RecordOrder order = RecordOrder::shuffled;
   uint64_t seed = 0;  // of the shuffle
   OnError on_error = OnError::fail;
+  ReadMode read = ReadMode::automatic;  // does not change the output
+  ConvertPart part;
+  // Goes on with what an equal conversion has left in the destination, shard by shard; without it, that is removed.
+  bool resume = false;
   int zstd_level =
       0;  // 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: records are not compressed
   // With a level: size of the zstd dictionary that is trained on each split's first records, 256 .. 16 MiB; 0: none.

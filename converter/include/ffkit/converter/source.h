@@ -52,7 +52,7 @@ class SampleBuffers {
 struct SourceSplit {
   std::string name;          // becomes the folder's name: "train", "val", ...
   int64_t num_samples = 0;   // at least 1
-  int64_t num_bytes = 0;     // what will be written, about; 0 when it is not known beforehand
+  int64_t num_bytes = 0;     // of the samples' files together; 0 when it is not known beforehand
   bool is_training = false;  // shuffled by default
 };
 
@@ -79,6 +79,10 @@ class Source {
 
   // Bytes that read() will bring into memory, or 0 when that is not known.
   virtual int64_t sample_bytes(size_t split, int64_t index) const = 0;
+  // The one file in which the split's samples lie; empty when they are files of their own, or made.
+  virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
+  // Orders the samples as they lie in archive(), front to back.
+  virtual int64_t position(size_t /*split*/, int64_t index) const { return index; }
   // Where the sample comes from, for messages: a file, or "archive.tar: member".
   virtual std::string describe(size_t split, int64_t index) const = 0;
   // Sets the fields of sample `index` (0 .. num_samples-1) on `record`; what they point to lives in

@@ -5,16 +5,23 @@
 // same bytes. The split is readable only after finish(). Not thread-safe: one thread at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/shard_writer.h>
 
 namespace ffkit {
+
+// "shard-00012.ffr"
+std::string shard_file_name(int64_t number);
+// Of a split's shard: the same split, schema, options and number give the same uuid (RFC 9562, version 8).
+std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number);
 
 struct DatasetWriterOptions {
   int64_t shard_bytes =

@@ -1,0 +1,174 @@
+#include "split_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+
+#include "cancel.h"
+#include "format/fnv.h"
+#include "sample_encoder.h"
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kProbedSamples = 32;
+constexpr double kPageBytes = 4096;
+
+// In the shard. Longer records begin on a page; shorter ones do not cross its end, which leaves half of one empty on average. Index and
+// columns take about kIndexBytes.
+double shard_bytes_of(double record_bytes) {
+  constexpr double kIndexBytes = 48;
+  if (record_bytes >= kPageBytes) {
+    return std::ceil(record_bytes / kPageBytes) * kPageBytes + kIndexBytes;
+  }
+  return record_bytes / (1 - record_bytes / (2 * kPageBytes)) + kIndexBytes;
+}
+
+// How large records become, told from the split's first ones.
+class SizeEstimate {
+ public:
+  SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
+      : source_(source), split_(plan.split) {
+    SampleEncoder encoder(source, plan.split, plan.compression);
+    EncodedSample encoded;
+    double source_bytes = 0;
+    double record_bytes = 0;
+    double num_records = 0;
+    for (size_t i = 0; i < std::min(kProbedSamples, plan.order.size()); ++i) {
+      throw_if_cancelled(options.cancel);
+      encoder.encode(plan.order[i], encoded);
+      if (encoded.error) continue;  // named when it is packed
+      num_records += 1;
+      record_bytes += static_cast<double>(encoded.stored.bytes.size());
+      source_bytes += static_cast<double>(source.sample_bytes(plan.split, plan.order[i]));
+    }
+    if (num_records > 0) mean_ = record_bytes / num_records;
+    if (source_bytes > 0) ratio_ = record_bytes / source_bytes;
+  }
+
+  double of(int64_t sample) const {
+    const auto num_bytes = static_cast<double>(source_.sample_bytes(split_, sample));
+    return shard_bytes_of(num_bytes > 0 ? num_bytes * ratio_ : mean_);
+  }
+
+ private:
+  const Source& source_;
+  const size_t split_;
+  double mean_ = kPageBytes;
+  double ratio_ = 1;
+};
+
+void plan_shards(const Source& source, const ConvertOptions& options, SplitPlan& plan) {
+  const SizeEstimate estimate(source, plan, options);
+  const auto full = static_cast<double>(options.shard_bytes);
+  plan.first = {0};
+  double num_bytes = 0;
+  for (size_t i = 0; i < plan.order.size(); ++i) {
+    num_bytes += estimate.of(plan.order[i]);
+    if (num_bytes < full && i + 1 < plan.order.size()) continue;
+    plan.first.push_back(static_cast<int64_t>(i) + 1);
+    plan.shard_bytes.push_back(static_cast<int64_t>(num_bytes));
+    num_bytes = 0;
+  }
+}
+
+Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
+  Manifest manifest{.split = source.splits()[split].name,
+                    .schema = source.schema(),
+                    .classes = source.classes(),
+                    .class_names = source.class_names(),
+                    .source = source.facts(split),
+                    .options = {{"order", to_string(options.order)},
+                                {"seed", std::to_string(options.seed)},
+                                {"shard_bytes", std::to_string(options.shard_bytes)}},
+                    .created_by = "ffconvert " FFKIT_VERSION};
+  if (options.zstd_level != 0) {
+    manifest.options["zstd_level"] = std::to_string(options.zstd_level);
+    manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
+  }
+  manifest.options.merge(source.options());
+  return manifest;
+}
+
+}  // namespace
+
+std::span<const int64_t> SplitPlan::samples(int64_t shard) const {
+  const auto begin = static_cast<size_t>(first.at(static_cast<size_t>(shard)));
+  const auto end = static_cast<size_t>(first.at(static_cast<size_t>(shard) + 1));
+  return std::span(order).subspan(begin, end - begin);
+}
+
+std::vector<PackUnit> SplitPlan::units() const {
+  std::vector<PackUnit> units;
+  for (int64_t shard = begin_shard; shard < end_shard; ++shard) {
+    units.push_back({.number = shard, .samples = samples(shard)});
+  }
+  return units;
+}
+
+int64_t SplitPlan::num_samples() const {
+  return first[static_cast<size_t>(end_shard)] - first[static_cast<size_t>(begin_shard)];
+}
+
+int64_t SplitPlan::estimated_bytes() const {
+  return std::accumulate(shard_bytes.begin() + begin_shard, shard_bytes.begin() + end_shard,
+                         int64_t{0});
+}
+
+std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
+  std::vector<SplitPlan> plans;
+  const ConvertPart part = options.part;
+  int64_t most_shards = 0;
+  for (size_t split = 0; split < source.splits().size(); ++split) {
+    SplitPlan plan{.split = split,
+                   .manifest = make_manifest(source, split, options),
+                   .compression = split_compression(source, split, options),
+                   .order = record_order(source.splits()[split], options)};
+    plan_shards(source, options, plan);
+    const int64_t num_shards = plan.num_shards();
+    plan.begin_shard = num_shards * (part.index - 1) / part.count;
+    plan.end_shard = num_shards * part.index / part.count;
+    most_shards = std::max(most_shards, num_shards);
+    if (plan.begin_shard == plan.end_shard) continue;
+    plans.push_back(std::move(plan));
+  }
+  if (plans.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("part {}/{} has nothing to do: no split has more than {} shards; take "
+                            "fewer parts or a smaller shard size",
+                            part.index, part.count, most_shards));
+  }
+  return plans;
+}
+
+std::string plan_fingerprint(const Source& source, const std::vector<SplitPlan>& plans) {
+  uint64_t hash = kFnvBasis;
+  const auto add = [&hash](const auto& value) {
+    hash = fnv1a64(std::as_bytes(std::span(value)), hash);
+  };
+  for (const SplitPlan& plan : plans) {
+    add(shard_uuid(plan.manifest, 0));
+    for (const auto& [key, value] : plan.manifest.source) {
+      add(key);
+      add(value);
+    }
+    add(plan.manifest.classes.empty() ? plan.manifest.split : plan.manifest.classes.back());
+    add(plan.order);
+    add(plan.first);
+    add(std::vector<int64_t>{plan.begin_shard, plan.end_shard});
+    std::vector<int64_t> sizes;
+    for (const int64_t sample : plan.order)
+      sizes.push_back(source.sample_bytes(plan.split, sample));
+    add(sizes);
+    add(source.describe(plan.split, plan.order.front()));
+    add(source.describe(plan.split, plan.order.back()));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace ffkit
