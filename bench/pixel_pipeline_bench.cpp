@@ -43,7 +43,7 @@ Images load_images() {
   }
   std::sort(paths.begin(), paths.end());
   for (const auto& path : paths) {
-    auto bytes = testing::read_file(path);
+    auto bytes = testing::read_bytes(path);
     if (detect_image_encoding(bytes) == ImageEncoding::jpeg) images.push_back(std::move(bytes));
   }
   if (images.empty()) {

@@ -59,7 +59,8 @@ std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
                     .num_train = value(1),
                     .num_val = value(2),
                     .size = value(3),
-                    .seed = arguments.seed});
+                    .seed = arguments.seed,
+                    .images = arguments.images});
 }
 
 // clang-format off
@@ -80,20 +81,21 @@ std::vector<std::string> parse_names(const std::string& text) {
 
 std::unique_ptr<Source> open_imagenet_at(const SourceArguments& a) {
   return open_imagenet(a.path, {.splits = parse_names(a.text("splits")),
-                                .check_archives = a.flag("check-archives")});
+                                .check_archives = a.flag("check-archives"),
+                                .images = a.images});
 }
 std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
-  return open_image_folder(a.path);
+  return open_image_folder(a.path, a.images);
 }
 
 // clang-format off
 constexpr std::array kKinds = {
-    SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, an extracted tree, or Kaggle's", "/data/imagenet /fast/imagenet", true, kImageNetParameters, open_imagenet_at},
-    SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at},
+    SourceKind{"imagenet", "ImageNet (ILSVRC2012): the official archives, an extracted tree, or Kaggle's", "/data/imagenet /fast/imagenet", true, kImageNetParameters, open_imagenet_at, true},
+    SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at, true},
     SourceKind{"webdataset", "WebDataset: a folder of tar files, or one", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at},
     SourceKind{"coco", "COCO: pictures with boxes, key points or segmentations", "/data/coco /fast/coco", true, kCocoParameters, open_coco_at},
     SourceKind{"jsonl", "JSON lines: texts, numbers and tokens; a file, or a folder of them", "/data/tokens /fast/tokens --token-dtype u16", true, kJsonlParameters, open_jsonl_at},
-    SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo},
+    SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo, true},
 };
 // clang-format on
 

@@ -51,6 +51,9 @@ const std::vector<std::string>& Source::notes() const {
 std::map<std::string, std::string> Source::facts(size_t) const {
   return {};
 }
+std::map<std::string, std::string> Source::options() const {
+  return {};
+}
 std::vector<std::filesystem::path> Source::roots() const {
   return {};
 }

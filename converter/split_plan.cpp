@@ -91,6 +91,7 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
     manifest.options["zstd_level"] = std::to_string(options.zstd_level);
     manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
   }
+  manifest.options.merge(source.options());
   return manifest;
 }
 

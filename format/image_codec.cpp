@@ -6,8 +6,11 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/image_codec.h>
 
+#include "bmp_decoder.h"
 #include "jpeg_decoder.h"
 #include "png_decoder.h"
+#include "ppm_codec.h"
+#include "webp_decoder.h"
 
 namespace ffkit {
 namespace {
@@ -17,10 +20,8 @@ bool has_prefix(std::span<const std::byte> data, std::string_view prefix, size_t
          std::memcmp(data.data() + offset, prefix.data(), prefix.size()) == 0;
 }
 
-// What people are likely to have instead of a JPEG or PNG.
+// What people are likely to have that is not read.
 std::string_view describe(std::span<const std::byte> data) {
-  if (has_prefix(data, "RIFF") && has_prefix(data, "WEBP", 8)) return "WebP";
-  if (has_prefix(data, "BM")) return "BMP";
   if (has_prefix(data, "GIF8")) return "GIF";
   if (has_prefix(data, std::string_view("II*\0", 4))) return "TIFF";
   if (has_prefix(data, std::string_view("MM\0*", 4))) return "TIFF";
@@ -35,11 +36,15 @@ std::string_view describe(std::span<const std::byte> data) {
   for (size_t i = 0; i < std::min<size_t>(data.size(), 4); ++i) {
     first_bytes += fmt::format("{}{:02x}", i == 0 ? "" : " ", std::to_integer<int>(data[i]));
   }
-  throw Error(ErrorCode::unsupported,
-              fmt::format("the image is neither JPEG nor PNG ({}, begins with {}); "
-                          "convert it to one of them",
-                          describe(data), first_bytes));
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("the image is none of JPEG, PNG, WebP, BMP, PPM and PGM ({}, begins with {}); "
+                  "convert it to one of them",
+                  describe(data), first_bytes));
 }
+
+// libpng's limit, for all: a resize takes 48 bytes a column.
+constexpr int kMaxSide = 1'000'000;
 
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
@@ -47,6 +52,12 @@ void check_size(const ImageInfo& info) {
                 fmt::format("the image claims {} x {} pixels, more than the {} that are decoded; "
                             "it is broken or must be made smaller",
                             info.width, info.height, ImageDecoder::max_pixels()));
+  }
+  if (info.width > kMaxSide || info.height > kMaxSide) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the image claims {} x {} pixels, more than the {} each way that are "
+                            "decoded; it is broken or must be cut",
+                            info.width, info.height, kMaxSide));
   }
 }
 
@@ -79,6 +90,12 @@ std::string_view to_string(ImageEncoding encoding) {
       return "jpeg";
     case ImageEncoding::png:
       return "png";
+    case ImageEncoding::webp:
+      return "webp";
+    case ImageEncoding::bmp:
+      return "bmp";
+    case ImageEncoding::ppm:
+      return "ppm";
     case ImageEncoding::unknown:
       break;
   }
@@ -88,39 +105,62 @@ std::string_view to_string(ImageEncoding encoding) {
 ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
   if (has_prefix(data, "\xff\xd8\xff")) return ImageEncoding::jpeg;
   if (has_prefix(data, "\x89PNG\r\n\x1a\n")) return ImageEncoding::png;
+  if (has_prefix(data, "RIFF") && has_prefix(data, "WEBP", 8)) return ImageEncoding::webp;
+  if (has_prefix(data, "BM")) return ImageEncoding::bmp;
+  if (is_ppm(data)) return ImageEncoding::ppm;
   return ImageEncoding::unknown;
 }
 
-ImageInfo read_image_info(std::span<const std::byte> data) {
-  switch (detect_image_encoding(data)) {
-    case ImageEncoding::jpeg:
-      return JpegDecoder().begin(data);
+namespace {
+
+// read_image_info() of what is not a JPEG.
+ImageInfo read_other_info(ImageEncoding encoding, std::span<const std::byte> data) {
+  switch (encoding) {
     case ImageEncoding::png:
       return read_png_info(data);
-    case ImageEncoding::unknown:
-      break;
+    case ImageEncoding::webp:
+      return read_webp_info(data);
+    case ImageEncoding::bmp:
+      return read_bmp_info(data);
+    case ImageEncoding::ppm:
+      return read_ppm_info(data);
+    default:
+      throw_unsupported(data);
   }
-  throw_unsupported(data);
+}
+
+}  // namespace
+
+ImageInfo read_image_info(std::span<const std::byte> data) {
+  const ImageEncoding encoding = detect_image_encoding(data);
+  return encoding == ImageEncoding::jpeg ? JpegDecoder().begin(data)
+                                         : read_other_info(encoding, data);
 }
 
 struct ImageDecoder::Impl {
   ImageInfo begin(std::span<const std::byte> data) {
     encoding = detect_image_encoding(data);
-    ImageInfo info;
-    if (encoding == ImageEncoding::jpeg) {
-      info = jpeg.begin(data);
-    } else if (encoding == ImageEncoding::png) {
-      info = read_png_info(data);
-    } else {
-      throw_unsupported(data);
-    }
+    const ImageInfo info =
+        encoding == ImageEncoding::jpeg ? jpeg.begin(data) : read_other_info(encoding, data);
     check_size(info);
     return info;
+  }
+
+  // At least `region` of what begin() read and is not a JPEG; sets `source` to where it is in the result.
+  RgbView decode_other(std::span<const std::byte> data, const Rect& region, Rect& source) {
+    source = region;
+    if (encoding == ImageEncoding::png) return png.decode(data, region.y + region.height);
+    if (encoding == ImageEncoding::webp) return webp.decode(data);
+    source = {0, 0, region.width, region.height};
+    return encoding == ImageEncoding::bmp ? bmp.decode(data, region) : ppm.decode(data, region);
   }
 
   ImageEncoding encoding = ImageEncoding::unknown;
   JpegDecoder jpeg;
   PngDecoder png;
+  WebpDecoder webp;
+  BmpDecoder bmp;
+  PpmDecoder ppm;
 };
 
 ImageDecoder::ImageDecoder() : impl_(std::make_unique<Impl>()) {}
@@ -130,8 +170,10 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
 RgbView ImageDecoder::decode(std::span<const std::byte> data) {
   const ImageInfo info = impl_->begin(data);
-  if (impl_->encoding == ImageEncoding::png) return impl_->png.decode(data);
-  return impl_->jpeg.read({0, 0, info.width, info.height}, 1).pixels;
+  const Rect whole{0, 0, info.width, info.height};
+  if (impl_->encoding == ImageEncoding::jpeg) return impl_->jpeg.read(whole, 1).pixels;
+  Rect source;
+  return impl_->decode_other(data, whole, source);
 }
 
 ImageDecoder::Region ImageDecoder::decode_region(std::span<const std::byte> data,
@@ -140,11 +182,10 @@ ImageDecoder::Region ImageDecoder::decode_region(std::span<const std::byte> data
   const ImageInfo info = impl_->begin(data);
   check_region(region, info);
   Region result;
-  if (impl_->encoding == ImageEncoding::png) {
-    result.pixels = impl_->png.decode(data, region.y + region.height);
-    result.source = region;
-    result.x = region.x;
-    result.y = region.y;
+  if (impl_->encoding != ImageEncoding::jpeg) {
+    result.pixels = impl_->decode_other(data, region, result.source);
+    result.x = result.source.x;
+    result.y = result.source.y;
     result.width = region.width;
     result.height = region.height;
     return result;

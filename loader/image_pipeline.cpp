@@ -8,9 +8,9 @@
 #include <ffkit/format/image_codec.h>
 
 #include "augmenter.h"
-#include "axis_filter.h"
 #include "crop.h"
 #include "erasing.h"
+#include "format/axis_filter.h"
 #include "pixel_ops.h"
 #include "pixel_writer.h"
 #include "random_streams.h"

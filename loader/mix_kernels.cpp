@@ -14,7 +14,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "value_store-inl.h"
+#include "format/value_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ffkit {

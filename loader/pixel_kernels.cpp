@@ -12,8 +12,8 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "format/value_store-inl.h"
 #include "pixel_planes-inl.h"
-#include "value_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ffkit {

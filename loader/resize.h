@@ -10,17 +10,11 @@
 
 #include <ffkit/loader/transform.h>
 
-#include "axis_filter.h"
-#include "resize_kernels.h"
+#include "format/axis_filter.h"
+#include "format/resample_passes.h"
 #include "row_scale.h"
 
 namespace ffkit {
-
-// Whether Pillow from version 13 on makes the vertical pass first when it resizes width x height pixels to these: found by trying it on
-// thousands of sizes. All versions before always make the horizontal one first.
-inline bool is_vertical_first(double width, double height, int new_width, int new_height) {
-  return height > new_height && height - new_height > 2 * (width - new_width);
-}
 
 class Resizer {
  public:
@@ -38,28 +32,17 @@ class Resizer {
            bool vertical_first = false);
 
  private:
-  // `num_rows` rows of `pixels` to rows_.
-  void run_horizontal(const uint8_t* pixels, ptrdiff_t stride, int num_rows,
-                      const AxisFilter& filter_x, bool flip);
-  // rows_, `width` pixels wide, to the output.
-  void run_vertical(const AxisFilter& filter_y, int width, int x, int y, void* out);
-  // Columns may be fewer than a register has.
-  void run_vertical(const VerticalJob& job);
+  // `width` pixels of each of `rows` to the output.
+  void run_vertical(const ResamplePasses::Rows& rows, const AxisFilter& filter_y, int width, int x,
+                    int y, void* out);
 
   ImageSize size_;
   ImageOutput output_;
   size_t element_bytes_;
   RowScale scale_;
-  // 16-byte aligned parts of one allocation each; see HorizontalJob.
-  struct alignas(64) Line {
-    uint8_t bytes[64];
-  };
-  std::vector<Line> columns_;
-  std::vector<Line> results_;
-  std::vector<Line> rows_;
-  std::vector<Line> low_;  // results of a vertical pass that comes first
-  std::vector<uint8_t> narrow_;
-  AxisFilter same_;  // changes nothing
+  ResamplePasses passes_;
+  std::vector<uint8_t> low_;  // results of a vertical pass that comes first; or black
+  AxisFilter same_;           // changes nothing
 };
 
 }  // namespace ffkit

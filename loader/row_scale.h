@@ -7,10 +7,9 @@
 
 #include <ffkit/loader/transform.h>
 
-namespace ffkit {
+#include "format/resize_kernels.h"
 
-// The vector loops work on whole registers, of up to so many values.
-constexpr size_t kMaxLanes = 16;
+namespace ffkit {
 
 // In the order of a row of the layout, [width][3]; or, where all of a row belong to one channel, [3][width]. kMaxLanes more may be
 // read behind the end.

@@ -22,7 +22,7 @@ void require_range(const char* name, int64_t value, int64_t low, int64_t high) {
 
 class DemoSource : public Source {
  public:
-  explicit DemoSource(const DemoOptions& options) : options_(options) {
+  explicit DemoSource(const DemoOptions& options) : options_(options), storer_(options.images) {
     require_range("the number of classes", options.num_classes, 2, kMaxDemoClasses);
     require_range("the number of pictures", options.num_train, 1, 100'000'000);
     require_range("the number of validation pictures", options.num_val, 0, 100'000'000);
@@ -49,6 +49,10 @@ class DemoSource : public Source {
             {"size", std::to_string(options_.size)}};
   }
 
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(options_.images);
+  }
+
   std::string describe(size_t split, int64_t index) const override {
     return fmt::format("demo: {}/{}", splits_.at(split).name, id(index));
   }
@@ -64,7 +68,8 @@ class DemoSource : public Source {
         encode_jpeg({.data = pixels.data(), .width = size, .height = size, .stride = 3 * size});
     const std::span<std::byte> image = buffers.bytes(jpeg.size());
     std::ranges::copy(jpeg, image.begin());
-    set_image_sample(record, image, label(index), buffers.text(id(index)), describe(split, index));
+    set_image_sample(record, image, label(index), buffers.text(id(index)), describe(split, index),
+                     storer_, buffers);
   }
 
  private:
@@ -74,6 +79,7 @@ class DemoSource : public Source {
   }
 
   const DemoOptions options_;
+  const ImageStorer storer_;
   std::vector<SourceSplit> splits_;
   std::vector<std::string> classes_;
   std::vector<std::string> class_names_;

@@ -41,11 +41,11 @@ std::vector<std::string> find_splits(const fs::path& path) {
 
 }  // namespace
 
-std::unique_ptr<Source> open_image_folder(const fs::path& path) {
+std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageStorage& images) {
   if (!fs::is_directory(path)) {
     throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
   }
-  ImageSet set{.kind = "folder", .path = fs::canonical(path)};
+  ImageSet set{.kind = "folder", .path = fs::canonical(path), .storage = images};
   set.roots = {set.path};
   const std::vector<std::string> names = find_splits(set.path);
   const bool has_splits = !names.empty();

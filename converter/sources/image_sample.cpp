@@ -7,7 +7,6 @@
 #include <cctype>
 
 #include <ffkit/format/error.h>
-#include <ffkit/format/image_codec.h>
 
 namespace ffkit {
 namespace {
@@ -39,13 +38,15 @@ void require_image_size(int64_t num_bytes, const std::string& origin) {
 }
 
 void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
-                      std::string_view id, const std::string& origin) {
+                      std::string_view id, const std::string& origin, const ImageStorer& storer,
+                      SampleBuffers& buffers) {
+  ImageStorer::Stored stored;
   try {
-    (void)read_image_info(image);
+    stored = storer.store(image, id, buffers);
   } catch (const Error& error) {
     throw Error(error.code(), error.what(), {.path = origin});
   }
-  record.set_bytes(kImageField, image);
+  record.set_bytes(kImageField, stored.bytes);
   record.set_scalar<int64_t>(kLabelField, label);
   record.set_string(kIdField, id);
 }

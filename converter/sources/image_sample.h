@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/format/record.h>
 
 namespace ffkit {
@@ -21,10 +22,10 @@ bool has_image_name(const std::filesystem::path& file);
 // Throws Error(unsupported) for a file that is too large to be one picture.
 void require_image_size(int64_t num_bytes, const std::string& origin);
 
-// Checks the header of `image` and sets the fields of image_classification_schema(). `image` and
-// `id` must live until the record is encoded. Throws Error naming `origin` when the header cannot
-// be read.
+// Sets the fields of image_classification_schema() to what `storer` makes of `image`. `image` and `id` must live until the record is
+// encoded, and `buffers` not be cleared. Throws Error naming `origin` for a picture that cannot be read.
 void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
-                      std::string_view id, const std::string& origin);
+                      std::string_view id, const std::string& origin, const ImageStorer& storer,
+                      SampleBuffers& buffers);
 
 }  // namespace ffkit

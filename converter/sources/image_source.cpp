@@ -14,7 +14,7 @@ namespace {
 
 class ImageSource : public Source {
  public:
-  explicit ImageSource(ImageSet set) : set_(std::move(set)) {
+  explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
     for (const ImageSplit& split : set_.splits) {
       if (split.entries.empty()) {
         throw Error(ErrorCode::not_found, "there are no pictures in it",
@@ -48,10 +48,14 @@ class ImageSource : public Source {
     return facts;
   }
 
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(set_.storage);
+  }
+
   std::vector<std::filesystem::path> roots() const override { return set_.roots; }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
-    return entry(split, index).data.num_bytes;
+    return storer_.memory_bytes(entry(split, index).data.num_bytes);
   }
 
   std::filesystem::path archive(size_t split) const override {
@@ -86,7 +90,7 @@ class ImageSource : public Source {
       bytes = buffers.bytes(static_cast<size_t>(file.size()));
       file.read_at(0, bytes);
     }
-    set_image_sample(record, bytes, image.label, image.id, origin);
+    set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
   }
 
  private:
@@ -102,6 +106,7 @@ class ImageSource : public Source {
   }
 
   const ImageSet set_;
+  const ImageStorer storer_;
   std::vector<SourceSplit> splits_;
 };
 

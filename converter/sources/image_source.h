@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 
 #include "input_file.h"
@@ -37,6 +38,7 @@ struct ImageSet {
   std::vector<ImageSplit> splits;
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> roots;  // Source::roots()
+  ImageStorage storage;
 };
 
 // Throws Error(not_found) for a set without a split and for a split without pictures, and Error(unsupported) for a class whose name is

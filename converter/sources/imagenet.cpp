@@ -211,7 +211,7 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
         fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder",
         {.path = path.string()});
   }
-  ImageSet set{.kind = "imagenet", .path = fs::canonical(path)};
+  ImageSet set{.kind = "imagenet", .path = fs::canonical(path), .storage = options.images};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);
   std::vector<std::string> checks;
   if (options.check_archives) checks = check_archives(archives_of(layout, path));

@@ -11,6 +11,8 @@
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
+#include "bmp_builder.h"
+#include "encode_webp.h"
 #include "reseal.h"
 
 namespace ffkit::fuzzing {
@@ -136,6 +138,22 @@ void make_manifests(const fs::path& folder) {
   write_manifest(folder / "full", manifest);
 }
 
+// BMPs of few colours, and of 32 bits with masks.
+template <typename Save>
+void save_bmps(const Save& save, const std::string& size, int width, int height) {
+  std::vector<uint32_t> values(static_cast<size_t>(width * height));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint32_t>(i % 2);
+  for (const int bits : {1, 4, 8}) {
+    const testing::BmpKind kind{
+        .bits = bits, .top_down = bits == 4, .palette = {{0, 9, 99}, {200, 100, 50}}};
+    save("bmp_" + std::to_string(bits) + "_" + size,
+         testing::encode_bmp_as(width, height, values, kind));
+  }
+  save("bmp_masks_" + size,
+       testing::encode_bmp_as(width, height, values,
+                              {.bits = 32, .masks = {0xFF, 0xFF00, 0xFF0000}}));
+}
+
 // Pictures of several sizes. JPEG's scans end in the middle of a block, or hold one only.
 void make_images(const fs::path& folder) {
   fs::create_directories(folder);
@@ -152,6 +170,13 @@ void make_images(const fs::path& folder) {
     save("jpeg_" + size, encode_jpeg(pixels, 30));
     save("fine_jpeg_" + size, encode_jpeg(pixels, 95));
     save("png_" + size, encode_png(pixels));
+    std::vector<std::byte> ppm;
+    encode_ppm(pixels, ppm);
+    save("ppm_" + size, ppm);
+    save("webp_" + size, testing::encode_webp(width, height, rgb));
+    save("lossy_webp_" + size, testing::encode_webp(width, height, rgb, 40));
+    save("bmp_" + size, testing::encode_bmp(width, height, rgb));
+    save_bmps(save, size, width, height);
   }
 }
 

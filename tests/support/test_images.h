@@ -55,7 +55,7 @@ inline Picture copy(const RgbView& view) {
   return picture;
 }
 
-inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
+inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot open " + path.string());
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};

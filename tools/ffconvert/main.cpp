@@ -10,6 +10,7 @@
 
 #include "../command_line.h"
 #include "commands.h"
+#include "image_options.h"
 #include "options.h"
 
 namespace {
@@ -52,11 +53,15 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   for (const ffkit::SourceParameter& parameter : kind.parameters) {
     add_parameter(command, parameter, arguments->source);
   }
+  if (kind.has_images) add_image_options(command, arguments->source.images);
   add_convert_options(command, *arguments);
   command.callback([&command, &kind, &chosen, arguments] {
     validate_options(command, *arguments);
+    if (kind.has_images) validate_image_options(command, arguments->source.images);
     chosen = [&kind, arguments] {
       arguments->source.seed = arguments->options.seed;
+      arguments->source.images.seed = arguments->options.seed;
+      arguments->source.images.keep_broken = arguments->options.on_error == ffkit::OnError::keep;
       run_conversion(*arguments, [&] { return kind.open(arguments->source); });
     };
   });

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kFooter =
     R"(Image classification sets, whose fields are an image, an integer 'label' and perhaps a string 'id', become
   OUT/<split>/<class>/<file name from id>
-with what the id has below the class' folder, and an extension by encoding where it has none. Of two equal names the
+with what the id has below the class' folder, and an extension by encoding where it has none or the picture is raw pixels (.ppm). Of two equal names the
 later record's becomes name-2. All other schemas become
   OUT/<split>/<record number>/<field>.<ext>
 with tensors as .npy (bf16 as float32), numbers and strings as .txt; 'cam_front/image' lies in a folder cam_front, the

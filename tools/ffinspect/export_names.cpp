@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/image_codec.h>
 
 #include "data_sets.h"
 
@@ -34,6 +35,12 @@ bool has_image_extension(std::string_view name) {
   std::ranges::transform(extension, extension.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::ranges::find(kExtensions, extension) != kExtensions.end();
+}
+
+// A picture that was stored raw keeps its id, which names the JPEG that it was.
+bool is_misnamed_ppm(std::span<const std::byte> image, std::string_view name) {
+  return detect_image_encoding(image) == ImageEncoding::ppm && !name.ends_with(".ppm") &&
+         !name.ends_with(".pgm");
 }
 
 bool is_classification_schema(const Schema& schema) {
@@ -95,7 +102,11 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
     const bool is_in_class = name.starts_with(folder + "/");
     name = is_in_class ? name.substr(folder.size() + 1) : name.substr(name.rfind('/') + 1);
   }
-  if (!has_image_extension(name)) name += image_extension(record.bytes(image_field_));
+  if (!has_image_extension(name)) {
+    name += image_extension(record.bytes(image_field_));
+  } else if (!record.is_null(image_field_) && is_misnamed_ppm(record.bytes(image_field_), name)) {
+    name = std::filesystem::path(name).replace_extension(".ppm").string();
+  }
   return unique(record_index, dataset_.manifest().split + "/" + folder + "/" + name);
 }
 

@@ -266,6 +266,12 @@ std::string image_extension(std::span<const std::byte> image) {
       return ".jpg";
     case ImageEncoding::png:
       return ".png";
+    case ImageEncoding::webp:
+      return ".webp";
+    case ImageEncoding::bmp:
+      return ".bmp";
+    case ImageEncoding::ppm:
+      return ".ppm";
     default:
       return ".bin";
   }

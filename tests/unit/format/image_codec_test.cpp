@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ using testing::JpegKind;
 using testing::make_picture;
 using testing::Picture;
 using testing::PngKind;
-using testing::read_file;
+using testing::read_bytes;
 
 template <typename Function>
 void expect_error(ErrorCode code, const std::string& text, Function function) {
@@ -105,6 +106,21 @@ TEST(ImageDecoder, GivesBackWhatWasEncoded) {
   const Picture full_chroma =
       copy(decoder.decode(encode_jpeg_as(picture, {.h_samp = 1, .v_samp = 1, .quality = 100})));
   EXPECT_LT(mean_difference(picture, full_chroma), 1);
+}
+
+TEST(JpegEncoder, GivesTheSameBytesAsAlone) {
+  JpegEncoder encoder;
+  std::vector<std::byte> out;
+  for (const auto& [width, height, quality] :
+       {std::tuple(700, 500, 100), {1, 1, 90}, {33, 17, 5}, {700, 500, 90}}) {
+    const Picture picture = make_picture(width, height);
+    encoder.encode(picture.view(), quality, out);
+    EXPECT_EQ(out, encode_jpeg(picture.view(), quality)) << width << " " << quality;
+    if (quality == 100) {
+      EXPECT_GT(out.size(), size_t{128} << 10);  // more than it begins with
+    }
+    EXPECT_THROW(encoder.encode(picture.view(), 0, out), Error);
+  }
 }
 
 TEST(EncodeJpeg, RefusesWhatCannotBeEncoded) {
@@ -341,10 +357,12 @@ TEST(ImageDecoder, NamesWhatItDoesNotRead) {
     ImageDecoder().decode(std::as_bytes(std::span(text)));
   };
   expect_error(ErrorCode::corrupt, "empty (0 bytes)", [&] { decode(""); });
-  expect_error(ErrorCode::unsupported, "WebP, begins with 52 49 46 46",
-               [&] { decode("RIFF....WEBPVP8 "); });
-  expect_error(ErrorCode::unsupported, "BMP", [&] { decode("BMxxxxxxxxxx"); });
-  expect_error(ErrorCode::unsupported, "neither JPEG nor PNG", [&] { decode("<html>"); });
+  expect_error(ErrorCode::unsupported, "(GIF, begins with 47 49 46 38)",
+               [&] { decode("GIF89a....."); });
+  expect_error(ErrorCode::unsupported, "none of JPEG, PNG, WebP, BMP, PPM and PGM",
+               [&] { decode("<html>"); });
+  expect_error(ErrorCode::corrupt, "truncated WebP", [&] { decode("RIFF....WEBPVP8 "); });
+  expect_error(ErrorCode::corrupt, "broken BMP", [&] { decode("BMxxxxxxxxxx"); });
 }
 
 TEST(ImageDecoder, RefusesHugeClaimsBeforeAllocating) {
@@ -357,20 +375,38 @@ TEST(ImageDecoder, RefusesHugeClaimsBeforeAllocating) {
                [&] { ImageDecoder().decode(image); });
 }
 
+double mean_of_channel(const Picture& picture, size_t channel) {
+  double sum = 0;
+  for (size_t i = channel; i < picture.rgb.size(); i += 3) sum += picture.rgb[i];
+  return sum / static_cast<double>(picture.rgb.size() / 3);
+}
+
+// The first words of the error, or nothing.
+std::string why_not(ImageDecoder& decoder, std::span<const std::byte> data) {
+  try {
+    decoder.decode(data);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find_first_of(":("));
+  }
+  return "";
+}
+
 TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
+  const std::map<std::string, std::string> reasons = {
+      {"truncated.JPEG", "truncated JPEG"},
+      {"empty.JPEG", "the image is empty "},
+      {"text.JPEG", "the image is none of JPEG, PNG, WebP, BMP, PPM and PGM "},
+      {"claims_65535x65535.JPEG", "broken JPEG "}};
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
-  const auto text = read_file(folder / "expected.json");
+  const auto text = read_bytes(folder / "expected.json");
   const auto expected =
       nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
                             reinterpret_cast<const char*>(text.data()) + text.size());
   ImageDecoder decoder;
   for (const auto& [name, facts] : expected.items()) {
     SCOPED_TRACE(name);
-    const auto data = read_file(folder / name);
-    if (name == "webp.webp" || name == "bmp.bmp") {
-      expect_error(ErrorCode::unsupported, "neither JPEG nor PNG", [&] { decoder.decode(data); });
-      continue;
-    }
+    const auto data = read_bytes(folder / name);
     if (name == "bitrot.JPEG") {
       // Its damage leaves a valid stream with 3 stray bytes at the end, which Pillow takes too:
       // only a checksum sees it.
@@ -378,7 +414,7 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
       continue;
     }
     if (!facts["decodes"].get<bool>()) {
-      EXPECT_THROW(decoder.decode(data), Error);
+      EXPECT_EQ(why_not(decoder, data), reasons.at(name));
       continue;
     }
     const RgbView view = decoder.decode(data);
@@ -386,7 +422,13 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
     EXPECT_EQ(view.height, facts["height"].get<int>());
     // 16-bit grey is the one where Pillow clips at 255 instead of scaling.
     if (name == "gray16.png") continue;
-    EXPECT_EQ(testing::sha256_hex(copy(view).rgb), facts["sha256_rgb"].get<std::string>());
+    // Lossy WebPs may differ by a little from one version of libwebp to the next; the other sums are exact.
+    const Picture pixels = copy(view);
+    for (size_t c = 0; c < 3; ++c) {
+      EXPECT_NEAR(mean_of_channel(pixels, c), facts["mean_rgb"][c].get<double>(), 1);
+    }
+    if (name == "webp.webp") continue;
+    EXPECT_EQ(testing::sha256_hex(pixels.rgb), facts["sha256_rgb"].get<std::string>());
   }
 }
 

@@ -11,8 +11,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/image_codec.h>
 
-#include "axis_filter.h"
 #include "crop.h"
+#include "format/axis_filter.h"
 #include "resize.h"
 #include "shared_data.h"
 #include "test_images.h"
@@ -23,7 +23,7 @@ namespace {
 using testing::copy;
 using testing::make_picture;
 using testing::Picture;
-using testing::read_file;
+using testing::read_bytes;
 
 constexpr ImageOutput kU8{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
 
@@ -185,7 +185,7 @@ TEST(ImagePipeline, ThrowsForBrokenImagesAndGoesOn) {
 }
 
 nlohmann::json read_json(const std::filesystem::path& path) {
-  const auto text = read_file(path);
+  const auto text = read_bytes(path);
   const auto* begin = reinterpret_cast<const char*>(text.data());
   return nlohmann::json::parse(begin, begin + text.size());
 }
@@ -199,8 +199,8 @@ TEST(ImagePipeline, EvaluationAgreesWithTorchvision) {
     const auto name = item["image"].get<std::string>();
     SCOPED_TRACE(name);
     const auto reference_file = item["files"]["resize256_center224"].get<std::string>();
-    const Picture reference = copy(ImageDecoder().decode(read_file(folder / reference_file)));
-    const Picture got = run(ResizeCenterCrop{}, read_file(folder / name));
+    const Picture reference = copy(ImageDecoder().decode(read_bytes(folder / reference_file)));
+    const Picture got = run(ResizeCenterCrop{}, read_bytes(folder / name));
     EXPECT_EQ(difference(got, reference).max, 0);
   }
 }
@@ -219,9 +219,9 @@ TEST_P(CropsAgree, WithTorchvision) {
   for (const auto& item : expected["cases"]) {
     const auto name = item["image"].get<std::string>();
     SCOPED_TRACE(name);
-    const auto image = read_file(folder / name);
+    const auto image = read_bytes(folder / name);
     const auto reference_file = item["files"][GetParam().file].get<std::string>();
-    const Picture reference = copy(ImageDecoder().decode(read_file(folder / reference_file)));
+    const Picture reference = copy(ImageDecoder().decode(read_bytes(folder / reference_file)));
     const auto& crop = item["crop"];
     const int width = item["width"];
     const int height = item["height"];

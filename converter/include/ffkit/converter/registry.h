@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 
 namespace ffkit {
@@ -28,6 +29,7 @@ struct SourceParameter {
 struct SourceArguments {
   std::filesystem::path path;  // SRC; empty for kinds without one
   uint64_t seed = 0;           // for kinds that draw their samples
+  ImageStorage images;         // for kinds that have images
   // By SourceParameter::name; missing ones take their defaults, and are false or empty.
   std::map<std::string, int64_t> numbers;
   std::map<std::string, bool> flags;
@@ -45,6 +47,7 @@ struct SourceKind {
   bool needs_path;
   std::span<const SourceParameter> parameters;
   std::unique_ptr<Source> (*open)(const SourceArguments&);
+  bool has_images = false;  // takes SourceArguments::images
 };
 
 // All kinds, in the order in which help lists them.

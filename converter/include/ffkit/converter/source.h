@@ -71,6 +71,8 @@ class Source {
   virtual const std::vector<std::string>& class_names() const;
   // Facts for the manifests: "kind", "path", "archive", ... None by default.
   virtual std::map<std::string, std::string> facts(size_t split) const;
+  // What was asked of the source that changes its samples' bytes, for the manifests' options. None by default.
+  virtual std::map<std::string, std::string> options() const;
   // What the user should know about what was found, one sentence each ("12 files that are no images
   // were ignored").
   virtual const std::vector<std::string>& notes() const;

@@ -1,5 +1,5 @@
 // The sources there are, for callers who know which one they want. All throw Error with file,
-// reason and remedy.
+// reason and remedy. `images` says how pictures are stored.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
 
@@ -19,6 +20,7 @@ struct ImageNetOptions {
   // Compare the MD5 sums of the archives with those of the official ones first: reads them whole. Error(corrupt) for another sum,
   // Error(invalid_argument) when there are no archives.
   bool check_archives = false;
+  ImageStorage images;
 };
 
 // ImageNet (ILSVRC2012) as it comes: official archives (read in place, never unpacked), extracted, or Kaggle's copy, in any mixture. What was
@@ -41,7 +43,8 @@ std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path,
 // Folders of pictures: path/<split>/<class>/*, or path/<class>/*, which becomes one split "train".
 // Classes are the sorted names of the class folders of all splits together. Splits whose name
 // begins with "train" are training splits. Id: "<class>/<file>".
-std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path);
+std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
+                                          const ImageStorage& images = {});
 
 // Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one tar, read in place. The split is the
 // folder, or what the names say: imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are equal
@@ -120,6 +123,7 @@ struct DemoOptions {
   int64_t num_val = 500;     // 0: no val split
   int64_t size = 64;         // width and height in pixels, 16 .. 2048
   uint64_t seed = 0;
+  ImageStorage images;
 };
 std::unique_ptr<Source> make_demo(const DemoOptions& options);
 

@@ -1,4 +1,5 @@
-// Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng.
+// Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng, WebP by libwebp; BMP and netpbm's PPM and
+// PGM, the form in which raw pixels are stored, by ffkit itself.
 //
 // The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's
 // `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
@@ -14,7 +15,9 @@
 
 namespace ffkit {
 
-enum class ImageEncoding : uint8_t { unknown, jpeg, png };
+// ppm: netpbm's binary formats, P6 (PPM) and P5 (PGM, grey), of values up to 255. bmp: uncompressed, of 1, 4, 8, 24 or 32 bits a pixel, with
+// the header of Windows 3 (BITMAPINFOHEADER) or a later one. webp: no animations.
+enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm };
 std::string_view to_string(ImageEncoding encoding);
 
 // Recognises the encoding from the first bytes ("magic number") alone.
@@ -59,7 +62,7 @@ class ImageDecoder {
 
   // Decodes the whole image. The view lives until the next call. Throws Error(corrupt) for broken
   // or truncated data, Error(unsupported) for encodings not handled and for more than
-  // `max_pixels()` pixels.
+  // `max_pixels()` pixels or 1,000,000 each way.
   RgbView decode(std::span<const std::byte> data);
 
   // A part of an image, perhaps at a fraction of its size.
@@ -88,11 +91,32 @@ class ImageDecoder {
   std::unique_ptr<Impl> impl_;
 };
 
-// Encodes RGB pixels as a baseline JPEG (4:2:0); `quality` is 1 .. 100 as in libjpeg.
+// Encodes RGB pixels as a baseline JPEG (4:2:0); `quality` is 1 .. 100 as in libjpeg. Throws Error(invalid_argument) for another quality, and for
+// less than 1 or more than 65,500 pixels each way.
 std::vector<std::byte> encode_jpeg(const RgbView& pixels, int quality = 90);
+
+// encode_jpeg() for one image after another: keeps libjpeg's compressor between them. Not thread-safe: one per thread.
+class JpegEncoder {
+ public:
+  JpegEncoder();
+  ~JpegEncoder();
+  JpegEncoder(JpegEncoder&&) noexcept;
+  JpegEncoder& operator=(JpegEncoder&&) noexcept;
+
+  // Replaces the content of `out`, whose memory is used again.
+  void encode(const RgbView& pixels, int quality, std::vector<std::byte>& out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // Encodes RGB pixels as an 8-bit RGB PNG without loss. The same pixels give the same bytes. Throws
 // Error(invalid_argument) for less than 1 or more than 1,000,000 pixels each way.
 std::vector<std::byte> encode_png(const RgbView& pixels);
+
+// RGB pixels as they are, behind a header of a few bytes: a binary PPM ("P6", maxval 255), which decodes as fast as memory is copied. Replaces
+// the content of `out`. Throws Error(invalid_argument) for less than 1 pixel each way.
+void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out);
 
 }  // namespace ffkit

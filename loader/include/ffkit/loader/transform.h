@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <variant>
 
+#include <ffkit/format/interpolation.h>
 #include <ffkit/format/schema.h>
 
 namespace ffkit {
@@ -33,11 +34,6 @@ struct Padding {
 };
 
 using RgbColor = std::array<uint8_t, 3>;
-
-// Filter of a resize, widened when shrinking (antialiased): Pillow's BILINEAR, and BICUBIC with a = -0.5. Pixels are those of Pillow 13 to the
-// bit. Pillow up to 12 has others where the height shrinks by more than twice as many pixels as the width, which Pillow 13 resizes vertically first: bilinear
-// values are one away at most, of bicubic ones of photographs 0.1 % more than one.
-enum class Interpolation { bilinear, bicubic };
 
 // torchvision.transforms.RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect ratio (log-uniform), ten
 // tries, then the central crop; resized to `size`.

@@ -13,6 +13,8 @@
 
 namespace ffkit {
 
+// The vector loops work on whole registers, of up to so many values.
+constexpr size_t kMaxLanes = 16;
 constexpr int kRowBlock = 16;  // rows that the horizontal pass works on at once
 
 // One block of the horizontal pass.

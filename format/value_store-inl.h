@@ -1,10 +1,10 @@
 // From 8-bit values, held as 32-bit integers, to the elements of an output: normalised, converted, stored. Included once for every
 // instruction set, behind <hwy/highway.h>.
-#if defined(FFKIT_LOADER_VALUE_STORE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FFKIT_LOADER_VALUE_STORE_INL_H_
-#undef FFKIT_LOADER_VALUE_STORE_INL_H_
+#if defined(FFKIT_FORMAT_VALUE_STORE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FFKIT_FORMAT_VALUE_STORE_INL_H_
+#undef FFKIT_FORMAT_VALUE_STORE_INL_H_
 #else
-#define FFKIT_LOADER_VALUE_STORE_INL_H_
+#define FFKIT_FORMAT_VALUE_STORE_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ffkit/loader/transform.h>
+#include <ffkit/format/interpolation.h>
 
 namespace ffkit {
 

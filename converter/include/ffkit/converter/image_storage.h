@@ -1,0 +1,94 @@
+// ImageStorage: what becomes of the pictures of a source on their way into records. By default they are stored as they are.
+//
+//   file ──▶ check ──▶ too large? resize ──▶ as JPEG, or as raw pixels ──▶ record
+//            broken: an error, or kept        (untouched pictures keep their bytes)
+//
+// Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is to be raw or is odd.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <ffkit/converter/source.h>
+
+namespace ffkit {
+
+enum class StoreAs : uint8_t {
+  jpeg,  // as it came, or as a JPEG where it was made smaller or was odd
+  raw,  // every picture as its pixels (a binary PPM): much larger, and decoded as fast as memory is copied
+  smart,  // a share of the pictures raw, the others as for jpeg
+};
+const char* to_string(StoreAs store);
+// Inverse of to_string; throws Error(invalid_argument).
+StoreAs parse_store_as(std::string_view name);
+
+enum class ImageCheck : uint8_t {
+  header,  // size and kind can be read
+  decode,  // all of its pixels can: finds truncated files
+};
+const char* to_string(ImageCheck check);
+// Inverse of to_string; throws Error(invalid_argument).
+ImageCheck parse_image_check(std::string_view name);
+
+struct ImageStorage {
+  // A picture whose longer side has more pixels is resized to that many; 1 .. 65500, 0: off.
+  int max_resolution = 0;
+  // A picture whose shorter side has more pixels is resized to that many, never up; 1 .. 65500, 0: off. Not together with max_resolution.
+  int short_side = 0;
+  int jpeg_quality = 90;  // of what is re-encoded, 1 .. 100 as in libjpeg; 4:2:0
+  StoreAs store = StoreAs::jpeg;
+  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. Drawn from the seed and the sample's id.
+  double raw_share = 0.5;
+  uint64_t seed = 0;
+  // Whatever is no 8-bit JPEG of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...) becomes an RGB JPEG; each is reported.
+  bool fix_odd = false;
+  ImageCheck check = ImageCheck::header;
+  // A picture that cannot be read, resized or encoded is stored as it is and reported, instead of being an Error.
+  bool keep_broken = false;
+};
+
+// Throws Error(invalid_argument) naming the first value that is out of range or does not go with another.
+void validate(const ImageStorage& storage);
+// For the manifest's options: what differs from storing pictures as they are; empty by default. keep_broken shows in the report.
+std::map<std::string, std::string> manifest_options(const ImageStorage& storage);
+
+struct PixelSize {
+  int width = 0;
+  int height = 0;
+  bool operator==(const PixelSize&) const = default;
+};
+// The size in which a picture of `size` is stored. The other side is rounded down, to 1 at least, as torchvision's Resize and FFCV's
+// max_resolution do: a picture stored with short_side 256 is what torchvision's Resize(256) gives.
+PixelSize stored_size(const ImageStorage& storage, PixelSize size);
+
+// Applies an ImageStorage to pictures. Thread-safe: keeps a decoder, a resizer and an encoder for each thread.
+class ImageStorer {
+ public:
+  // Throws as validate().
+  explicit ImageStorer(const ImageStorage& storage = {});
+  ~ImageStorer();
+
+  struct Stored {
+    std::span<const std::byte> bytes;  // the picture's own, or in the buffers
+    PixelSize original;                // 0 x 0 for a broken picture that is kept
+    PixelSize size;                    // as stored: pixel coordinates scale by size / original
+  };
+  // What to store for `image`, an encoded picture that lives as long as the result is used. `id` is the sample's, for the draw. What
+  // was done about a broken or odd picture is reported to `buffers`. Throws Error(corrupt or unsupported) for what cannot be read, without the
+  // file's name.
+  Stored store(std::span<const std::byte> image, std::string_view id, SampleBuffers& buffers) const;
+
+  const ImageStorage& storage() const;
+  // How many bytes are in memory, roughly and at most, for a picture from a file of so many: raw pixels are larger than their file.
+  int64_t memory_bytes(int64_t file_bytes) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,316 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/image_storage.h>
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/image_codec.h>
+#include <ffkit/format/image_resizer.h>
+
+#include "encode_for_test.h"
+#include "expect_error.h"
+#include "shared_data.h"
+#include "temp_dir.h"
+#include "test_images.h"
+
+namespace ffkit {
+namespace {
+
+using testing::copy;
+using ::testing::ElementsAre;
+using testing::encode_jpeg_as;
+using testing::encode_png_as;
+using ::testing::IsEmpty;
+using testing::make_picture;
+using ::testing::Pair;
+using testing::Picture;
+
+using Bytes = std::vector<std::byte>;
+
+Bytes stored_bytes(const ImageStorer::Stored& stored) {
+  return {stored.bytes.begin(), stored.bytes.end()};
+}
+
+// "reason: action" of each problem.
+std::vector<std::string> problems(const SampleBuffers& buffers) {
+  std::vector<std::string> texts;
+  for (const SampleProblem& problem : buffers.problems()) {
+    texts.push_back(problem.reason + ": " + problem.action);
+  }
+  return texts;
+}
+
+Picture pixels_of(std::span<const std::byte> image) {
+  ImageDecoder decoder;
+  return copy(decoder.decode(image));
+}
+
+TEST(StoredSize, LimitsTheLongerOrTheShorterSide) {
+  const auto longer = [](int width, int height) {
+    return stored_size({.max_resolution = 400}, {width, height});
+  };
+  EXPECT_EQ(longer(500, 375), (PixelSize{400, 300}));
+  EXPECT_EQ(longer(375, 500), (PixelSize{300, 400}));
+  EXPECT_EQ(longer(400, 400), (PixelSize{400, 400}));
+  EXPECT_EQ(longer(401, 401), (PixelSize{400, 400}));
+  EXPECT_EQ(longer(399, 1), (PixelSize{399, 1}));
+  EXPECT_EQ(longer(60000, 3), (PixelSize{400, 1}));
+  EXPECT_EQ(longer(500, 334), (PixelSize{400, 267}));  // 267.2
+  EXPECT_EQ(longer(500, 339), (PixelSize{400, 271}));  // 271.2
+  EXPECT_EQ(longer(500, 333), (PixelSize{400, 266}));  // 266.4
+  EXPECT_EQ(longer(500, 332), (PixelSize{400, 265}));  // 265.6, as torchvision: down
+  const auto shorter = [](int width, int height) {
+    return stored_size({.short_side = 256}, {width, height});
+  };
+  EXPECT_EQ(shorter(500, 375), (PixelSize{341, 256}));  // 341.3
+  EXPECT_EQ(shorter(375, 500), (PixelSize{256, 341}));
+  EXPECT_EQ(shorter(2000, 256), (PixelSize{2000, 256}));
+  EXPECT_EQ(shorter(100, 2000), (PixelSize{100, 2000}));
+  EXPECT_EQ(stored_size({}, {9000, 7}), (PixelSize{9000, 7}));
+}
+
+TEST(ImageStorage, RefusesWhatCannotBeMeant) {
+  EXPECT_ERROR(validate(ImageStorage{.max_resolution = 400, .short_side = 256}), invalid_argument,
+               "give only one of the two");
+  EXPECT_ERROR(validate(ImageStorage{.max_resolution = -1}), invalid_argument,
+               "longest side of pictures is -1");
+  EXPECT_ERROR(validate(ImageStorage{.short_side = 65501}), invalid_argument, "1 .. 65500");
+  EXPECT_ERROR(validate(ImageStorage{.jpeg_quality = 0}), invalid_argument, "quality is 0");
+  EXPECT_ERROR(validate(ImageStorage{.raw_share = 1.5}), invalid_argument, "share of raw pictures");
+  EXPECT_ERROR(validate(ImageStorage{.raw_share = std::nan("")}), invalid_argument, "0 .. 1");
+  EXPECT_ERROR(ImageStorer(ImageStorage{.jpeg_quality = 101}), invalid_argument, "quality is 101");
+  for (const StoreAs store : {StoreAs::jpeg, StoreAs::raw, StoreAs::smart}) {
+    EXPECT_EQ(parse_store_as(to_string(store)), store);
+  }
+  for (const ImageCheck check : {ImageCheck::header, ImageCheck::decode}) {
+    EXPECT_EQ(parse_image_check(to_string(check)), check);
+  }
+  EXPECT_ERROR(parse_store_as("png"), invalid_argument, "it must be jpeg, raw or smart");
+  EXPECT_ERROR(parse_image_check(""), invalid_argument, "it must be header or decode");
+}
+
+TEST(ImageStorage, TellsTheManifestWhatChangesBytes) {
+  EXPECT_THAT(manifest_options({}), IsEmpty());
+  EXPECT_THAT(manifest_options({.max_resolution = 400, .jpeg_quality = 80}),
+              ElementsAre(Pair("jpeg_quality", "80"), Pair("max_resolution", "400")));
+  EXPECT_THAT(manifest_options({.short_side = 256, .store = StoreAs::raw}),
+              ElementsAre(Pair("short_side", "256"), Pair("store", "raw")));
+  EXPECT_THAT(
+      manifest_options({.store = StoreAs::smart, .raw_share = 0.25, .check = ImageCheck::decode}),
+      ElementsAre(Pair("check_images", "decode"), Pair("raw_share", "0.25"),
+                  Pair("store", "smart")));
+  EXPECT_THAT(manifest_options({.fix_odd = true}),
+              ElementsAre(Pair("fix_odd", "true"), Pair("jpeg_quality", "90")));
+}
+
+TEST(ImageStorer, LeavesTheBytesOfWhatIsWithinTheLimits) {
+  const Bytes jpeg = encode_jpeg(make_picture(120, 80).view());
+  const Bytes png = encode_png(make_picture(120, 80).view());
+  SampleBuffers buffers;
+  for (const ImageStorage& storage :
+       {ImageStorage{}, ImageStorage{.max_resolution = 120}, ImageStorage{.short_side = 80},
+        ImageStorage{.max_resolution = 120, .check = ImageCheck::decode},
+        ImageStorage{.store = StoreAs::smart, .raw_share = 0}}) {
+    const ImageStorer storer(storage);
+    for (const Bytes& image : {jpeg, png}) {
+      const auto stored = storer.store(image, "id", buffers);
+      EXPECT_EQ(stored.bytes.data(), image.data());  // not even copied
+      EXPECT_EQ(stored.bytes.size(), image.size());
+      EXPECT_EQ(stored.original, (PixelSize{120, 80}));
+      EXPECT_EQ(stored.size, (PixelSize{120, 80}));
+    }
+  }
+  const ImageStorer fixing({.fix_odd = true});
+  EXPECT_EQ(fixing.store(jpeg, "id", buffers).bytes.data(), jpeg.data());
+  EXPECT_THAT(problems(buffers), IsEmpty());
+}
+
+TEST(ImageStorer, MakesLargePicturesSmaller) {
+  const Picture picture = make_picture(300, 200);
+  const Bytes jpeg = encode_jpeg(picture.view());
+  SampleBuffers buffers;
+  const auto stored =
+      ImageStorer({.max_resolution = 150, .jpeg_quality = 70}).store(jpeg, "id", buffers);
+  EXPECT_EQ(stored.original, (PixelSize{300, 200}));
+  EXPECT_EQ(stored.size, (PixelSize{150, 100}));
+  ImageDecoder decoder;
+  ImageResizer resizer;
+  EXPECT_EQ(stored_bytes(stored), encode_jpeg(resizer.resize(decoder.decode(jpeg), 150, 100), 70));
+  EXPECT_THAT(problems(buffers), IsEmpty());
+  const auto raw =
+      ImageStorer({.short_side = 50, .store = StoreAs::raw}).store(jpeg, "id", buffers);
+  EXPECT_EQ(raw.size, (PixelSize{75, 50}));
+  EXPECT_EQ(pixels_of(raw.bytes).rgb, copy(resizer.resize(decoder.decode(jpeg), 75, 50)).rgb);
+}
+
+TEST(ImageStorer, StoresRawPixels) {
+  const Bytes jpeg = encode_jpeg(make_picture(90, 61).view());
+  SampleBuffers buffers;
+  const ImageStorer storer({.store = StoreAs::raw, .fix_odd = true});
+  const Bytes raw = stored_bytes(storer.store(jpeg, "id", buffers));
+  EXPECT_EQ(detect_image_encoding(raw), ImageEncoding::ppm);
+  EXPECT_EQ(raw.size(), 3 * 90 * 61 + 13U);
+  EXPECT_EQ(pixels_of(raw).rgb, pixels_of(jpeg).rgb);
+  EXPECT_EQ(storer.store(raw, "id", buffers).bytes.data(), raw.data());  // raw already
+  EXPECT_THAT(problems(buffers), IsEmpty());
+}
+
+TEST(ImageStorer, DrawsTheShareThatIsRawFromSeedAndId) {
+  const Bytes jpeg = encode_jpeg(make_picture(4, 4).view());
+  const auto draw = [&](uint64_t seed, double share) {
+    const ImageStorer storer({.store = StoreAs::smart, .raw_share = share, .seed = seed});
+    SampleBuffers buffers;
+    std::vector<bool> is_raw;
+    for (int i = 0; i < 4000; ++i) {
+      const std::string id = "class/picture" + std::to_string(i) + ".jpg";
+      is_raw.push_back(storer.store(jpeg, id, buffers).bytes.data() != jpeg.data());
+      buffers.clear();
+    }
+    return is_raw;
+  };
+  const auto share_of = [](const std::vector<bool>& is_raw) {
+    return static_cast<double>(std::count(is_raw.begin(), is_raw.end(), true)) /
+           static_cast<double>(is_raw.size());
+  };
+  const auto third = draw(7, 0.3);
+  EXPECT_NEAR(share_of(third), 0.3, 0.03);  // four standard deviations
+  EXPECT_EQ(third, draw(7, 0.3));
+  EXPECT_NE(third, draw(8, 0.3));
+  EXPECT_EQ(share_of(draw(7, 0)), 0);
+  EXPECT_EQ(share_of(draw(7, 1)), 1);
+}
+
+TEST(ImageStorer, FixesWhatIsNoPlainJpeg) {
+  const Picture picture = make_picture(40, 30);
+  const ImageStorer storer({.jpeg_quality = 95, .fix_odd = true});
+  const std::pair<std::string, Bytes> odd[] = {
+      {"is a PNG", encode_png(picture.view())},
+      {"is a CMYK JPEG", encode_jpeg_as(picture, {.stored = JCS_CMYK})},
+      {"is a CMYK JPEG", encode_jpeg_as(picture, {.stored = JCS_YCCK})}};
+  for (const auto& [reason, image] : odd) {
+    SampleBuffers buffers;
+    const auto stored = storer.store(image, "id", buffers);
+    const ImageInfo info = read_image_info(stored.bytes);
+    EXPECT_EQ(info.encoding, ImageEncoding::jpeg);
+    EXPECT_EQ(info.num_components, 3);
+    ImageDecoder decoder;
+    EXPECT_EQ(stored_bytes(stored), encode_jpeg(decoder.decode(image), 95));
+    EXPECT_THAT(problems(buffers), ElementsAre(reason + ": re-encoded as JPEG"));
+  }
+  SampleBuffers buffers;
+  const Bytes grey = encode_jpeg_as(picture, {.stored = JCS_GRAYSCALE});
+  const Bytes progressive = encode_jpeg_as(picture, {.progressive = true});
+  EXPECT_EQ(storer.store(grey, "id", buffers).bytes.data(), grey.data());
+  EXPECT_EQ(storer.store(progressive, "id", buffers).bytes.data(), progressive.data());
+  EXPECT_THAT(problems(buffers), IsEmpty());
+}
+
+TEST(ImageStorer, ChecksHeadersOrAllPixels) {
+  const Bytes jpeg = encode_jpeg(make_picture(200, 200).view());
+  const std::span<const std::byte> half(jpeg.data(), jpeg.size() / 2);
+  SampleBuffers buffers;
+  EXPECT_NO_THROW(ImageStorer().store(half, "id", buffers));
+  EXPECT_ERROR(ImageStorer({.check = ImageCheck::decode}).store(half, "id", buffers), corrupt,
+               "truncated JPEG");
+  EXPECT_ERROR(ImageStorer({.max_resolution = 100}).store(half, "id", buffers), corrupt,
+               "truncated JPEG");
+  EXPECT_ERROR(ImageStorer().store({}, "id", buffers), corrupt, "0 bytes");
+  EXPECT_THAT(problems(buffers), IsEmpty());
+}
+
+TEST(ImageStorer, KeepsBrokenPicturesAsTheyAre) {
+  const Bytes jpeg = encode_jpeg(make_picture(200, 200).view());
+  const std::span<const std::byte> half(jpeg.data(), jpeg.size() / 2);
+  for (const ImageStorage& storage :
+       {ImageStorage{.check = ImageCheck::decode, .keep_broken = true},
+        ImageStorage{.max_resolution = 100, .keep_broken = true},
+        ImageStorage{.store = StoreAs::raw, .keep_broken = true}}) {
+    SampleBuffers buffers;
+    const auto stored = ImageStorer(storage).store(half, "id", buffers);
+    EXPECT_EQ(stored.bytes.data(), half.data());
+    EXPECT_EQ(stored.bytes.size(), half.size());
+    EXPECT_EQ(stored.size, PixelSize{});
+    ASSERT_EQ(buffers.problems().size(), 1U);
+    EXPECT_TRUE(buffers.problems()[0].reason.starts_with("truncated JPEG"));
+    EXPECT_EQ(buffers.problems()[0].action, "kept as it is");
+  }
+}
+
+TEST(ImageStorer, RefusesHugeClaimsByTheHeaderAlone) {
+  const std::string header = "P6 60000 60000 255\n";
+  Bytes webp_like;
+  for (const char c : header) webp_like.push_back(std::byte(c));
+  SampleBuffers buffers;
+  EXPECT_ERROR(ImageStorer({.store = StoreAs::raw}).store(webp_like, "id", buffers), corrupt,
+               "truncated PPM");
+  // A JPEG of libjpeg's largest size.
+  Bytes jpeg = encode_jpeg(make_picture(16, 16).view());
+  constexpr std::array kFrame = {std::byte{0xff}, std::byte{0xc0}};
+  const auto frame = std::search(jpeg.begin(), jpeg.end(), kFrame.begin(), kFrame.end());
+  ASSERT_NE(frame, jpeg.end());
+  frame[5] = frame[7] = std::byte{0xff};
+  frame[6] = frame[8] = std::byte{0xdc};
+  EXPECT_ERROR(ImageStorer().store(jpeg, "id", buffers), unsupported,
+               "claims 65500 x 65500 pixels");
+}
+
+// Every odd picture that anyone has seen: JPEGs of three or one components come through as they are, others as JPEGs; what is broken is an error, or kept.
+TEST(ImageStorer, TakesEveryHardImage) {
+  FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
+  const auto text = testing::read_bytes(folder / "expected.json");
+  const auto expected =
+      nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
+                            reinterpret_cast<const char*>(text.data()) + text.size());
+  const ImageStorer fixing({.max_resolution = 64, .fix_odd = true, .check = ImageCheck::decode});
+  const ImageStorer keeping({.max_resolution = 64, .keep_broken = true});
+  for (const auto& [name, facts] : expected.items()) {
+    SCOPED_TRACE(name);
+    const Bytes image = testing::read_bytes(folder / name);
+    SampleBuffers buffers;
+    // Its damage leaves a valid stream: only a checksum sees it.
+    const bool decodes = facts["decodes"].get<bool>() || name == "bitrot.JPEG";
+    if (!decodes) {
+      EXPECT_THROW(fixing.store(image, "id", buffers), Error);
+      EXPECT_EQ(keeping.store(image, "id", buffers).bytes.data(), image.data());
+      EXPECT_EQ(buffers.problems().size(), 1U);
+      continue;
+    }
+    const auto stored = fixing.store(image, "id", buffers);
+    const ImageInfo info = read_image_info(stored.bytes);
+    EXPECT_EQ(info.encoding, ImageEncoding::jpeg);
+    EXPECT_LE(std::max(info.width, info.height), 64);
+    const ImageInfo original = read_image_info(image);
+    const bool is_odd = original.encoding != ImageEncoding::jpeg || original.num_components == 4;
+    EXPECT_EQ(buffers.problems().size(), is_odd ? 1U : 0U);
+  }
+}
+
+TEST(ImageStorage, GoesIntoRecordsAndManifestWhateverTheThreads) {
+  const testing::TempDir dir;
+  const DemoOptions demo{.num_classes = 3,
+                         .num_train = 60,
+                         .num_val = 0,
+                         .size = 64,
+                         .seed = 5,
+                         .images = {.short_side = 32, .store = StoreAs::smart, .seed = 5}};
+  std::string fingerprint;
+  for (const int num_threads : {1, 4}) {
+    const auto folder = dir / std::to_string(num_threads);
+    const ConvertSummary summary =
+        convert(*make_demo(demo), folder, {.num_threads = num_threads, .seed = 5});
+    if (fingerprint.empty()) fingerprint = summary.splits[0].fingerprint;
+    EXPECT_EQ(summary.splits[0].fingerprint, fingerprint);
+    const Dataset dataset = Dataset::open(folder, "train");
+    EXPECT_EQ(dataset.manifest().options.at("short_side"), "32");
+    EXPECT_EQ(dataset.manifest().options.at("store"), "smart");
+  }
+}
+
+}  // namespace
+}  // namespace ffkit
