@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -63,7 +61,7 @@ class Gatherer : public PackSink {
     const std::string report = report_lines(source_, split_, sample, encoded);
     const std::span<const std::byte> text = std::as_bytes(std::span(report));
     Head head{.report_bytes = report.size(), .slot = place.slot};
-    pieces_.clear();
+    pieces_.resize(sizeof(Head));
     if (!encoded.error) {
       head.record_bytes = encoded.record.size();
       head.stored_crc32c = encoded.stored.crc32c;
@@ -75,9 +73,8 @@ class Gatherer : public PackSink {
       }
     }
     pieces_.insert(pieces_.end(), text.begin(), text.end());
-    head.crc32c = crc32c(pieces_);
-    const auto bytes = std::bit_cast<std::array<std::byte, sizeof(Head)>>(head);
-    pieces_.insert(pieces_.begin(), bytes.begin(), bytes.end());
+    head.crc32c = crc32c(std::span(pieces_).subspan(sizeof(Head)));
+    std::memcpy(pieces_.data(), &head, sizeof(Head));
     append_to(gather_path(folder_, place.shard), pieces_);
   }
 

@@ -59,6 +59,10 @@ void InputFile::read_at(int64_t offset, std::span<std::byte> out) const {
   }
 }
 
+void InputFile::will_read(int64_t offset, int64_t num_bytes) const {
+  (void)::posix_fadvise(fd_, offset, num_bytes, POSIX_FADV_WILLNEED);
+}
+
 void InputFile::expect_scattered_reads() const {
   // Advice only: a file system that does not take it is no error.
   (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);

@@ -25,6 +25,8 @@ class InputFile {
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
   // otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
+  // Has the kernel fetch the range, without waiting for it.
+  void will_read(int64_t offset, int64_t num_bytes) const;
   // The kernel need not read ahead: only scattered pieces will be wanted.
   void expect_scattered_reads() const;
 

@@ -17,6 +17,7 @@ namespace ffkit {
 namespace {
 
 constexpr size_t kSamplesPerBatch = 16;
+constexpr int64_t kSamplesAhead = 64;  // announced to the source before they are read
 
 struct Batch {
   int64_t unit = 0;
@@ -81,6 +82,7 @@ class Packer {
     // back before its token ends.
     Batch* batch = nullptr;
     if (!free_batches_.try_pop(batch)) throw std::logic_error("no free batch");
+    announce();
     const PackUnit& unit = units_[unit_];
     const size_t first = position_;
     int64_t num_bytes = 0;
@@ -89,6 +91,7 @@ class Packer {
       if (position_ > first && num_bytes > batch_bytes_) break;
       ++position_;
     }
+    num_announced_ -= static_cast<int64_t>(position_ - first);
     batch->unit = unit.number;
     batch->samples = unit.samples.subspan(first, position_ - first);
     batch->is_first = first == 0;
@@ -98,6 +101,20 @@ class Packer {
       position_ = 0;
     }
     return batch;
+  }
+
+  // Keeps the disk busy with what comes next: scattered reads wait for it one by one otherwise.
+  void announce() {
+    while (num_announced_ < kSamplesAhead && announced_unit_ < units_.size()) {
+      const std::span<const int64_t> samples = units_[announced_unit_].samples;
+      if (announced_position_ == samples.size()) {
+        ++announced_unit_;
+        announced_position_ = 0;
+        continue;
+      }
+      source_.will_read(split_, samples[announced_position_++]);
+      ++num_announced_;
+    }
   }
 
   Batch* encode(Batch* batch) {
@@ -143,9 +160,12 @@ class Packer {
   const std::function<void(const PackProgress&)>& on_progress_;
   const int num_threads_;
   int64_t batch_bytes_ = 0;
-  size_t unit_ = 0;        // only in next()
-  size_t position_ = 0;    // in the unit; only in next()
-  PackProgress progress_;  // only in append()
+  size_t unit_ = 0;            // only in next()
+  size_t position_ = 0;        // in the unit; only in next()
+  size_t announced_unit_ = 0;  // these three only in next()
+  size_t announced_position_ = 0;
+  int64_t num_announced_ = 0;  // and not yet in a batch
+  PackProgress progress_;      // only in append()
   tbb::concurrent_queue<Batch*> free_batches_;
   tbb::enumerable_thread_specific<std::unique_ptr<SampleEncoder>> encoders_;
 };

@@ -23,6 +23,8 @@ class ImageSource : public Source {
       SourceSplit info{.name = split.name,
                        .num_samples = static_cast<int64_t>(split.entries.size()),
                        .is_training = split.is_training};
+      // Pictures are announced one by one, which the kernel's own guesses would only add to.
+      if (split.archive) split.archive->expect_scattered_reads();
       for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
       splits_.push_back(std::move(info));
     }
@@ -61,6 +63,12 @@ class ImageSource : public Source {
   std::filesystem::path archive(size_t split) const override {
     const ImageSplit& images = set_.splits.at(split);
     return images.archive ? images.path : std::filesystem::path();
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const FileRange& data = entry(split, index).data;
+    if (images.archive) images.archive->will_read(data.offset, data.num_bytes);
   }
 
   int64_t position(size_t split, int64_t index) const override {

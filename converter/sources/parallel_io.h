@@ -10,11 +10,11 @@
 
 namespace ffkit {
 
-// Calls body(0) .. body(count-1) from up to 32 threads, whatever the number of processors: small reads from a cold disk or a network
+// Calls body(0) .. body(count-1) from up to 96 threads, whatever the number of processors: small reads from a cold disk or a network
 // file system wait about 0.1 ms each. `body` must not throw.
 template <typename Body>
 void parallel_io(size_t count, const Body& body) {
-  constexpr size_t kThreads = 32;
+  constexpr size_t kThreads = 96;
   const size_t num_threads = std::clamp<size_t>(count, 1, kThreads);
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, num_threads);
   tbb::task_arena arena(static_cast<int>(num_threads));

@@ -85,6 +85,8 @@ class Source {
   virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
   // Orders the samples as they lie in archive(), front to back.
   virtual int64_t position(size_t /*split*/, int64_t index) const { return index; }
+  // The sample will be read soon: the disk may fetch it meanwhile. Does nothing by default.
+  virtual void will_read(size_t /*split*/, int64_t /*index*/) const {}
   // Where the sample comes from, for messages: a file, or "archive.tar: member".
   virtual std::string describe(size_t split, int64_t index) const = 0;
   // Sets the fields of sample `index` (0 .. num_samples-1) on `record`; what they point to lives in
