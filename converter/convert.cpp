@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -74,6 +75,7 @@ class Conversion {
       report += lines;
     }
     if (!report.empty()) write_text_file(claimed_.report_path(), report);
+    summary.num_reported = std::ranges::count(report, '\n');
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }
@@ -191,7 +193,7 @@ int64_t sum(const std::vector<SplitSummary>& splits, int64_t SplitSummary::*memb
 }
 
 // An early end: finished shards are worth keeping.
-[[noreturn]] void end_early(const Error& error, Destination& claimed,
+[[noreturn]] void end_early(const Error& error, OnError on_error, Destination& claimed,
                             const Conversion& conversion) {
   const int64_t num_shards = claimed.num_shards();
   if (num_shards == 0 && !conversion.is_refused()) rethrow_with_remedy(error);
@@ -201,6 +203,9 @@ int64_t sum(const std::vector<SplitSummary>& splits, int64_t SplitSummary::*memb
   const int error_number = error.context().errno_value;
   if (error_number == ENOSPC || error_number == EDQUOT) first = "free some space, then ";
   if (error_number == EFBIG) first = "raise the limit on the size of files (ulimit -f), then ";
+  const bool is_of_sample = error.code() != ErrorCode::io && error.code() != ErrorCode::cancelled;
+  if (is_of_sample && on_error != OnError::fail) throw Error(error);  // of what was written
+  if (is_of_sample) first = "with --on-error skip ";
   throw Error(
       error.code(),
       fmt::format("{}; {} of {} shards are finished: {}the same command with --resume goes on",
@@ -244,12 +249,12 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
     summary.seconds = seconds_since(start);
     return summary;
   } catch (const Error& error) {
-    end_early(error, claimed, conversion);
+    end_early(error, options.on_error, claimed, conversion);
   } catch (const fs::filesystem_error& error) {
     end_early(Error(ErrorCode::io, "cannot be examined or changed",
                     {.path = (error.path1().empty() ? destination : error.path1()).string(),
                      .errno_value = error.code().value()}),
-              claimed, conversion);
+              options.on_error, claimed, conversion);
   }
 }
 

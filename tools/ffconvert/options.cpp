@@ -27,7 +27,8 @@ uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
-void print_summary(const ConvertSummary& summary, const std::string& destination) {
+void print_summary(const ConvertSummary& summary, const std::string& destination,
+                   bool can_be_trained) {
   const bool has_classes = summary.num_classes > 0;
   const char* noun = has_classes ? "images" : "records";
   for (const SplitSummary& split : summary.splits) {
@@ -44,7 +45,12 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
     fmt::print(stderr, "{} {} could not be read and were left out: see {}/report.jsonl\n",
                summary.num_skipped(), has_classes ? "pictures" : "records", destination);
   }
-  if (has_classes) fmt::print(stderr, "next: fftrain --data {}\n", destination);
+  if (const int64_t num_others = summary.num_reported - summary.num_skipped(); num_others > 0) {
+    fmt::print(stderr,
+               "{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
+               num_others, has_classes ? "pictures" : "records", destination);
+  }
+  if (can_be_trained) fmt::print(stderr, "next: fftrain --data {}\n", destination);
 }
 
 std::string duration(double seconds) {
@@ -169,7 +175,10 @@ void run_conversion(ConvertArguments& arguments,
   }
   const ConvertSummary summary = convert(*source, arguments.destination, options);
   bar.wipe();
-  if (!arguments.quiet) print_summary(summary, arguments.destination);
+  if (arguments.quiet) return;
+  const bool can_be_trained = !source->classes().empty() && arguments.options.part.count == 1 &&
+                              source->schema().difference(image_classification_schema()).empty();
+  print_summary(summary, arguments.destination, can_be_trained);
 }
 
 const std::atomic<bool>* stop_flag() {

@@ -19,9 +19,10 @@ run 1 "$FFCONVERT" jsonl src dst2 --token-dtype u32
 one_line_err 'tokens cannot be u32; u16, i32 or i64$'
 echo '{"text": "v", "tokens": [70000], "n": 6}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src dst2 --token-dtype u16
-err "^ffconvert: error: src/val.jsonl:2: 'tokens': 70000 is not between 0 and 65535 \(--token-dtype u16\)$"
-check test ! -e dst2
-run 0 "$FFCONVERT" jsonl src dst2 --token-dtype u16 --on-error skip
+err "^ffconvert: error: src/val.jsonl:2: 'tokens': 70000 is not between 0 and 65535 \(--token-dtype u16\); 1 of 2 shards are finished: \
+with --on-error skip the same command with --resume goes on$"
+run 1 "$FFINSPECT" info dst2
+run 0 "$FFCONVERT" jsonl src dst2 --token-dtype u16 --on-error skip --resume
 check grep -q 'val.jsonl:2' dst2/report.jsonl
 echo '{"text": "v", "tokens": [7]}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src/val.jsonl dst3

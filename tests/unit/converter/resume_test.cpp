@@ -133,7 +133,7 @@ TEST_F(ResumeTest, KeepsFinishedShardsWhenASampleIsBad) {
   options.order = RecordOrder::source;
   const std::vector<int64_t> bad = {6000};
   EXPECT_ERROR(convert(FakeSource(kSamples, bad), dir_ / "out", options), corrupt,
-               "shards are finished: the same command with --resume");
+               "shards are finished: with --on-error skip the same command with --resume");
   // The output is the same whether a bad sample would have stopped it or not.
   options.on_error = OnError::skip;
   options.resume = true;

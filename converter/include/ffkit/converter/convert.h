@@ -27,6 +27,7 @@ struct SplitSummary {
 struct ConvertSummary {
   std::vector<SplitSummary> splits;
   int64_t num_classes = 0;
+  int64_t num_reported = 0;  // lines of report.jsonl
   double seconds = 0;
 
   int64_t num_records() const;
