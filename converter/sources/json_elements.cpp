@@ -91,7 +91,7 @@ bool JsonElements::refill() {
   const int64_t num_left = file_.size() - base_ - static_cast<int64_t>(end_);
   if (num_left == 0) return false;
   const size_t first = is_keeping_ ? kept_ : position_;
-  std::memmove(buffer_.data(), buffer_.data() + first, end_ - first);
+  if (first < end_) std::memmove(buffer_.data(), buffer_.data() + first, end_ - first);
   base_ += static_cast<int64_t>(first);
   position_ -= first;
   end_ -= first;
