@@ -30,7 +30,7 @@ std::string without_number(std::string stem) {
     while (!stem.empty() && is_digit(stem.back())) stem.pop_back();
     return stem.size() < length;
   };
-  const std::string whole = stem;
+  std::string whole = stem;
   if (!strip_digits()) return whole;
   if (stem.ends_with("-of-") || stem.ends_with("_of_")) {
     stem.erase(stem.size() - 4);
@@ -168,7 +168,9 @@ ShardListing find_shards(const fs::path& path, const std::string& ending) {
                                         files.size() == 1 ? "" : ", ..."));
     listing.splits.push_back({name, name.starts_with("train"), std::move(files)});
   }
-  std::ranges::stable_partition(listing.splits, &ShardSplit::is_training);
+  // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
+  std::stable_partition(listing.splits.begin(), listing.splits.end(),
+                        [](const ShardSplit& split) { return split.is_training; });
   return listing;
 }
 
