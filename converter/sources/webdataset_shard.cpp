@@ -43,8 +43,8 @@ WebDatasetShard list_webdataset_shard(const fs::path& path) {
       ++shard.num_ignored;
       continue;
     }
-    const auto refuse = [&](const std::string& why) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("sample '{}' {}", key, why),
+    const auto refuse = [&path, sample = std::string_view(key)](const std::string& why) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("sample '{}' {}", sample, why),
                   {.path = path.string()});
     };
     if (shard.samples.empty() || shard.samples.back().key != key) {
