@@ -142,7 +142,10 @@ Destination::Destination(const fs::path& folder, Unfinished unfinished)
                   {.path = folder_.string()});
     }
     found_unfinished_ = has_marker;
-    if (unfinished_ == Unfinished::remove) remove_contents(contents);
+    if (unfinished_ == Unfinished::remove) {
+      remove_contents(contents);
+      if (!found_plan_.empty()) set_plan("");  // what it was a plan of is gone
+    }
   } catch (const fs::filesystem_error& error) {
     roll_back();
     io_error("cannot be prepared", error.path1().empty() ? folder_ : error.path1(),
