@@ -104,13 +104,22 @@ class Conversion {
     int64_t num_bytes = 0;
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.folder() / plan.manifest.split;
-      for (const PackUnit& unit : plan.units()) {
-        if (fs::exists(folder / shard_file_name(unit.number))) continue;
-        num_bytes += plan.shard_bytes[static_cast<size_t>(unit.number)] *
-                     (options_.read == ReadMode::gather ? 2 : 1);
-      }
+      std::vector<PackUnit> units = plan.units();
+      std::erase_if(units, [&folder](const PackUnit& unit) {
+        return fs::exists(folder / shard_file_name(unit.number));
+      });
+      num_bytes += bytes_of(plan, units);
     }
-    require_free_space(num_bytes, claimed_.folder());
+    require_free_space(options_.read == ReadMode::gather ? 2 * num_bytes : num_bytes,
+                       claimed_.folder());
+  }
+
+  static int64_t bytes_of(const SplitPlan& plan, std::span<const PackUnit> units) {
+    int64_t num_bytes = 0;
+    for (const PackUnit& unit : units) {
+      num_bytes += plan.shard_bytes[static_cast<size_t>(unit.number)];
+    }
+    return num_bytes;
   }
 
   std::pair<SplitSummary, std::string> convert_split(const SplitPlan& plan) {
@@ -165,6 +174,15 @@ class Conversion {
     if (options_.read != ReadMode::automatic) return options_.read == ReadMode::gather;
     if (is_gathered(folder)) return true;
     if (!dislikes_scattered_reads(source_, plan.split, units)) return false;
+    const int64_t needed = 2 * bytes_of(plan, units);
+    if (const int64_t num_free = free_space(folder); needed > num_free) {
+      note(fmt::format(
+          "{}: scattered reads are slow on the disk of {}, but reading it once would take {} MB "
+          "for a while and {} MB are free; it is read where the pictures lie",
+          plan.manifest.split, source_.archive(plan.split).string(), needed / 1'000'000,
+          num_free / 1'000'000));
+      return false;
+    }
     note(fmt::format(
         "{}: scattered reads are slow on the disk of {}; it is read once, front to back, "
         "through files beside the shards",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 namespace ffkit {
 
@@ -30,14 +31,21 @@ void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::pat
   }
 }
 
-void require_free_space(int64_t num_bytes, const fs::path& folder) {
+int64_t free_space(const fs::path& folder) {
   std::error_code unknown;
   const fs::space_info space = fs::space(folder, unknown);
-  if (!unknown && static_cast<uintmax_t>(num_bytes) > space.available) {
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  if (unknown) return kMost;
+  return static_cast<int64_t>(std::min(space.available, static_cast<uintmax_t>(kMost)));
+}
+
+void require_free_space(int64_t num_bytes, const fs::path& folder) {
+  const int64_t num_free = free_space(folder);
+  if (num_bytes > num_free) {
     throw Error(ErrorCode::io,
                 fmt::format("the disk is too small: {} MB are needed and {} MB are free; free some "
                             "space or give a folder on another disk",
-                            num_bytes / 1'000'000, space.available / 1'000'000),
+                            num_bytes / 1'000'000, num_free / 1'000'000),
                 {.path = folder.string()});
   }
 }

@@ -13,6 +13,9 @@ namespace ffkit {
 void refuse_destination_inside(const std::vector<std::filesystem::path>& roots,
                                const std::filesystem::path& destination);
 
+// Bytes that the disk of `folder` has free; the largest number there is when it does not say.
+int64_t free_space(const std::filesystem::path& folder);
+
 // Throws Error(io) when the disk of `folder`, which exists, has less than `num_bytes` free.
 void require_free_space(int64_t num_bytes, const std::filesystem::path& folder);
 
