@@ -62,9 +62,27 @@ void add_optimisation_options(CLI::App& app, TrainOptions& o) {
   app.add_option("--warmup-epochs", o.warmup_epochs, "Epochs of linear rise to --lr");
   app.add_option("--lr-step-epochs", o.lr_step_epochs, "Epochs between two steps");
   app.add_option("--lr-gamma", o.lr_gamma, "Factor of one step");
-  app.add_option("--momentum", o.momentum, "Momentum of SGD");
+  app.add_option_function<std::string>(
+         "--optimizer",
+         [&o](const std::string& name) { o.optimizer = ffkit::parse_optimizer(name); },
+         "SGD with momentum, AdamW, or LARS for large batches")
+      ->check(CLI::IsMember({"sgd", "adamw", "lars"}))
+      ->default_str(std::string(to_string(o.optimizer)));
+  app.add_option("--momentum", o.momentum, "Momentum of SGD and LARS");
   app.add_flag("--nesterov,!--no-nesterov", o.nesterov, "Nesterov's momentum");
-  app.add_option("--weight-decay", o.weight_decay, "Weight decay of all parameters");
+  app.add_option_function<std::pair<double, double>>(
+         "--adam-betas",
+         [&o](const std::pair<double, double>& betas) {
+           std::tie(o.adam_beta1, o.adam_beta2) = betas;
+         },
+         "AdamW's decays of the means of gradients and of their squares")
+      ->type_name("BETA1 BETA2")
+      ->default_str(fmt::format("{} {}", o.adam_beta1, o.adam_beta2));
+  app.add_option("--adam-eps", o.adam_eps, "AdamW's epsilon");
+  app.add_option("--lars-trust", o.lars_trust, "LARS's trust coefficient");
+  app.add_option("--weight-decay", o.weight_decay, "Weight decay");
+  app.add_flag("--norm-decay,!--no-norm-decay", o.norm_decay,
+               "Weight decay also of biases and of the weights of norms (default: on)");
   app.add_option("--label-smoothing", o.label_smoothing, "Label smoothing in training");
 }
 

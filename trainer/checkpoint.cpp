@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
 constexpr char kModel[] = "model.";
-constexpr char kMomentum[] = "optimizer.momentum.";
+constexpr char kOptimizer[] = "optimizer.";
 constexpr char kRng[] = "rng.cpu";
 
 std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
@@ -89,13 +89,13 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
 }
 
 // Tensors of `model` and `optimizer` under their names in a checkpoint.
-std::vector<NamedTensor> tensors_of(const Model& model, const Sgd* optimizer) {
+std::vector<NamedTensor> tensors_of(const Model& model, const Optimizer* optimizer) {
   std::vector<NamedTensor> out;
   for (const auto& [name, tensor] : model.parameters()) out.push_back({kModel + name, tensor});
   for (const auto& [name, tensor] : model.buffers()) out.push_back({kModel + name, tensor});
   if (optimizer != nullptr) {
-    for (const auto& [name, tensor] : optimizer->momentum_buffers()) {
-      out.push_back({kMomentum + name, tensor});
+    for (const auto& [name, tensor] : optimizer->state()) {
+      out.push_back({kOptimizer + name, tensor});
     }
   }
   return out;
@@ -110,10 +110,12 @@ const at::Tensor& find_matching(const fs::path& path,
                                 const NamedTensor& wanted) {
   const auto it = stored.find(wanted.name);
   if (it == stored.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no tensor '{}', which the model needs; is it of another --arch?",
-                            wanted.name),
-                {.path = path.string()});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "has no tensor '{}', which the run needs; is it of another --arch or --optimizer?",
+            wanted.name),
+        {.path = path.string()});
   }
   if (it->second.scalar_type() != wanted.tensor.scalar_type() ||
       it->second.sizes() != wanted.tensor.sizes()) {
@@ -139,7 +141,7 @@ at::Tensor rng_state() {
 }  // namespace
 
 void save_checkpoint(const fs::path& path, const CheckpointInfo& info, const Model& model,
-                     const Sgd& optimizer) {
+                     const Optimizer& optimizer) {
   SafeTensors contents{.tensors = tensors_of(model, &optimizer), .metadata = to_metadata(info)};
   contents.tensors.push_back({kRng, rng_state()});
   write_safetensors(path, contents);
@@ -149,7 +151,7 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) {
   return from_metadata(path, read_safetensors_metadata(path));
 }
 
-CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Sgd* optimizer) {
+CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Optimizer* optimizer) {
   SafeTensors contents = read_safetensors(path);
   CheckpointInfo info = from_metadata(path, contents.metadata);
   if (!contents.is_checked) {

@@ -1,6 +1,6 @@
 // Checkpoints: the whole state of a training run in one safetensors file.
 //
-//   tensors   model.<parameter or buffer>, optimizer.momentum.<parameter>, rng.cpu
+//   tensors   model.<parameter or buffer>, optimizer.<name in Optimizer::state()>, rng.cpu
 //   metadata  ffkit_checkpoint: version; options, classes, progress, loader: JSON
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <ffkit/trainer/train_options.h>
 
 #include "model.h"
-#include "sgd.h"
+#include "optimizer.h"
 
 namespace ffkit {
 
@@ -30,15 +30,16 @@ struct CheckpointInfo {
 
 // Writes `path` atomically. Takes the state of libtorch's default CPU generator along.
 void save_checkpoint(const std::filesystem::path& path, const CheckpointInfo& info,
-                     const Model& model, const Sgd& optimizer);
+                     const Model& model, const Optimizer& optimizer);
 
 // Reads the info alone. Throws Error(not_found), Error(corrupt), and Error(unsupported) for a newer
 // version.
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& path);
 
-// Reads everything: the weights into `model` and, where `optimizer` is given, its momentum and the
-// state of the default CPU generator. Nothing is changed unless all names, dtypes and shapes fit;
+// Reads everything: the weights into `model` and, where `optimizer` is given, its state and that
+// of the default CPU generator. Nothing is changed unless all names, dtypes and shapes fit;
 // Error(invalid_argument) names the first tensor that does not.
-CheckpointInfo load_checkpoint(const std::filesystem::path& path, Model& model, Sgd* optimizer);
+CheckpointInfo load_checkpoint(const std::filesystem::path& path, Model& model,
+                               Optimizer* optimizer);
 
 }  // namespace ffkit

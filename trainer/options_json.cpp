@@ -27,9 +27,15 @@ void for_each_option(Options& o, Visitor visit) {
   visit("warmup_epochs", o.warmup_epochs);
   visit("lr_step_epochs", o.lr_step_epochs);
   visit("lr_gamma", o.lr_gamma);
+  visit("optimizer", o.optimizer);
   visit("momentum", o.momentum);
   visit("nesterov", o.nesterov);
+  visit("adam_beta1", o.adam_beta1);
+  visit("adam_beta2", o.adam_beta2);
+  visit("adam_eps", o.adam_eps);
+  visit("lars_trust", o.lars_trust);
   visit("weight_decay", o.weight_decay);
+  visit("norm_decay", o.norm_decay);
   visit("label_smoothing", o.label_smoothing);
   visit("seed", o.seed);
   visit("channels_last", o.channels_last);
@@ -48,6 +54,9 @@ Json encode(Arch value) {
 Json encode(LrSchedule value) {
   return to_string(value);
 }
+Json encode(OptimizerKind value) {
+  return to_string(value);
+}
 Json encode(const std::filesystem::path& value) {
   return value.empty() ? std::string()
                        : std::filesystem::absolute(value).lexically_normal().string();
@@ -61,6 +70,9 @@ void decode(const Json& json, Arch& value) {
 }
 void decode(const Json& json, LrSchedule& value) {
   value = parse_lr_schedule(json.get<std::string>());
+}
+void decode(const Json& json, OptimizerKind& value) {
+  value = parse_optimizer(json.get<std::string>());
 }
 void decode(const Json& json, std::filesystem::path& value) {
   value = json.get<std::string>();

@@ -49,6 +49,26 @@ LrSchedule parse_lr_schedule(std::string_view name) {
               fmt::format("there is no lr schedule '{}'; there are cosine and step", name));
 }
 
+std::string_view to_string(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::adamw:
+      return "adamw";
+    case OptimizerKind::lars:
+      return "lars";
+    case OptimizerKind::sgd:
+      break;
+  }
+  return "sgd";
+}
+
+OptimizerKind parse_optimizer(std::string_view name) {
+  for (OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::lars}) {
+    if (name == to_string(kind)) return kind;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no optimizer '{}'; there are sgd, adamw and lars", name));
+}
+
 int64_t TrainOptions::resolved_eval_resize() const {
   return eval_resize > 0 ? eval_resize : std::llround(double(image_size) * 256.0 / 224.0);
 }
@@ -69,6 +89,13 @@ void validate(const TrainOptions& o) {
   require(o.lr_gamma > 0 && o.lr_gamma <= 1, "lr-gamma", "more than 0 and at most 1", o.lr_gamma);
   require(o.momentum >= 0 && o.momentum < 1, "momentum", "0 or more and less than 1", o.momentum);
   require(!o.nesterov || o.momentum > 0, "momentum", "more than 0 with nesterov", o.momentum);
+  require(!o.nesterov || o.optimizer == OptimizerKind::sgd, "optimizer", "sgd with nesterov",
+          to_string(o.optimizer));
+  require(o.adam_beta1 >= 0 && o.adam_beta1 < 1 && o.adam_beta2 >= 0 && o.adam_beta2 < 1,
+          "adam-betas", "two numbers, each 0 or more and less than 1",
+          fmt::format("{} {}", o.adam_beta1, o.adam_beta2));
+  require(o.adam_eps > 0 && std::isfinite(o.adam_eps), "adam-eps", "positive", o.adam_eps);
+  require(o.lars_trust > 0 && std::isfinite(o.lars_trust), "lars-trust", "positive", o.lars_trust);
   require(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "weight-decay", "0 or more",
           o.weight_decay);
   require(o.label_smoothing >= 0 && o.label_smoothing < 1, "label-smoothing",

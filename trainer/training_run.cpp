@@ -23,10 +23,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-SgdOptions sgd_options(const TrainOptions& o) {
-  return {.momentum = o.momentum, .nesterov = o.nesterov, .weight_decay = o.weight_decay};
-}
-
 [[noreturn]] void refuse(const std::filesystem::path& checkpoint, const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
 }
@@ -44,7 +40,7 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
       live_(output.live),
       state_{.options = options, .classes = class_list(train)},
       model_(make_model(options, int64_t(state_.classes.size()))),
-      optimizer_(model_->parameters(), sgd_options(options)),
+      optimizer_(make_optimizer(options, *model_)),
       train_(train, train_loader_options(options, process), int64_t(state_.classes.size()),
              options.limit_batches),
       val_(open_val(options.data, state_.classes), val_loader_options(options, process),
@@ -84,7 +80,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     refuse(checkpoint, fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
                                    stored.epochs_done, options_.epochs));
   }
-  state_ = load_checkpoint(checkpoint, *model_, &optimizer_);
+  state_ = load_checkpoint(checkpoint, *model_, optimizer_.get());
   state_.options = options_;
 }
 
@@ -100,7 +96,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     ++summary.epochs_done;
     if (work_dir) {
       summary.checkpoint = work_dir->checkpoint_path(state_.epochs_done);
-      save_checkpoint(summary.checkpoint, state_, *model_, optimizer_);
+      save_checkpoint(summary.checkpoint, state_, *model_, *optimizer_);
       work_dir->prune(options_.keep_checkpoints, state_.best_epoch);
     }
     report(epoch, work_dir);
@@ -156,14 +152,14 @@ TrainingRun::EpochResult TrainingRun::run_epoch() {
 }
 
 double TrainingRun::train_step(const TensorBatch& batch, double lr) {
-  optimizer_.zero_grad();
+  optimizer_->zero_grad();
   const at::Tensor logits = model_->forward(batch.images);
   const at::Tensor loss = at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Mean,
                                                  /*ignore_index=*/-100, options_.label_smoothing);
   const double value = loss.item<double>();
   if (!std::isfinite(value)) return value;  // the weights stay as they are
   loss.backward();
-  optimizer_.step(lr);
+  optimizer_->step(lr);
   return value;
 }
 

@@ -12,9 +12,9 @@
 #include "data_source.h"
 #include "meters.h"
 #include "model.h"
+#include "optimizer.h"
 #include "process_context.h"
 #include "progress.h"
-#include "sgd.h"
 #include "work_dir.h"
 
 namespace ffkit {
@@ -54,7 +54,7 @@ class TrainingRun {
   LiveProgress live_;
   CheckpointInfo state_;  // of the run so far
   std::unique_ptr<Model> model_;
-  Sgd optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   DataSource train_;
   DataSource val_;
   ThroughputMeter throughput_;

@@ -11,6 +11,7 @@
 #include "expect_error.h"
 #include "resnet.h"
 #include "safetensors.h"
+#include "sgd.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -34,15 +35,16 @@ struct Trained {
   explicit Trained(uint64_t seed, int64_t num_classes = 3, Arch arch = Arch::resnet18) {
     at::manual_seed(seed);
     model = make_resnet(arch, num_classes);
-    optimizer = std::make_unique<Sgd>(model->parameters(), SgdOptions{});
+    optimizer =
+        std::make_unique<Sgd>(parameter_groups(model->parameters(), 1e-4, true), SgdOptions{});
     at::NoGradGuard no_grad;
     for (const NamedTensor& t : model->buffers()) {
       t.tensor.fill_(double(seed));
     }
-    for (const NamedTensor& t : optimizer->momentum_buffers()) t.tensor.fill_(double(seed) / 8);
+    for (const NamedTensor& t : optimizer->state()) t.tensor.fill_(double(seed) / 8);
   }
   std::unique_ptr<Model> model;
-  std::unique_ptr<Sgd> optimizer;
+  std::unique_ptr<Optimizer> optimizer;
 };
 
 void expect_equal(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
@@ -65,7 +67,7 @@ TEST(Checkpoint, HoldsTheWholeState) {
   EXPECT_TRUE(at::rand({4}).equal(next_random));
   expect_equal(other.model->parameters(), saved.model->parameters());
   expect_equal(other.model->buffers(), saved.model->buffers());
-  expect_equal(other.optimizer->momentum_buffers(), saved.optimizer->momentum_buffers());
+  expect_equal(other.optimizer->state(), saved.optimizer->state());
   EXPECT_EQ(info.options.arch, Arch::resnet18);
   EXPECT_EQ(info.options.data, "/data/set");
   EXPECT_EQ(info.classes, sample_info().classes);

@@ -9,6 +9,10 @@
 namespace ffkit {
 namespace {
 
+std::vector<ParameterGroup> group(std::vector<NamedTensor> parameters, double weight_decay = 0) {
+  return {{.parameters = std::move(parameters), .weight_decay = weight_decay}};
+}
+
 at::Tensor weight(std::vector<float> values) {
   return at::tensor(at::ArrayRef<float>(values)).requires_grad_(true);
 }
@@ -19,7 +23,7 @@ void set_gradient(at::Tensor& w, std::vector<float> values) {
 
 TEST(Sgd, FollowsItsFormulaOverTwoSteps) {
   at::Tensor w = weight({1, -2});
-  Sgd sgd({{"w", w}}, {.momentum = 0.9, .nesterov = false, .weight_decay = 0.1});
+  Sgd sgd(group({{"w", w}}, 0.1), {.momentum = 0.9});
   set_gradient(w, {0.5, 1});
   sgd.step(0.1);  // g = {0.6, 0.8}, v = g
   EXPECT_NEAR(w[0].item<double>(), 1 - 0.06, 1e-6);
@@ -28,12 +32,12 @@ TEST(Sgd, FollowsItsFormulaOverTwoSteps) {
   sgd.step(0.2);  // g = {0.094, -0.208}, v = 0.9 * {0.6, 0.8} + g
   EXPECT_NEAR(w[0].item<double>(), 0.94 - 0.2 * 0.634, 1e-6);
   EXPECT_NEAR(w[1].item<double>(), -2.08 - 0.2 * 0.512, 1e-6);
-  EXPECT_NEAR(sgd.momentum_buffers()[0].tensor[0].item<double>(), 0.634, 1e-6);
+  EXPECT_NEAR(sgd.state()[0].tensor[0].item<double>(), 0.634, 1e-6);
 }
 
 TEST(Sgd, LooksAheadWithNesterov) {
   at::Tensor w = weight({1});
-  Sgd sgd({{"w", w}}, {.momentum = 0.5, .nesterov = true});
+  Sgd sgd(group({{"w", w}}), {.momentum = 0.5, .nesterov = true});
   set_gradient(w, {1});
   sgd.step(0.1);  // v = 1, update = 1 + 0.5
   EXPECT_NEAR(w[0].item<double>(), 0.85, 1e-6);
@@ -41,18 +45,18 @@ TEST(Sgd, LooksAheadWithNesterov) {
 
 TEST(Sgd, KeepsNoVelocityWithoutMomentum) {
   at::Tensor w = weight({1});
-  Sgd sgd({{"w", w}}, {.momentum = 0});
+  Sgd sgd(group({{"w", w}}), {.momentum = 0});
   set_gradient(w, {2});
   sgd.step(0.1);
   sgd.step(0.1);
   EXPECT_NEAR(w[0].item<double>(), 0.6, 1e-6);
-  EXPECT_TRUE(sgd.momentum_buffers().empty());
+  EXPECT_TRUE(sgd.state().empty());
 }
 
 TEST(Sgd, LeavesParametersWithoutGradientAlone) {
   at::Tensor a = weight({1});
   at::Tensor b = weight({1});
-  Sgd sgd({{"a", a}, {"b", b}}, {.momentum = 0.9, .nesterov = false, .weight_decay = 0.5});
+  Sgd sgd(group({{"a", a}, {"b", b}}, 0.5), {.momentum = 0.9});
   set_gradient(b, {1});
   sgd.step(0.1);
   EXPECT_EQ(a[0].item<double>(), 1);
@@ -67,7 +71,7 @@ TEST(Sgd, TreatsBothMemoryFormatsAlike) {
   for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
     at::Tensor w = start.clone(format).requires_grad_(true);
     w.mutable_grad() = start.mul(0.25).contiguous(format);
-    Sgd sgd({{"w", w}}, {.momentum = 0.5, .nesterov = true, .weight_decay = 0.125});
+    Sgd sgd(group({{"w", w}}, 0.125), {.momentum = 0.5, .nesterov = true});
     sgd.step(0.5);
     sgd.step(0.5);
     EXPECT_TRUE(w.is_contiguous(format));
@@ -82,7 +86,7 @@ TEST(Sgd, UpdatesElementByElementWhenGradientHasAnotherMemoryFormat) {
   w.requires_grad_(true);
   const at::Tensor g = at::arange(24, at::kFloat).view({2, 3, 2, 2});
   w.mutable_grad() = g;
-  Sgd sgd({{"w", w}}, {.momentum = 0.9});
+  Sgd sgd(group({{"w", w}}), {.momentum = 0.9});
   sgd.step(1);
   EXPECT_TRUE(w.detach().equal(g.neg()));
 }

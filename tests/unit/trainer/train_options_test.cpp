@@ -46,6 +46,14 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
                  o.nesterov = true;
                })),
                invalid_argument, "nesterov");
+  EXPECT_ERROR(validate(broken([](auto& o) {
+                 o.optimizer = OptimizerKind::lars;
+                 o.nesterov = true;
+               })),
+               invalid_argument, "optimizer must be sgd with nesterov, but it is lars");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.adam_beta2 = 1; })), invalid_argument, "adam-betas");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.adam_eps = 0; })), invalid_argument, "adam-eps");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.lars_trust = 0; })), invalid_argument, "lars-trust");
   EXPECT_ERROR(validate(broken([](auto& o) { o.weight_decay = -1; })), invalid_argument,
                "weight-decay");
   EXPECT_ERROR(validate(broken([](auto& o) { o.label_smoothing = 1; })), invalid_argument,
@@ -68,6 +76,8 @@ TEST(TrainOptions, ListsTheNamesThereAre) {
   EXPECT_EQ(parse_arch("resnet34"), Arch::resnet34);
   EXPECT_EQ(parse_lr_schedule("step"), LrSchedule::step);
   EXPECT_ERROR(parse_arch("vgg"), invalid_argument, "there are resnet18, resnet34 and resnet50");
+  EXPECT_EQ(parse_optimizer("adamw"), OptimizerKind::adamw);
+  EXPECT_ERROR(parse_optimizer("lamb"), invalid_argument, "there are sgd, adamw and lars");
   EXPECT_ERROR(parse_lr_schedule("linear"), invalid_argument, "there are cosine and step");
 }
 
@@ -86,9 +96,15 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.warmup_epochs = 2;
   o.lr_step_epochs = 4;
   o.lr_gamma = 0.5;
+  o.optimizer = OptimizerKind::lars;
   o.momentum = 0.8;
   o.nesterov = true;
+  o.adam_beta1 = 0.85;
+  o.adam_beta2 = 0.95;
+  o.adam_eps = 1e-6;
+  o.lars_trust = 0.002;
   o.weight_decay = 5e-4;
+  o.norm_decay = false;
   o.label_smoothing = 0.1;
   o.seed = ~uint64_t{0};
   o.channels_last = false;
@@ -110,7 +126,9 @@ TEST(OptionsJson, KeepsEveryOption) {
             R"({"data":"/data/set","arch":"resnet18","image_size":33,"crop_scale_min":0.35,)"
             R"("crop_scale_max":0.9,"eval_resize":40,"epochs":7,"batch_size":11,)"
             R"("lr":0.30000000000000004,"lr_schedule":"step","warmup_epochs":2,"lr_step_epochs":4,)"
-            R"("lr_gamma":0.5,"momentum":0.8,"nesterov":true,"weight_decay":0.0005,)"
+            R"("lr_gamma":0.5,"optimizer":"lars","momentum":0.8,"nesterov":true,)"
+            R"("adam_beta1":0.85,"adam_beta2":0.95,"adam_eps":1e-06,"lars_trust":0.002,)"
+            R"("weight_decay":0.0005,"norm_decay":false,)"
             R"("label_smoothing":0.1,"seed":18446744073709551615,"channels_last":false,)"
             R"("threads":3,"compute_threads":2,"limit_batches":5,"keep_checkpoints":9})");
 }

@@ -21,6 +21,14 @@ enum class LrSchedule {
 std::string_view to_string(LrSchedule schedule);
 LrSchedule parse_lr_schedule(std::string_view name);
 
+enum class OptimizerKind {
+  sgd,    // with momentum
+  adamw,  // Adam with decoupled weight decay
+  lars,  // SGD with a rate of its own for each layer, for large batches; leaves biases and norms out of the weight decay
+};
+std::string_view to_string(OptimizerKind kind);
+OptimizerKind parse_optimizer(std::string_view name);
+
 struct TrainOptions {
   std::filesystem::path data;  // data set folder with the splits "train" and "val"
   std::filesystem::path
@@ -39,9 +47,15 @@ struct TrainOptions {
   int64_t warmup_epochs = 0;    // linear rise to lr, 0 <= warmup_epochs <= epochs
   int64_t lr_step_epochs = 30;  // LrSchedule::step only, >= 1
   double lr_gamma = 0.1;        // LrSchedule::step only, 0 < lr_gamma <= 1
-  double momentum = 0.9;        // 0 <= momentum < 1
-  bool nesterov = false;        // needs momentum > 0
-  double weight_decay = 1e-4;   // of all parameters, >= 0
+  OptimizerKind optimizer = OptimizerKind::sgd;
+  double momentum = 0.9;       // sgd and lars, 0 <= momentum < 1
+  bool nesterov = false;       // sgd only; needs momentum > 0
+  double adam_beta1 = 0.9;     // adamw only: decay of the mean of gradients, 0 <= beta1 < 1
+  double adam_beta2 = 0.999;   // adamw only: decay of the mean of their squares, 0 <= beta2 < 1
+  double adam_eps = 1e-8;      // adamw only, > 0
+  double lars_trust = 0.001;   // lars only: rate of a layer / (its norm / its gradient's norm), > 0
+  double weight_decay = 1e-4;  // >= 0
+  bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
   double label_smoothing =
       0.0;            // in training, 0 <= label_smoothing < 1; validation reports the plain loss
   uint64_t seed = 0;  // initial weights, order of the pictures, crops and flips
