@@ -18,6 +18,7 @@ void add_verify_command(CLI::App& app, Action& action);
 void add_stats_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_view_command(CLI::App& app, Action& action);
+void add_plot_command(CLI::App& app, Action& action);
 
 struct Target;
 

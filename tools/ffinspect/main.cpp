@@ -19,10 +19,11 @@ Examples:
   ffinspect stats /data/imagenet --split train
   ffinspect view /data/imagenet --split train --count 24 --output sheet.png
   ffinspect export /data/imagenet pictures
+  ffinspect plot runs/a --output plot.png
   ffinspect verify /data/imagenet)";
 
 int run(int argc, char** argv) {
-  CLI::App app("Looks into ffkit data sets.", "ffinspect");
+  CLI::App app("Looks into ffkit data sets, and at training runs.", "ffinspect");
   app.footer(kFooter);
   app.require_subcommand(1);
   app.set_version_flag("--version", "ffinspect " FFKIT_VERSION);
@@ -32,6 +33,7 @@ int run(int argc, char** argv) {
   add_cat_command(app, action);
   add_stats_command(app, action);
   add_view_command(app, action);
+  add_plot_command(app, action);
   add_export_command(app, action);
   add_verify_command(app, action);
   return run_tool(app, argc, argv, [&] {

@@ -1,0 +1,38 @@
+mkdir run
+for step in 50 100 150 200; do
+  echo "{\"kind\":\"train\",\"step\":$step,\"epoch\":$(((step + 99) / 100)),\"loss\":$((700 - step)).5,\"lr\":0.1,\"images_per_second\":812.5,\"data_wait_share\":0.01}"
+  [ $((step % 100)) = 0 ] && echo "{\"kind\":\"validation\",\"step\":$step,\"epoch\":$((step / 100)),\"train_loss\":6.0,\"loss\":5.5,\"top1\":0.$step,\"top5\":0.5,\"images\":50,\"seconds\":9.5}"
+done >run/metrics.jsonl
+run 0 "$FFINSPECT" plot run --output plot.png --json
+no_err
+json 'len(d["train"]) == 4 and d["train"][3] == {"step": 200, "epoch": 2, "loss": 500.5, "lr": 0.1, "images_per_second": 812.5, "data_wait_share": 0.01}'
+json '[v["top1"] for v in d["validation"]] == [0.1, 0.2] and d["validation"][0]["train_loss"] == 6.0'
+json 'd["output"] == "plot.png" and d["width"] == 1000 and d["height"] > 600'
+check test "$(head -c 8 plot.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a
+# Without --output the picture goes to standard output; a line that is being written is left out.
+printf '{"kind":"tra' >>run/metrics.jsonl
+run 0 "$FFINSPECT" plot run
+check cmp .stdout plot.png
+
+# One line alone, and numbers that were not finite, still make a picture.
+mkdir one
+echo '{"kind":"train","step":1,"epoch":1,"loss":null,"lr":0.1,"images_per_second":3.5,"data_wait_share":0.0}' >one/metrics.jsonl
+run 0 "$FFINSPECT" plot one -o one.png
+check test -s one.png
+
+bad() { # STATUS REGEX ARGUMENTS...
+  run "$1" "$FFINSPECT" plot "${@:3}"
+  one_line_err "^ffinspect: error: .*$2"
+  no_out
+}
+mkdir empty new wrong
+: >new/metrics.jsonl
+echo '{"kind":"train","step":1}' >wrong/metrics.jsonl
+bad 1 'empty: holds no metrics.jsonl; give the --work-dir of a run' empty -o p.png
+bad 1 'nowhere: holds no metrics.jsonl' nowhere -o p.png
+bad 1 'new/metrics.jsonl: has no line yet' new -o p.png
+bad 1 'wrong/metrics.jsonl: line 1 is not one that fftrain writes' wrong -o p.png
+bad 2 'say with --output' run --json
+bad 1 'cannot create the file' run -o nowhere/p.png
+bad 2 'WORKDIR'
+check test ! -e p.png
