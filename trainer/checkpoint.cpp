@@ -25,6 +25,7 @@ constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
 constexpr char kModel[] = "model.";
 constexpr char kOptimizer[] = "optimizer.";
+constexpr char kAverage[] = "ema.";
 constexpr char kRng[] = "rng.cpu";
 
 std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
@@ -88,15 +89,19 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   return info;
 }
 
-// Tensors of `model` and `optimizer` under their names in a checkpoint.
-std::vector<NamedTensor> tensors_of(const Model& model, const Optimizer* optimizer) {
+// Tensors of a run under their names in a checkpoint, those of the model with `prefix`.
+std::vector<NamedTensor> tensors_of(const Model& model, const std::string& prefix,
+                                    const Optimizer* optimizer, const ModelAverage* average) {
   std::vector<NamedTensor> out;
-  for (const auto& [name, tensor] : model.parameters()) out.push_back({kModel + name, tensor});
-  for (const auto& [name, tensor] : model.buffers()) out.push_back({kModel + name, tensor});
+  for (const auto& [name, tensor] : model.parameters()) out.push_back({prefix + name, tensor});
+  for (const auto& [name, tensor] : model.buffers()) out.push_back({prefix + name, tensor});
   if (optimizer != nullptr) {
     for (const auto& [name, tensor] : optimizer->state()) {
       out.push_back({kOptimizer + name, tensor});
     }
+  }
+  if (average != nullptr) {
+    for (const auto& [name, tensor] : average->tensors()) out.push_back({kAverage + name, tensor});
   }
   return out;
 }
@@ -141,8 +146,9 @@ at::Tensor rng_state() {
 }  // namespace
 
 void save_checkpoint(const fs::path& path, const CheckpointInfo& info, const Model& model,
-                     const Optimizer& optimizer) {
-  SafeTensors contents{.tensors = tensors_of(model, &optimizer), .metadata = to_metadata(info)};
+                     const Optimizer& optimizer, const ModelAverage* average) {
+  SafeTensors contents{.tensors = tensors_of(model, kModel, &optimizer, average),
+                       .metadata = to_metadata(info)};
   contents.tensors.push_back({kRng, rng_state()});
   write_safetensors(path, contents);
 }
@@ -151,7 +157,8 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) {
   return from_metadata(path, read_safetensors_metadata(path));
 }
 
-CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Optimizer* optimizer) {
+CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Optimizer* optimizer,
+                               ModelAverage* average) {
   SafeTensors contents = read_safetensors(path);
   CheckpointInfo info = from_metadata(path, contents.metadata);
   if (!contents.is_checked) {
@@ -162,7 +169,10 @@ CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Optimizer* op
   std::unordered_map<std::string, at::Tensor> stored;
   for (NamedTensor& t : contents.tensors) stored.emplace(t.name, std::move(t.tensor));
 
-  std::vector<NamedTensor> targets = tensors_of(model, optimizer);
+  const bool has_average = info.options.ema_decay > 0;
+  std::vector<NamedTensor> targets =
+      tensors_of(model, optimizer == nullptr && has_average ? kAverage : kModel, optimizer,
+                 has_average ? average : nullptr);
   const at::Tensor rng = rng_state();
   if (optimizer != nullptr) targets.push_back({kRng, rng});
   std::vector<at::Tensor> sources;
@@ -172,6 +182,7 @@ CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Optimizer* op
 
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < targets.size(); ++i) targets[i].tensor.copy_(sources[i]);
+  if (average != nullptr && !has_average) average->reset();
   if (optimizer != nullptr) {
     at::Generator g = generator();
     std::lock_guard lock(g.mutex());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include <ffkit/format/error.h>
@@ -22,6 +23,25 @@ LoaderOptions common_options(const TrainOptions& options, const ProcessContext& 
   // On a CPU the model takes a hundred times as long as decoding; threads beyond that only take cores from it.
   const int cores = int(std::thread::hardware_concurrency());
   out.num_threads = options.threads > 0 ? options.threads : 1 + cores / 16;
+  return out;
+}
+
+// In the order of torchvision's recipes: colours first, then the policy.
+std::vector<Augmentation> augmentations(const TrainOptions& o) {
+  std::vector<Augmentation> out;
+  out.reserve(2);
+  if (o.jitter_brightness > 0 || o.jitter_contrast > 0 || o.jitter_saturation > 0 ||
+      o.jitter_hue > 0) {
+    out.push_back(ColorJitter{.brightness = o.jitter_brightness,
+                              .contrast = o.jitter_contrast,
+                              .saturation = o.jitter_saturation,
+                              .hue = o.jitter_hue});
+  }
+  if (o.auto_augment == AutoAugment::randaugment) {
+    out.push_back(RandAugment{.num_ops = o.randaugment_ops, .magnitude = o.randaugment_magnitude});
+  } else if (o.auto_augment == AutoAugment::trivialaugment) {
+    out.push_back(TrivialAugmentWide{});
+  }
   return out;
 }
 
@@ -54,13 +74,32 @@ Dataset open_val(const std::filesystem::path& folder, const std::vector<std::str
   return val;
 }
 
-LoaderOptions train_loader_options(const TrainOptions& options, const ProcessContext& process) {
+int64_t train_image_size(const TrainOptions& o, int64_t epoch) {
+  constexpr int64_t kStep = 32;
+  if (o.progressive_size == 0 || epoch >= o.progressive_to) return o.image_size;
+  if (epoch <= o.progressive_from) return o.progressive_size;
+  const double progress =
+      double(epoch - o.progressive_from) / double(o.progressive_to - o.progressive_from);
+  const double size =
+      double(o.progressive_size) + progress * double(o.image_size - o.progressive_size);
+  const int64_t nearest = kStep * int64_t(std::llround(size / double(kStep)));
+  return std::clamp(nearest, o.progressive_size, o.image_size);
+}
+
+LoaderOptions train_loader_options(const TrainOptions& options, const ProcessContext& process,
+                                   int64_t epoch) {
   LoaderOptions out = common_options(options, process);
   out.sampler.order = Order::shuffle;
   out.sampler.tail = Tail::drop;
-  out.image.transform = RandomResizedCrop{.size = options.image_size,
+  out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
                                           .scale_min = options.crop_scale_min,
-                                          .scale_max = options.crop_scale_max};
+                                          .scale_max = options.crop_scale_max,
+                                          .interpolation = options.interpolation};
+  out.image.augmentations = augmentations(options);
+  if (options.random_erasing > 0) {
+    out.image.erasing = RandomErasing{.probability = options.random_erasing};
+  }
+  out.mixing = {.mixup_alpha = options.mixup_alpha, .cutmix_alpha = options.cutmix_alpha};
   return out;
 }
 
@@ -68,8 +107,9 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessConte
   LoaderOptions out = common_options(options, process);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
-  out.image.transform =
-      ResizeCenterCrop{.resize = options.resolved_eval_resize(), .size = options.image_size};
+  out.image.transform = ResizeCenterCrop{.resize = options.resolved_eval_resize(),
+                                         .size = options.resolved_eval_size(),
+                                         .interpolation = options.interpolation};
   return out;
 }
 
@@ -84,7 +124,7 @@ TensorBatch to_tensors(Batch batch, int64_t num_classes) {
                     batch.record_indices()[i], label, num_classes));
   }
   const auto owner = std::make_shared<Batch>(std::move(batch));
-  return {images_tensor(owner), labels_tensor(owner)};
+  return {images_tensor(owner), labels_tensor(owner), owner->mix_lambda()};
 }
 
 DataSource::DataSource(Dataset dataset, LoaderOptions options, int64_t num_classes,

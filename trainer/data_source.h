@@ -24,14 +24,20 @@ std::vector<std::string> class_list(const Dataset& dataset);
 // Opens the split "val". Throws Error(invalid_argument) when its classes are not `classes`, Error(not_found) when there is none.
 Dataset open_val(const std::filesystem::path& folder, const std::vector<std::string>& classes);
 
-// Loaders for the two halves of training: every epoch in another order, random crops and flips, full batches only; and every
+// Side of the training pictures in `epoch`, counted from 0. With progressive resizing, as FFCV's ImageNet training does it: progressive_size up to and with epoch
+// progressive_from, image_size from progressive_to on, and between them the multiple of 32 nearest to the straight line.
+int64_t train_image_size(const TrainOptions& options, int64_t epoch);
+
+// Loaders for the two halves of training: every epoch in another order, random crops, flips and the augmentations of the options, full batches only; and every
 // record once in order, resized and cropped as models are evaluated.
-LoaderOptions train_loader_options(const TrainOptions& options, const ProcessContext& process);
+LoaderOptions train_loader_options(const TrainOptions& options, const ProcessContext& process,
+                                   int64_t epoch = 0);
 LoaderOptions val_loader_options(const TrainOptions& options, const ProcessContext& process);
 
 struct TensorBatch {
-  at::Tensor images;  // [N,3,S,S] f32, contiguous or channels_last as the loader wrote it
-  at::Tensor labels;  // [N] i64, 0 <= label < classes
+  at::Tensor images;      // [N,3,S,S] f32, contiguous or channels_last as the loader wrote it
+  at::Tensor labels;      // [N] i64, 0 <= label < classes
+  double mix_lambda = 1;  // as Batch::mix_lambda()
 };
 
 // Wraps a batch without copying: the batch lives until the last tensor over its memory is gone. Throws Error(invalid_argument) naming the

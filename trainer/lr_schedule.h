@@ -7,13 +7,20 @@
 
 namespace ffkit {
 
-// Learning rate of step `step` (0-based, over all epochs), with `steps_per_epoch` >= 1 steps in
-// each epoch.
+// Learning rate of step `s` = `step` (0-based, over all epochs), with `steps_per_epoch` >= 1 steps in each of `epochs`: T in all,
+// W = warmup_epochs * steps_per_epoch of them warming up (not rounded).
 //
-//   warm-up, s < W = warmup_epochs * steps_per_epoch:  lr * (s + 1) / W
-//   cosine, of T = epochs * steps_per_epoch steps:     lr / 2 * (1 + cos(pi * (s - W) / (T - W)))
-//   step, e = s / steps_per_epoch rounded down:        lr * lr_gamma ^ (e / lr_step_epochs rounded
-//   down)
+//   warm-up, s < W:   lr * (f + (1 - f) * s / W), f = warmup_start           torch's LinearLR
+//
+// and then, with p = (s - W) / (T - W):
+//
+//   cosine:           lr_min + (lr - lr_min) / 2 * (1 + cos(pi * p))          CosineAnnealingLR
+//   polynomial:       lr_min + (lr - lr_min) * (1 - p) ^ lr_power             PolynomialLR (lr_min 0)
+//   step:             lr * lr_gamma ^ floor(s / steps_per_epoch / lr_step_epochs), counted from the first epoch; StepLR
+//   constant:         lr
+//
+// onecycle has its own warm-up and no other. As OneCycleLR with cosine annealing and its defaults: half a cosine from lr / 25 to lr over the steps
+// 0 .. 0.3 T - 1, then half a cosine to lr / 250,000 in step T - 1.
 double learning_rate(const TrainOptions& options, int64_t steps_per_epoch, int64_t step);
 
 }  // namespace ffkit

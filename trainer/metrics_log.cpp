@@ -94,8 +94,7 @@ void MetricsLog::append(const std::string& line) {
   }
 }
 
-void MetricsWindow::add_step(double loss, int64_t num_images, double seconds,
-                             double wait_seconds) {
+void MetricsWindow::add_step(double loss, int64_t num_images, double seconds, double wait_seconds) {
   ++num_steps_;
   num_images_ += num_images;
   loss_sum_ += loss;
@@ -104,13 +103,12 @@ void MetricsWindow::add_step(double loss, int64_t num_images, double seconds,
 }
 
 TrainMetrics MetricsWindow::take(int64_t step, int64_t epoch, double lr) {
-  const TrainMetrics out{
-      .step = step,
-      .epoch = epoch,
-      .loss = loss_sum_ / double(num_steps_),
-      .lr = lr,
-      .images_per_second = seconds_ > 0 ? double(num_images_) / seconds_ : 0,
-      .data_wait_share = seconds_ > 0 ? wait_seconds_ / seconds_ : 0};
+  const TrainMetrics out{.step = step,
+                         .epoch = epoch,
+                         .loss = loss_sum_ / double(num_steps_),
+                         .lr = lr,
+                         .images_per_second = seconds_ > 0 ? double(num_images_) / seconds_ : 0,
+                         .data_wait_share = seconds_ > 0 ? wait_seconds_ / seconds_ : 0};
   *this = {};
   return out;
 }

@@ -21,11 +21,11 @@ inline constexpr char kMetricsName[] = "metrics.jsonl";
 
 struct TrainMetrics {
   int64_t step = 0;
-  int64_t epoch = 0;              // counted from 1
-  double loss = 0;                // mean over the steps since the last line
-  double lr = 0;                  // of the last step
-  double images_per_second = 0;   // over the steps since the last line
-  double data_wait_share = 0;     // 0 .. 1, likewise
+  int64_t epoch = 0;             // counted from 1
+  double loss = 0;               // mean over the steps since the last line
+  double lr = 0;                 // of the last step
+  double images_per_second = 0;  // over the steps since the last line
+  double data_wait_share = 0;    // 0 .. 1, likewise
 };
 
 struct ValidationMetrics {

@@ -17,16 +17,34 @@ void for_each_option(Options& o, Visitor visit) {
   visit("data", o.data);
   visit("arch", o.arch);
   visit("image_size", o.image_size);
+  visit("progressive_size", o.progressive_size);
+  visit("progressive_from", o.progressive_from);
+  visit("progressive_to", o.progressive_to);
   visit("crop_scale_min", o.crop_scale_min);
   visit("crop_scale_max", o.crop_scale_max);
+  visit("eval_size", o.eval_size);
   visit("eval_resize", o.eval_resize);
+  visit("interpolation", o.interpolation);
+  visit("auto_augment", o.auto_augment);
+  visit("randaugment_ops", o.randaugment_ops);
+  visit("randaugment_magnitude", o.randaugment_magnitude);
+  visit("jitter_brightness", o.jitter_brightness);
+  visit("jitter_contrast", o.jitter_contrast);
+  visit("jitter_saturation", o.jitter_saturation);
+  visit("jitter_hue", o.jitter_hue);
+  visit("random_erasing", o.random_erasing);
+  visit("mixup_alpha", o.mixup_alpha);
+  visit("cutmix_alpha", o.cutmix_alpha);
   visit("epochs", o.epochs);
   visit("batch_size", o.batch_size);
   visit("lr", o.lr);
   visit("lr_schedule", o.lr_schedule);
+  visit("lr_min", o.lr_min);
   visit("warmup_epochs", o.warmup_epochs);
+  visit("warmup_start", o.warmup_start);
   visit("lr_step_epochs", o.lr_step_epochs);
   visit("lr_gamma", o.lr_gamma);
+  visit("lr_power", o.lr_power);
   visit("optimizer", o.optimizer);
   visit("momentum", o.momentum);
   visit("nesterov", o.nesterov);
@@ -36,13 +54,18 @@ void for_each_option(Options& o, Visitor visit) {
   visit("lars_trust", o.lars_trust);
   visit("weight_decay", o.weight_decay);
   visit("norm_decay", o.norm_decay);
+  visit("clip_grad_norm", o.clip_grad_norm);
   visit("label_smoothing", o.label_smoothing);
+  visit("ema_decay", o.ema_decay);
+  visit("ema_steps", o.ema_steps);
+  visit("zero_init_residual", o.zero_init_residual);
   visit("seed", o.seed);
   visit("channels_last", o.channels_last);
   visit("threads", o.threads);
   visit("compute_threads", o.compute_threads);
   visit("limit_batches", o.limit_batches);
   visit("keep_checkpoints", o.keep_checkpoints);
+  visit("log_every", o.log_every);
 }
 
 Json encode(const auto& value) {
@@ -55,6 +78,12 @@ Json encode(LrSchedule value) {
   return to_string(value);
 }
 Json encode(OptimizerKind value) {
+  return to_string(value);
+}
+Json encode(AutoAugment value) {
+  return to_string(value);
+}
+Json encode(Interpolation value) {
   return to_string(value);
 }
 Json encode(const std::filesystem::path& value) {
@@ -73,6 +102,12 @@ void decode(const Json& json, LrSchedule& value) {
 }
 void decode(const Json& json, OptimizerKind& value) {
   value = parse_optimizer(json.get<std::string>());
+}
+void decode(const Json& json, AutoAugment& value) {
+  value = parse_auto_augment(json.get<std::string>());
+}
+void decode(const Json& json, Interpolation& value) {
+  value = parse_interpolation(json.get<std::string>());
 }
 void decode(const Json& json, std::filesystem::path& value) {
   value = json.get<std::string>();

@@ -1,17 +1,17 @@
 #include "training_run.h"
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include <ffkit/format/error.h>
 
+#include "classification_loss.h"
+#include "gradient_clip.h"
 #include "lr_schedule.h"
 #include "model_factory.h"
+#include "options_file.h"
 #include "validation.h"
 
 namespace ffkit {
@@ -41,6 +41,11 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
       state_{.options = options, .classes = class_list(train)},
       model_(make_model(options, int64_t(state_.classes.size()))),
       optimizer_(make_optimizer(options, *model_)),
+      average_(options.ema_decay > 0 ? std::make_unique<ModelAverage>(*model_, options.ema_decay)
+                                     : nullptr),
+      train_data_(train),
+      process_(process),
+      train_size_(train_image_size(options, 0)),
       train_(train, train_loader_options(options, process), int64_t(state_.classes.size()),
              options.limit_batches),
       val_(open_val(options.data, state_.classes), val_loader_options(options, process),
@@ -80,7 +85,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     refuse(checkpoint, fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
                                    stored.epochs_done, options_.epochs));
   }
-  state_ = load_checkpoint(checkpoint, *model_, optimizer_.get());
+  state_ = load_checkpoint(checkpoint, *model_, optimizer_.get(), average_.get());
   state_.options = options_;
 }
 
@@ -89,17 +94,23 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   TrainSummary summary;
   // With another batch size than before the schedule goes on from the same epoch.
   state_.steps_done = state_.epochs_done * train_.num_batches();
+  prepare_loader(state_.epochs_done);
   train_.restore(state_.loader);
+  if (work_dir) {
+    write_options_file(work_dir->path() / kOptionsFileName, options_);
+    metrics_.emplace(work_dir->path(), state_.steps_done);
+  }
   while (state_.epochs_done < options_.epochs) {
     const EpochResult epoch = run_epoch();
     summary.last = epoch.val;
     ++summary.epochs_done;
+    // Before the checkpoint: a run that is killed between them repeats the epoch, and the log is cut to what the checkpoint knows.
+    report(epoch);
     if (work_dir) {
       summary.checkpoint = work_dir->checkpoint_path(state_.epochs_done);
-      save_checkpoint(summary.checkpoint, state_, *model_, *optimizer_);
+      save_checkpoint(summary.checkpoint, state_, *model_, *optimizer_, average_.get());
       work_dir->prune(options_.keep_checkpoints, state_.best_epoch);
     }
-    report(epoch, work_dir);
   }
   summary.best_top1 = state_.best_top1;
   summary.best_epoch = state_.best_epoch;
@@ -129,19 +140,29 @@ TrainingRun::EpochResult TrainingRun::run_epoch() {
     ++step;
     ++state_.steps_done;
     const Clock::time_point now = Clock::now();
-    throughput_.add_step(batch->labels.size(0),
-                         std::chrono::duration<double>(now - step_start).count(),
-                         train_.wait_seconds());
+    const double seconds = std::chrono::duration<double>(now - step_start).count();
+    throughput_.add_step(batch->labels.size(0), seconds, train_.wait_seconds());
+    window_.add_step(loss, batch->labels.size(0), seconds, train_.wait_seconds());
+    if (metrics_ && state_.steps_done % options_.log_every == 0) {
+      metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
+    }
     step_start = now;
     show_progress(step, loss);
   }
+  if (metrics_ && window_.num_steps() > 0) {
+    metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
+  }
   ++state_.epochs_done;
+  prepare_loader(state_.epochs_done);
   // Before the validation: the loader reads ahead during it.
   train_.start_epoch(state_.epochs_done);
   state_.loader = train_.state();
 
   result.train_loss = loss_sum / double(step);
-  result.val = validate_model(*model_, val_);
+  {
+    const AveragedWeights averaged(average_.get());
+    result.val = validate_model(*model_, val_);
+  }
   result.seconds = seconds_since(start);
   if (state_.best_epoch == 0 || result.val.top1 > state_.best_top1) {
     state_.best_top1 = result.val.top1;
@@ -154,13 +175,37 @@ TrainingRun::EpochResult TrainingRun::run_epoch() {
 double TrainingRun::train_step(const TensorBatch& batch, double lr) {
   optimizer_->zero_grad();
   const at::Tensor logits = model_->forward(batch.images);
-  const at::Tensor loss = at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Mean,
-                                                 /*ignore_index=*/-100, options_.label_smoothing);
+  const at::Tensor loss =
+      classification_loss(logits, batch.labels, batch.mix_lambda, options_.label_smoothing);
   const double value = loss.item<double>();
   if (!std::isfinite(value)) return value;  // the weights stay as they are
   loss.backward();
+  if (options_.clip_grad_norm > 0) {
+    clip_gradient_norm(model_->parameters(), options_.clip_grad_norm);
+  }
   optimizer_->step(lr);
+  update_average();
   return value;
+}
+
+void TrainingRun::update_average() {
+  if (!average_ || state_.steps_done % options_.ema_steps != 0) return;
+  // As torchvision's reference training: weights that change as fast as in the warm-up are no use to an average.
+  const bool is_warming_up =
+      double(state_.steps_done) < options_.warmup_epochs * double(train_.num_batches());
+  if (state_.steps_done == 0 || is_warming_up) {
+    average_->reset();
+  } else {
+    average_->update();
+  }
+}
+
+void TrainingRun::prepare_loader(int64_t epoch) {
+  const int64_t size = train_image_size(options_, epoch);
+  if (size == train_size_) return;
+  train_size_ = size;
+  train_ = DataSource(train_data_, train_loader_options(options_, process_, epoch),
+                      int64_t(state_.classes.size()), options_.limit_batches);
 }
 
 void TrainingRun::show_progress(int64_t step, double loss) {
@@ -176,20 +221,13 @@ void TrainingRun::show_progress(int64_t step, double loss) {
                 .seconds_left = rate > 0 ? double(steps_left * options_.batch_size) / rate : 0});
 }
 
-void TrainingRun::report(const EpochResult& epoch, const std::optional<WorkDir>& work_dir) {
-  if (work_dir) {
-    const nlohmann::ordered_json line = {{"epoch", state_.epochs_done},
-                                         {"steps", state_.steps_done},
-                                         {"lr", epoch.lr},
-                                         {"train_loss", epoch.train_loss},
-                                         {"val_loss", epoch.val.loss},
-                                         {"val_top1", epoch.val.top1},
-                                         {"val_top5", epoch.val.top5},
-                                         {"val_images", epoch.val.num_images},
-                                         {"images_per_second", throughput_.images_per_second()},
-                                         {"data_wait_share", throughput_.wait_share()},
-                                         {"seconds", epoch.seconds}};
-    work_dir->append_log(line.dump());
+void TrainingRun::report(const EpochResult& epoch) {
+  if (metrics_) {
+    metrics_->add(ValidationMetrics{.step = state_.steps_done,
+                                    .epoch = state_.epochs_done,
+                                    .train_loss = epoch.train_loss,
+                                    .seconds = epoch.seconds,
+                                    .result = epoch.val});
   }
   if (output_.lines == nullptr) return;
   fmt::print(output_.lines,

@@ -11,7 +11,9 @@
 #include "checkpoint.h"
 #include "data_source.h"
 #include "meters.h"
+#include "metrics_log.h"
 #include "model.h"
+#include "model_average.h"
 #include "optimizer.h"
 #include "process_context.h"
 #include "progress.h"
@@ -28,7 +30,7 @@ class TrainingRun {
   // Takes over the state of a checkpoint file; call it before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
-  // Trains the epochs that are left, with a checkpoint and a line of the log after each; neither is
+  // Trains the epochs that are left, with a checkpoint after each; that, the metrics and the configuration are not
   // written without a `work_dir`.
   TrainSummary run(const std::optional<WorkDir>& work_dir);
 
@@ -46,8 +48,11 @@ class TrainingRun {
   EpochResult run_epoch();
   // Returns the loss.
   double train_step(const TensorBatch& batch, double lr);
+  void update_average();
+  // Makes the loader anew where the pictures of `epoch` have another size than before.
+  void prepare_loader(int64_t epoch);
   void show_progress(int64_t step, double loss);
-  void report(const EpochResult& epoch, const std::optional<WorkDir>& work_dir);
+  void report(const EpochResult& epoch);
 
   TrainOptions options_;
   ProgressOutput output_;
@@ -55,9 +60,15 @@ class TrainingRun {
   CheckpointInfo state_;  // of the run so far
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<ModelAverage> average_;  // null without --ema-decay
+  Dataset train_data_;
+  ProcessContext process_;
+  int64_t train_size_;  // of the pictures of train_
   DataSource train_;
   DataSource val_;
   ThroughputMeter throughput_;
+  MetricsWindow window_;
+  std::optional<MetricsLog> metrics_;  // with a work folder
 };
 
 }  // namespace ffkit

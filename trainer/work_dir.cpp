@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <memory>
 
 #include <ffkit/format/error.h>
+
+#include "metrics_log.h"
 
 namespace ffkit {
 namespace {
@@ -17,7 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "epoch-";
 constexpr std::string_view kSuffix = ".safetensors";
-constexpr char kLogName[] = "log.jsonl";
 
 // The epoch in the name of a checkpoint, or -1 for any other name.
 int64_t epoch_of(const std::string& name) {
@@ -60,7 +58,7 @@ WorkDir WorkDir::create(const fs::path& folder) {
     throw Error(ErrorCode::io, "cannot make the work folder",
                 {.path = folder.string(), .errno_value = error.value()});
   }
-  if (!list_checkpoints(folder).empty() || fs::exists(folder / kLogName)) {
+  if (!list_checkpoints(folder).empty() || fs::exists(folder / kMetricsName)) {
     throw Error(ErrorCode::invalid_argument,
                 "the work folder holds another run; go on with it by --resume, or give an empty "
                 "--work-dir",
@@ -89,18 +87,6 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
 
 fs::path WorkDir::checkpoint_path(int64_t epoch) const {
   return folder_ / fmt::format("{}{:04}{}", kPrefix, epoch, kSuffix);
-}
-
-void WorkDir::append_log(const std::string& line) const {
-  const fs::path path = folder_ / kLogName;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "ae"),
-                                                             std::fclose);
-  const std::string text = line + "\n";
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0) {
-    throw Error(ErrorCode::io, "cannot append to the log",
-                {.path = path.string(), .errno_value = errno});
-  }
 }
 
 void WorkDir::prune(int64_t num_kept, int64_t best_epoch) const {

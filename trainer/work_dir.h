@@ -1,7 +1,9 @@
 // WorkDir: the folder a training run writes to.
 //
-//   epoch-0001.safetensors ...   the checkpoint after each epoch (only the newest and the best are
-//   kept) log.jsonl                    one JSON object a line and epoch
+//   epoch-0001.safetensors ...   the checkpoint after each epoch (only the newest and the best are kept)
+//   metrics.jsonl                one JSON object every few steps and after each validation, see metrics_log.h
+//   events.out.tfevents.*        the same for TensorBoard, one file each time the run was started
+//   config.toml                  the options of the run as it was last started, for --config
 //
 // Belongs to one run at a time. Not thread-safe.
 #pragma once
@@ -27,8 +29,8 @@ std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
 class WorkDir {
  public:
-  // For a new run: makes the folder. Throws Error(invalid_argument) when it holds checkpoints or a
-  // log, Error(io) when it cannot be made.
+  // For a new run: makes the folder. Throws Error(invalid_argument) when it holds checkpoints or
+  // metrics, Error(io) when it cannot be made.
   static WorkDir create(const std::filesystem::path& folder);
   // For a run that goes on from `checkpoint`. When that lies in `folder` it must be the newest
   // there (Error(invalid_argument)); otherwise as create().
@@ -37,8 +39,6 @@ class WorkDir {
 
   const std::filesystem::path& path() const { return folder_; }
   std::filesystem::path checkpoint_path(int64_t epoch) const;
-  // Appends `line` to log.jsonl; throws Error(io).
-  void append_log(const std::string& line) const;
   // Deletes checkpoints but for the newest `num_kept` (0: all are kept) and that of `best_epoch`.
   void prune(int64_t num_kept, int64_t best_epoch) const;
 

@@ -61,6 +61,67 @@ TEST_F(DataSourceTest, KeepsTheBatchAsLongAsATensorOverIt) {
   EXPECT_TRUE(part.equal(copy));  // the slab is still there (ASan would say otherwise)
 }
 
+TEST_F(DataSourceTest, PassesTheAugmentationsOnToTheLoader) {
+  const LoaderOptions plain = train_loader_options(options_, {});
+  EXPECT_TRUE(plain.image.augmentations.empty());
+  EXPECT_FALSE(plain.image.erasing);
+  EXPECT_FALSE(plain.mixing.is_on());
+  options_.jitter_brightness = 0.4;
+  options_.jitter_hue = 0.1;
+  options_.auto_augment = AutoAugment::randaugment;
+  options_.randaugment_ops = 3;
+  options_.randaugment_magnitude = 5;
+  options_.random_erasing = 0.25;
+  options_.mixup_alpha = 0.2;
+  options_.cutmix_alpha = 1;
+  options_.interpolation = Interpolation::bicubic;
+  const LoaderOptions train = train_loader_options(options_, {});
+  ASSERT_EQ(train.image.augmentations.size(), 2);
+  const auto& jitter = std::get<ColorJitter>(train.image.augmentations[0]);
+  EXPECT_DOUBLE_EQ(jitter.brightness.max, 1.4);
+  EXPECT_DOUBLE_EQ(jitter.contrast.max, 1);
+  EXPECT_DOUBLE_EQ(jitter.hue.max, 0.1);
+  const auto& policy = std::get<RandAugment>(train.image.augmentations[1]);
+  EXPECT_EQ(policy.num_ops, 3);
+  EXPECT_EQ(policy.magnitude, 5);
+  EXPECT_EQ(train.image.erasing->probability, 0.25);
+  EXPECT_EQ(train.mixing.mixup_alpha, 0.2);
+  EXPECT_EQ(train.mixing.cutmix_alpha, 1);
+  EXPECT_EQ(std::get<RandomResizedCrop>(train.image.transform).interpolation,
+            Interpolation::bicubic);
+  const LoaderOptions val = val_loader_options(options_, {});
+  EXPECT_EQ(std::get<ResizeCenterCrop>(val.image.transform).interpolation, Interpolation::bicubic);
+  EXPECT_TRUE(val.image.augmentations.empty());
+  EXPECT_FALSE(val.mixing.is_on());
+}
+
+TEST_F(DataSourceTest, TellsHowABatchWasMixed) {
+  options_.mixup_alpha = 1;
+  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 0);
+  train.start_epoch(0);
+  const TensorBatch batch = *train.next();
+  EXPECT_GT(batch.mix_lambda, 0);
+  EXPECT_LT(batch.mix_lambda, 1);
+}
+
+TEST(TrainImageSize, GrowsBySteps) {
+  TrainOptions o;
+  o.image_size = 192;
+  EXPECT_EQ(train_image_size(o, 0), 192);
+  o.progressive_size = 128;
+  o.progressive_from = 3;
+  o.progressive_to = 9;
+  std::vector<int64_t> sizes;
+  for (int64_t epoch = 0; epoch < 11; ++epoch) sizes.push_back(train_image_size(o, epoch));
+  EXPECT_EQ(sizes, (std::vector<int64_t>{128, 128, 128, 128, 128, 160, 160, 160, 192, 192, 192}));
+  // FFCV's 16 epochs: 160 pixels up to epoch 11, then 192 (rounded up from 176).
+  o.progressive_size = 160;
+  o.progressive_from = 11;
+  o.progressive_to = 13;
+  EXPECT_EQ(train_image_size(o, 11), 160);
+  EXPECT_EQ(train_image_size(o, 12), 192);
+}
+
 TEST_F(DataSourceTest, NamesTheRecordWithAnImpossibleLabel) {
   std::optional<Batch> batch = first_val_batch(true);
   EXPECT_ERROR(to_tensors(std::move(*batch), 2), invalid_argument,

@@ -39,12 +39,11 @@ void write_both(MetricsLog& log) {
                        .lr = 0.1,
                        .images_per_second = 800,
                        .data_wait_share = 0.25});
-  log.add(ValidationMetrics{
-      .step = 12,
-      .epoch = 1,
-      .train_loss = 2.25,
-      .seconds = 3.5,
-      .result = {.num_images = 4, .loss = 2, .top1 = 0.5, .top5 = 0.75}});
+  log.add(ValidationMetrics{.step = 12,
+                            .epoch = 1,
+                            .train_loss = 2.25,
+                            .seconds = 3.5,
+                            .result = {.num_images = 4, .loss = 2, .top1 = 0.5, .top5 = 0.75}});
 }
 
 TEST(MetricsLog, WritesALineAtOnce) {

@@ -77,7 +77,8 @@ TEST(TensorboardWriter, IsReadByTensorboard) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir temp;
   if (!testing::run_python("import tensorboard", temp.path())) {
-    GTEST_SKIP() << "$FFKIT_REFERENCE_PYTHON has no tensorboard; tools/setup --reference installs it";
+    GTEST_SKIP()
+        << "$FFKIT_REFERENCE_PYTHON has no tensorboard; tools/setup --reference installs it";
   }
   {
     TensorboardWriter writer(temp.path(), 1);

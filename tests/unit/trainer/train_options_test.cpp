@@ -37,6 +37,43 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
                invalid_argument, "lr");
   EXPECT_ERROR(validate(broken([](auto& o) { o.warmup_epochs = 91; })), invalid_argument,
                "warmup-epochs must be 0 to the number of epochs, 90");
+  EXPECT_ERROR(validate(broken([](auto& o) {
+                 o.lr_schedule = LrSchedule::onecycle;
+                 o.warmup_epochs = 0.5;
+               })),
+               invalid_argument, "warmup-epochs must be 0 with the schedule onecycle");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.warmup_start = 1.5; })), invalid_argument,
+               "warmup-start");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.lr_min = 0.2; })), invalid_argument,
+               "lr-min must be 0 to lr, 0.1, but it is 0.2");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.lr_power = 0; })), invalid_argument, "lr-power");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.progressive_size = 225; })), invalid_argument,
+               "progressive-size");
+  EXPECT_ERROR(validate(broken([](auto& o) {
+                 o.progressive_size = 160;
+                 o.progressive_from = 5;
+                 o.progressive_to = 5;
+               })),
+               invalid_argument,
+               "progressive-epochs must be two numbers with 0 <= FROM < TO <= 90");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.eval_size = -1; })), invalid_argument, "eval-size");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.randaugment_ops = -1; })), invalid_argument,
+               "randaugment-ops");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.randaugment_magnitude = 31; })), invalid_argument,
+               "randaugment-magnitude");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.jitter_hue = 0.6; })), invalid_argument,
+               "color-jitter");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.random_erasing = 2; })), invalid_argument,
+               "random-erasing");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.mixup_alpha = -1; })), invalid_argument,
+               "mixup-alpha");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.cutmix_alpha = -1; })), invalid_argument,
+               "cutmix-alpha");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.clip_grad_norm = -1; })), invalid_argument,
+               "clip-grad-norm");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.ema_decay = 1; })), invalid_argument, "ema-decay");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.ema_steps = 0; })), invalid_argument, "ema-steps");
+  EXPECT_ERROR(validate(broken([](auto& o) { o.log_every = 0; })), invalid_argument, "log-every");
   EXPECT_ERROR(validate(broken([](auto& o) { o.lr_step_epochs = 0; })), invalid_argument,
                "lr-step-epochs");
   EXPECT_ERROR(validate(broken([](auto& o) { o.lr_gamma = 0; })), invalid_argument, "lr-gamma");
@@ -70,6 +107,11 @@ TEST(TrainOptions, ResolvesTheUsualEvalResize) {
   EXPECT_EQ(o.resolved_eval_resize(), 37);
   o.eval_resize = 32;
   EXPECT_EQ(o.resolved_eval_resize(), 32);
+  EXPECT_EQ(o.resolved_eval_size(), 32);
+  o.eval_size = 224;
+  o.eval_resize = 0;
+  EXPECT_EQ(o.resolved_eval_size(), 224);
+  EXPECT_EQ(o.resolved_eval_resize(), 256);
 }
 
 TEST(TrainOptions, ListsTheNamesThereAre) {
@@ -78,7 +120,17 @@ TEST(TrainOptions, ListsTheNamesThereAre) {
   EXPECT_ERROR(parse_arch("vgg"), invalid_argument, "there are resnet18, resnet34 and resnet50");
   EXPECT_EQ(parse_optimizer("adamw"), OptimizerKind::adamw);
   EXPECT_ERROR(parse_optimizer("lamb"), invalid_argument, "there are sgd, adamw and lars");
-  EXPECT_ERROR(parse_lr_schedule("linear"), invalid_argument, "there are cosine and step");
+  EXPECT_ERROR(parse_lr_schedule("linear"), invalid_argument,
+               "there are cosine, step, polynomial, onecycle and constant");
+  for (const char* name : {"cosine", "step", "polynomial", "onecycle", "constant"}) {
+    EXPECT_EQ(to_string(parse_lr_schedule(name)), name);
+  }
+  for (const char* name : {"none", "randaugment", "trivialaugment"}) {
+    EXPECT_EQ(to_string(parse_auto_augment(name)), name);
+  }
+  EXPECT_ERROR(parse_auto_augment("augmix"), invalid_argument, "randaugment and trivialaugment");
+  EXPECT_EQ(parse_interpolation("bicubic"), Interpolation::bicubic);
+  EXPECT_ERROR(parse_interpolation("lanczos"), invalid_argument, "bilinear and bicubic");
 }
 
 TEST(OptionsJson, KeepsEveryOption) {
@@ -86,16 +138,34 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.data = "/data/set";
   o.arch = Arch::resnet18;
   o.image_size = 33;
+  o.progressive_size = 16;
+  o.progressive_from = 1;
+  o.progressive_to = 5;
   o.crop_scale_min = 0.35;
   o.crop_scale_max = 0.9;
+  o.eval_size = 36;
   o.eval_resize = 40;
+  o.interpolation = Interpolation::bicubic;
+  o.auto_augment = AutoAugment::randaugment;
+  o.randaugment_ops = 3;
+  o.randaugment_magnitude = 7;
+  o.jitter_brightness = 0.4;
+  o.jitter_contrast = 0.3;
+  o.jitter_saturation = 0.2;
+  o.jitter_hue = 0.1;
+  o.random_erasing = 0.25;
+  o.mixup_alpha = 0.2;
+  o.cutmix_alpha = 1;
   o.epochs = 7;
   o.batch_size = 11;
   o.lr = 0.1 + 0.2;
   o.lr_schedule = LrSchedule::step;
-  o.warmup_epochs = 2;
+  o.lr_min = 0.001;
+  o.warmup_epochs = 2.5;
+  o.warmup_start = 0.1;
   o.lr_step_epochs = 4;
   o.lr_gamma = 0.5;
+  o.lr_power = 2;
   o.optimizer = OptimizerKind::lars;
   o.momentum = 0.8;
   o.nesterov = true;
@@ -105,13 +175,18 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.lars_trust = 0.002;
   o.weight_decay = 5e-4;
   o.norm_decay = false;
+  o.clip_grad_norm = 1.5;
   o.label_smoothing = 0.1;
+  o.ema_decay = 0.99;
+  o.ema_steps = 4;
+  o.zero_init_residual = true;
   o.seed = ~uint64_t{0};
   o.channels_last = false;
   o.threads = 3;
   o.compute_threads = 2;
   o.limit_batches = 5;
   o.keep_checkpoints = 9;
+  o.log_every = 10;
   const std::string text = options_to_json(o);
   const TrainOptions back = options_from_json(text, "file");
   EXPECT_EQ(options_to_json(back), text);
@@ -122,15 +197,22 @@ TEST(OptionsJson, KeepsEveryOption) {
   EXPECT_EQ(back.seed, o.seed);
   EXPECT_EQ(back.channels_last, o.channels_last);
   // Every member differs from its default, so one that is left out of the JSON shows here.
-  EXPECT_EQ(text,
-            R"({"data":"/data/set","arch":"resnet18","image_size":33,"crop_scale_min":0.35,)"
-            R"("crop_scale_max":0.9,"eval_resize":40,"epochs":7,"batch_size":11,)"
-            R"("lr":0.30000000000000004,"lr_schedule":"step","warmup_epochs":2,"lr_step_epochs":4,)"
-            R"("lr_gamma":0.5,"optimizer":"lars","momentum":0.8,"nesterov":true,)"
-            R"("adam_beta1":0.85,"adam_beta2":0.95,"adam_eps":1e-06,"lars_trust":0.002,)"
-            R"("weight_decay":0.0005,"norm_decay":false,)"
-            R"("label_smoothing":0.1,"seed":18446744073709551615,"channels_last":false,)"
-            R"("threads":3,"compute_threads":2,"limit_batches":5,"keep_checkpoints":9})");
+  EXPECT_EQ(
+      text,
+      R"({"data":"/data/set","arch":"resnet18","image_size":33,"progressive_size":16,)"
+      R"("progressive_from":1,"progressive_to":5,"crop_scale_min":0.35,)"
+      R"("crop_scale_max":0.9,"eval_size":36,"eval_resize":40,"interpolation":"bicubic",)"
+      R"("auto_augment":"randaugment","randaugment_ops":3,"randaugment_magnitude":7,)"
+      R"("jitter_brightness":0.4,"jitter_contrast":0.3,"jitter_saturation":0.2,)"
+      R"("jitter_hue":0.1,"random_erasing":0.25,"mixup_alpha":0.2,"cutmix_alpha":1.0,)"
+      R"("epochs":7,"batch_size":11,"lr":0.30000000000000004,"lr_schedule":"step",)"
+      R"("lr_min":0.001,"warmup_epochs":2.5,"warmup_start":0.1,"lr_step_epochs":4,)"
+      R"("lr_gamma":0.5,"lr_power":2.0,"optimizer":"lars","momentum":0.8,"nesterov":true,)"
+      R"("adam_beta1":0.85,"adam_beta2":0.95,"adam_eps":1e-06,"lars_trust":0.002,)"
+      R"("weight_decay":0.0005,"norm_decay":false,)"
+      R"("clip_grad_norm":1.5,"label_smoothing":0.1,"ema_decay":0.99,"ema_steps":4,)"
+      R"("zero_init_residual":true,"seed":18446744073709551615,"channels_last":false,)"
+      R"("threads":3,"compute_threads":2,"limit_batches":5,"keep_checkpoints":9,"log_every":10})");
 }
 
 TEST(OptionsJson, NamesTheOptionThatIsMissingOrWrong) {

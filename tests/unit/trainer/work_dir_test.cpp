@@ -57,9 +57,9 @@ TEST(WorkDir, RefusesTheFolderOfAnotherRun) {
   const testing::TempDir temp;
   WorkDir::create(temp.path());
   WorkDir::create(temp.path());  // empty: nothing to lose
-  touch(temp / "log.jsonl");
+  touch(temp / "metrics.jsonl");
   EXPECT_ERROR(WorkDir::create(temp.path()), invalid_argument, "holds another run");
-  fs::remove(temp / "log.jsonl");
+  fs::remove(temp / "metrics.jsonl");
   touch(temp / "epoch-0001.safetensors");
   EXPECT_ERROR(WorkDir::create(temp.path()), invalid_argument, "--resume");
 }
@@ -68,7 +68,7 @@ TEST(WorkDir, GoesOnOnlyFromTheNewestCheckpoint) {
   const testing::TempDir temp;
   touch(temp / "epoch-0001.safetensors");
   touch(temp / "epoch-0002.safetensors");
-  touch(temp / "log.jsonl");
+  touch(temp / "metrics.jsonl");
   WorkDir::reopen(temp.path(), temp / "epoch-0002.safetensors");
   EXPECT_ERROR(WorkDir::reopen(temp.path(), temp / "epoch-0001.safetensors"), invalid_argument,
                "a later checkpoint, epoch-0002.safetensors");
@@ -76,16 +76,6 @@ TEST(WorkDir, GoesOnOnlyFromTheNewestCheckpoint) {
   WorkDir::reopen(other / "new", temp / "epoch-0001.safetensors");
   EXPECT_ERROR(WorkDir::reopen(temp.path(), other / "epoch-0009.safetensors"), invalid_argument,
                "holds another run");
-}
-
-TEST(WorkDir, AppendsLinesToTheLog) {
-  const testing::TempDir temp;
-  const WorkDir dir = WorkDir::create(temp.path());
-  dir.append_log("{\"epoch\":1}");
-  dir.append_log("{\"epoch\":2}");
-  std::ifstream in(temp / "log.jsonl");
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  EXPECT_EQ(text, "{\"epoch\":1}\n{\"epoch\":2}\n");
 }
 
 TEST(WorkDir, KeepsTheNewestAndTheBestCheckpoints) {

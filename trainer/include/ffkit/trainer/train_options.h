@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/format/interpolation.h>
+
 namespace ffkit {
 
 enum class Arch { resnet18, resnet34, resnet50 };
@@ -15,8 +17,11 @@ std::string_view to_string(Arch arch);
 Arch parse_arch(std::string_view name);
 
 enum class LrSchedule {
-  cosine,  // half a cosine from lr to 0 over the epochs after the warm-up
-  step,    // lr times lr_gamma after every lr_step_epochs epochs
+  cosine,      // half a cosine from lr to lr_min over the epochs after the warm-up
+  step,        // lr times lr_gamma after every lr_step_epochs epochs
+  polynomial,  // from lr to lr_min by a power of the share of steps left; power 1: a straight line
+  onecycle,  // rises for three tenths of the run, then falls to almost nothing; has no other warm-up
+  constant,  // lr
 };
 std::string_view to_string(LrSchedule schedule);
 LrSchedule parse_lr_schedule(std::string_view name);
@@ -29,24 +34,57 @@ enum class OptimizerKind {
 std::string_view to_string(OptimizerKind kind);
 OptimizerKind parse_optimizer(std::string_view name);
 
+enum class AutoAugment {
+  none,
+  randaugment,     // torchvision's RandAugment
+  trivialaugment,  // torchvision's TrivialAugmentWide
+};
+std::string_view to_string(AutoAugment policy);
+AutoAugment parse_auto_augment(std::string_view name);
+
+std::string_view to_string(Interpolation interpolation);
+Interpolation parse_interpolation(std::string_view name);
+
 struct TrainOptions {
   std::filesystem::path data;  // data set folder with the splits "train" and "val"
   std::filesystem::path
-      work_dir;  // checkpoints and log.jsonl; made when missing. Empty: nothing is written
+      work_dir;  // checkpoints and metrics; made when missing. Empty: nothing is written
 
   Arch arch = Arch::resnet50;
-  int64_t image_size = 224;      // side of the pictures the model sees, pixels, >= 1
+  int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1
+  // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from 0), then larger ones by steps of 32 pixels,
+  // and of image_size from epoch progressive_to on. 0: image_size from the beginning.
+  int64_t progressive_size = 0;
+  int64_t progressive_from = 0;  // 0 <= progressive_from < progressive_to <= epochs
+  int64_t progressive_to = 0;
   double crop_scale_min = 0.08;  // share of the area a training crop takes: 0 < min <= max <= 1
   double crop_scale_max = 1.0;
-  int64_t eval_resize =
-      0;  // short side before the central crop in validation; 0: image_size * 256 / 224
-  int64_t epochs = 90;       // >= 1
+  int64_t eval_size = 0;    // side of the central crop in validation; 0: image_size
+  int64_t eval_resize = 0;  // short side before that crop; 0: eval_size * 256 / 224
+  Interpolation interpolation = Interpolation::bilinear;  // of all resizing
+  AutoAugment auto_augment = AutoAugment::none;           // of training pictures
+  int randaugment_ops = 2;        // randaugment only: operations a picture, 0 .. 100
+  int randaugment_magnitude = 9;  // randaugment only: their strength, 0 .. 30
+  // Training pictures' brightness, contrast and saturation are multiplied by up to 1 +- these (>= 0); the hue is turned by up to +- jitter_hue (0 .. 0.5).
+  double jitter_brightness = 0;
+  double jitter_contrast = 0;
+  double jitter_saturation = 0;
+  double jitter_hue = 0;
+  double random_erasing =
+      0;                    // probability that a rectangle of a training picture is blanked, 0 .. 1
+  double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
+  double cutmix_alpha = 0;  // CutMix likewise; with both, each batch takes one of them
+  int64_t epochs = 90;      // >= 1
   int64_t batch_size = 256;  // pictures a step and process, >= 1
   double lr = 0.1;           // highest learning rate, > 0
   LrSchedule lr_schedule = LrSchedule::cosine;
-  int64_t warmup_epochs = 0;    // linear rise to lr, 0 <= warmup_epochs <= epochs
-  int64_t lr_step_epochs = 30;  // LrSchedule::step only, >= 1
-  double lr_gamma = 0.1;        // LrSchedule::step only, 0 < lr_gamma <= 1
+  double lr_min = 0;  // cosine and polynomial only: where they end, 0 <= lr_min <= lr
+  double warmup_epochs =
+      0;  // linear rise to lr, also of a part of an epoch, 0 <= warmup_epochs <= epochs; not with onecycle
+  double warmup_start = 0.01;   // where it begins, as a share of lr, 0 <= warmup_start <= 1
+  int64_t lr_step_epochs = 30;  // step only, >= 1
+  double lr_gamma = 0.1;        // step only, 0 < lr_gamma <= 1
+  double lr_power = 1;          // polynomial only, > 0
   OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;       // sgd and lars, 0 <= momentum < 1
   bool nesterov = false;       // sgd only; needs momentum > 0
@@ -56,17 +94,25 @@ struct TrainOptions {
   double lars_trust = 0.001;   // lars only: rate of a layer / (its norm / its gradient's norm), > 0
   double weight_decay = 1e-4;  // >= 0
   bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
+  double clip_grad_norm = 0;   // the gradients' norm is scaled down to this one, >= 0; 0: never
   double label_smoothing =
-      0.0;            // in training, 0 <= label_smoothing < 1; validation reports the plain loss
-  uint64_t seed = 0;  // initial weights, order of the pictures, crops and flips
+      0;  // in training, 0 <= label_smoothing < 1; validation reports the plain loss
+  // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is validated is the average then.
+  double ema_decay = 0;
+  int64_t ema_steps = 1;  // steps between two updates of the average, >= 1
+  bool zero_init_residual =
+      false;                  // the last norm of each residual block starts at 0; ResNets only
+  uint64_t seed = 0;          // initial weights, order of the pictures, crops and flips
   bool channels_last = true;  // memory format of pictures and convolutions
   int threads = 0;            // decoding threads of the loader; 0: one for every 16 cores
   int compute_threads = 0;    // threads of libtorch's kernels; 0: all cores this process may use
   int64_t limit_batches =
       0;  // steps an epoch, in training and in validation, for a quick try; 0: all
   int64_t keep_checkpoints = 3;  // newest ones kept beside the best one; 0: all
+  int64_t log_every = 50;        // steps between two lines of metrics.jsonl, >= 1
 
-  // eval_resize, with its default put in.
+  // With their defaults put in.
+  int64_t resolved_eval_size() const;
   int64_t resolved_eval_resize() const;
 };
 
