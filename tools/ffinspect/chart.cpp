@@ -15,7 +15,7 @@ constexpr Color kWhite = {255, 255, 255};
 constexpr Color kBlack = {30, 30, 30};
 constexpr Color kGrid = {225, 225, 225};
 constexpr int kMargin = 10;
-constexpr int kScale = 2;  // of text
+constexpr int kScale = 2;   // of text
 constexpr int kLeft = 100;  // room for the numbers of the vertical axis
 constexpr int kTextHeight = kLineHeight * kScale;
 
@@ -86,8 +86,8 @@ void draw_axes(Canvas& canvas, const Rect& box, const std::vector<double>& x_tic
     const int x = box.x + int(std::lround(x_range.place(tick) * box.width));
     canvas.fill({x, box.y, 1, box.height}, kGrid);
     const std::string text = tick_text(tick);
-    const int left = std::min(x - text_width(text, kScale) / 2,
-                              canvas.width() - text_width(text, kScale) - 2);
+    const int left =
+        std::min(x - text_width(text, kScale) / 2, canvas.width() - text_width(text, kScale) - 2);
     draw_text(canvas, left, box.y + box.height + 6, text, kScale, kBlack);
   }
   canvas.fill({box.x, box.y, 1, box.height}, kBlack);

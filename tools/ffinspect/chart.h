@@ -22,7 +22,7 @@ struct ChartPoint {
 struct ChartLine {
   std::string name;  // in the legend
   Color color{};
-  bool has_marks = false;  // a square at every point: for few of them
+  bool has_marks = false;          // a square at every point: for few of them
   std::vector<ChartPoint> points;  // by x; finite
 };
 
@@ -33,9 +33,9 @@ struct ChartPanel {
 };
 
 struct ChartOptions {
-  int width = 1000;         // pixels, of everything
-  int panel_height = 260;   // pixels
-  std::string x_name;       // under the last panel
+  int width = 1000;        // pixels, of everything
+  int panel_height = 260;  // pixels
+  std::string x_name;      // under the last panel
 };
 
 // Panels without any points are left out. Where there are more points than pixels, each pixel gets the mean of its points.

@@ -58,9 +58,10 @@ RunMetrics read_metrics(const std::filesystem::path& work_dir) {
   // getline() sets eof on a line without an end: one that is being written.
   for (int64_t number = 1; std::getline(in, line) && !in.eof(); ++number) {
     if (add_line(line, metrics)) continue;
-    throw Error(ErrorCode::corrupt,
-                fmt::format("line {} is not one that fftrain writes; was it changed by hand?", number),
-                {.path = path.string()});
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("line {} is not one that fftrain writes; was it changed by hand?", number),
+        {.path = path.string()});
   }
   if (metrics.train.empty() && metrics.validation.empty()) {
     throw Error(ErrorCode::invalid_argument,

@@ -54,9 +54,9 @@ std::string title_of(const Options& options, const RunMetrics& metrics) {
   const auto top1 = [](const Json& line) {
     return line.at("top1").is_number() ? line.at("top1").get<double>() : -1;
   };
-  const Json& best = *std::max_element(
-      metrics.validation.begin(), metrics.validation.end(),
-      [&](const Json& a, const Json& b) { return top1(a) < top1(b); });
+  const Json& best =
+      *std::max_element(metrics.validation.begin(), metrics.validation.end(),
+                        [&](const Json& a, const Json& b) { return top1(a) < top1(b); });
   return fmt::format("{}: best top-1 {:.2f} % (epoch {})", title, 100 * top1(best),
                      best.at("epoch").dump());
 }
