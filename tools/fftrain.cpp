@@ -70,10 +70,8 @@ void add_optimisation_options(CLI::App& app, TrainOptions& o) {
 
 void add_run_options(CLI::App& app, Command& command) {
   TrainOptions& o = command.options;
-  app.add_option_function<std::string>(
-         "--arch", [&o](const std::string& name) { o.arch = ffkit::parse_arch(name); }, "Model")
-      ->check(CLI::IsMember({"resnet18", "resnet34", "resnet50"}))
-      ->default_str(std::string(to_string(o.arch)));
+  app.add_option("--arch", o.arch, "Model, by torchvision's name")
+      ->check(CLI::IsMember(ffkit::arch_names()));
   app.add_option("--seed", o.seed, "Initial weights, order of the pictures, crops and flips")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--channels-last,!--no-channels-last", o.channels_last,

@@ -42,9 +42,6 @@ void for_each_option(Options& o, Visitor visit) {
 Json encode(const auto& value) {
   return value;
 }
-Json encode(Arch value) {
-  return to_string(value);
-}
 Json encode(LrSchedule value) {
   return to_string(value);
 }
@@ -55,9 +52,6 @@ Json encode(const std::filesystem::path& value) {
 
 void decode(const Json& json, auto& value) {
   json.get_to(value);
-}
-void decode(const Json& json, Arch& value) {
-  value = parse_arch(json.get<std::string>());
 }
 void decode(const Json& json, LrSchedule& value) {
   value = parse_lr_schedule(json.get<std::string>());

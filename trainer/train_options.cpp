@@ -5,6 +5,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/train_options.h>
 
+#include "model_registry.h"
+
 namespace ffkit {
 namespace {
 
@@ -15,27 +17,6 @@ void require(bool holds, const char* option, const std::string& range, const aut
 }
 
 }  // namespace
-
-std::string_view to_string(Arch arch) {
-  switch (arch) {
-    case Arch::resnet18:
-      return "resnet18";
-    case Arch::resnet34:
-      return "resnet34";
-    case Arch::resnet50:
-      break;
-  }
-  return "resnet50";
-}
-
-Arch parse_arch(std::string_view name) {
-  for (Arch arch : {Arch::resnet18, Arch::resnet34, Arch::resnet50}) {
-    if (name == to_string(arch)) return arch;
-  }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("there is no arch '{}'; there are resnet18, resnet34 and resnet50", name));
-}
 
 std::string_view to_string(LrSchedule schedule) {
   return schedule == LrSchedule::cosine ? "cosine" : "step";
@@ -54,6 +35,7 @@ int64_t TrainOptions::resolved_eval_resize() const {
 }
 
 void validate(const TrainOptions& o) {
+  ModelRegistry::instance().find(o.arch);
   // Comparisons are written so that NaN fails them.
   require(o.image_size >= 1 && o.image_size <= 16384, "image-size", "1 to 16384", o.image_size);
   require(o.crop_scale_min > 0 && o.crop_scale_min <= o.crop_scale_max && o.crop_scale_max <= 1,

@@ -63,8 +63,8 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
   const CheckpointInfo stored = read_checkpoint_info(checkpoint);
   if (stored.options.arch != options_.arch) {
-    refuse(checkpoint, fmt::format("is of arch {}, but {} was asked for",
-                                   to_string(stored.options.arch), to_string(options_.arch)));
+    refuse(checkpoint,
+           fmt::format("is of arch {}, but {} was asked for", stored.options.arch, options_.arch));
   }
   if (stored.classes != state_.classes) {
     refuse(checkpoint,

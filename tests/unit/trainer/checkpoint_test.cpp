@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "expect_error.h"
-#include "resnet.h"
+#include "model_registry.h"
 #include "safetensors.h"
 #include "temp_dir.h"
 
@@ -19,7 +19,7 @@ namespace {
 CheckpointInfo sample_info() {
   CheckpointInfo info;
   info.options.data = "/data/set";
-  info.options.arch = Arch::resnet18;
+  info.options.arch = "resnet18";
   info.classes = {"cat", "dog", "\"quoted\""};
   info.epochs_done = 4;
   info.steps_done = 400;
@@ -31,9 +31,9 @@ CheckpointInfo sample_info() {
 
 // A model with an optimiser whose every tensor differs from that of another seed.
 struct Trained {
-  explicit Trained(uint64_t seed, int64_t num_classes = 3, Arch arch = Arch::resnet18) {
+  explicit Trained(uint64_t seed, int64_t num_classes = 3, const std::string& arch = "resnet18") {
     at::manual_seed(seed);
-    model = make_resnet(arch, num_classes);
+    model = ModelRegistry::instance().find(arch).make({.num_classes = num_classes});
     optimizer = std::make_unique<Sgd>(model->parameters(), SgdOptions{});
     at::NoGradGuard no_grad;
     for (const NamedTensor& t : model->buffers()) {
@@ -66,7 +66,7 @@ TEST(Checkpoint, HoldsTheWholeState) {
   expect_equal(other.model->parameters(), saved.model->parameters());
   expect_equal(other.model->buffers(), saved.model->buffers());
   expect_equal(other.optimizer->momentum_buffers(), saved.optimizer->momentum_buffers());
-  EXPECT_EQ(info.options.arch, Arch::resnet18);
+  EXPECT_EQ(info.options.arch, "resnet18");
   EXPECT_EQ(info.options.data, "/data/set");
   EXPECT_EQ(info.classes, sample_info().classes);
   EXPECT_EQ(info.epochs_done, 4);
@@ -96,7 +96,7 @@ TEST(Checkpoint, NamesTheTensorThatDoesNotFitAndChangesNothing) {
                invalid_argument,
                "tensor 'model.fc.weight' is Float [3, 512], but the model needs Float [5, 512]");
   EXPECT_TRUE(more_classes.model->parameters()[0].tensor.equal(before));
-  Trained deeper(2, 3, Arch::resnet34);
+  Trained deeper(2, 3, "resnet34");
   EXPECT_ERROR(load_checkpoint(temp / "c", *deeper.model, nullptr), invalid_argument,
                "has no tensor 'model.layer1.2.conv1.weight'");
 }

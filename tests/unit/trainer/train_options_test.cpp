@@ -65,16 +65,20 @@ TEST(TrainOptions, ResolvesTheUsualEvalResize) {
 }
 
 TEST(TrainOptions, ListsTheNamesThereAre) {
-  EXPECT_EQ(parse_arch("resnet34"), Arch::resnet34);
   EXPECT_EQ(parse_lr_schedule("step"), LrSchedule::step);
-  EXPECT_ERROR(parse_arch("vgg"), invalid_argument, "there are resnet18, resnet34 and resnet50");
+  TrainOptions o;
+  o.arch = "vgg";
+  EXPECT_ERROR(validate(o), invalid_argument, "there is no arch 'vgg'; there are ");
+  for (const std::string& name : arch_names()) {
+    EXPECT_ERROR(validate(o), invalid_argument, name);
+  }
   EXPECT_ERROR(parse_lr_schedule("linear"), invalid_argument, "there are cosine and step");
 }
 
 TEST(OptionsJson, KeepsEveryOption) {
   TrainOptions o;
   o.data = "/data/set";
-  o.arch = Arch::resnet18;
+  o.arch = "resnet18";
   o.image_size = 33;
   o.crop_scale_min = 0.35;
   o.crop_scale_max = 0.9;

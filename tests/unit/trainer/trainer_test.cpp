@@ -30,7 +30,7 @@ class TrainerTest : public ::testing::Test {
     TrainOptions o;
     o.data = data();
     if (!work_dir.empty()) o.work_dir = temp_ / work_dir;
-    o.arch = Arch::resnet18;
+    o.arch = "resnet18";
     o.image_size = 32;
     o.crop_scale_min = 0.35;
     o.eval_resize = 32;
@@ -246,7 +246,7 @@ TEST_F(TrainerTest, SaysWhyACheckpointDoesNotFit) {
   };
   EXPECT_ERROR(resume_training(read_checkpoint_options(file), file, kQuiet), invalid_argument,
                "has done 1 of 1 epochs");
-  EXPECT_ERROR(resume_training(changed([](auto& c) { c.arch = Arch::resnet34; }), file, kQuiet),
+  EXPECT_ERROR(resume_training(changed([](auto& c) { c.arch = "resnet34"; }), file, kQuiet),
                invalid_argument, "is of arch resnet18, but resnet34");
   EXPECT_ERROR(resume_training(changed([](auto& c) { c.seed = 9; }), file, kQuiet),
                invalid_argument, "has the seed 0, but 9");

@@ -6,13 +6,12 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ffkit {
 
-enum class Arch { resnet18, resnet34, resnet50 };
-std::string_view to_string(Arch arch);
-// Inverse of to_string; throws Error(invalid_argument) that lists the names there are.
-Arch parse_arch(std::string_view name);
+// The models there are, by torchvision's names.
+std::vector<std::string> arch_names();
 
 enum class LrSchedule {
   cosine,  // half a cosine from lr to 0 over the epochs after the warm-up
@@ -26,9 +25,9 @@ struct TrainOptions {
   std::filesystem::path
       work_dir;  // checkpoints and log.jsonl; made when missing. Empty: nothing is written
 
-  Arch arch = Arch::resnet50;
-  int64_t image_size = 224;      // side of the pictures the model sees, pixels, >= 1
-  double crop_scale_min = 0.08;  // share of the area a training crop takes: 0 < min <= max <= 1
+  std::string arch = "resnet50";  // one of arch_names()
+  int64_t image_size = 224;       // side of the pictures the model sees, pixels, >= 1
+  double crop_scale_min = 0.08;   // share of the area a training crop takes: 0 < min <= max <= 1
   double crop_scale_max = 1.0;
   int64_t eval_resize =
       0;  // short side before the central crop in validation; 0: image_size * 256 / 224
