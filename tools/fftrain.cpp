@@ -23,12 +23,17 @@ constexpr char kFooter[] =
     "Examples:\n"
     "  fftrain --data /fast/imagenet --work-dir runs/a --arch resnet50\n"
     "  fftrain --resume runs/a\n"
-    "  fftrain --evaluate runs/a --data /fast/other";
+    "  fftrain --evaluate runs/a --data /fast/other\n"
+    "  fftrain --data /fast/flowers --arch resnet50 --pretrained resnet50.pth --work-dir runs/b\n"
+    "  fftrain --evaluate resnet50.pth --arch resnet50 --data /fast/imagenet\n"
+    "  fftrain --export resnet50.pth --from runs/a";
 
 struct Command {
   TrainOptions options;
   std::filesystem::path resume;
   std::filesystem::path evaluate;
+  std::filesystem::path export_to;
+  std::filesystem::path export_from;
 };
 
 void add_data_options(CLI::App& app, TrainOptions& o) {
@@ -72,6 +77,10 @@ void add_run_options(CLI::App& app, Command& command) {
   TrainOptions& o = command.options;
   app.add_option("--arch", o.arch, "Model, by torchvision's name")
       ->check(CLI::IsMember(ffkit::arch_names()));
+  CLI::Option* pretrained =
+      app.add_option("--pretrained", o.pretrained,
+                     "Weights to start from: .pth, .safetensors or a checkpoint; a head of other "
+                     "classes is drawn anew");
   app.add_option("--seed", o.seed, "Initial weights, order of the pictures, crops and flips")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--channels-last,!--no-channels-last", o.channels_last,
@@ -84,15 +93,39 @@ void add_run_options(CLI::App& app, Command& command) {
   CLI::Option* resume =
       app.add_option("--resume", command.resume,
                      "Go on from a checkpoint, or from the newest one in a work folder");
-  app.add_option("--evaluate", command.evaluate,
-                 "Only validate a checkpoint, or the newest one in a work folder")
-      ->excludes(resume);
+  CLI::Option* evaluate =
+      app.add_option("--evaluate", command.evaluate,
+                     "Only validate a checkpoint, the newest one in a work folder, or weights "
+                     "(.pth, .safetensors), which need --arch")
+          ->excludes(resume);
+  CLI::Option* export_to =
+      app.add_option("--export", command.export_to,
+                     "Only write the weights of --from as a .safetensors or .pth file for Python")
+          ->excludes(resume)
+          ->excludes(evaluate);
+  CLI::Option* export_from =
+      app.add_option("--from", command.export_from,
+                     "What --export takes: a checkpoint, the newest one in a work folder, or "
+                     "weights")
+          ->needs(export_to);
+  export_to->needs(export_from);
+  // These have weights already.
+  for (CLI::Option* option : {resume, evaluate, export_to}) pretrained->excludes(option);
 }
 
 int run(CLI::App& app, int argc, char** argv, Command& command) {
+  if (!command.export_to.empty()) {
+    ffkit::export_weights(command.export_from, command.export_to);
+    return 0;
+  }
   const std::filesystem::path checkpoint =
       command.resume.empty() ? command.evaluate : command.resume;
-  if (!checkpoint.empty()) {
+  const bool has_options =
+      !checkpoint.empty() && (command.evaluate.empty() || !ffkit::is_weights_file(checkpoint));
+  if (!command.evaluate.empty() && !has_options && app.count("--arch") == 0) {
+    throw CLI::RequiredError("--arch (" + command.evaluate.string() + " holds weights alone)");
+  }
+  if (has_options) {
     // What the command line says goes over what the checkpoint says.
     command.options = ffkit::read_checkpoint_options(checkpoint);
     app.parse(argc, argv);

@@ -118,12 +118,19 @@ const at::Tensor& find_matching(const fs::path& path,
   if (it->second.scalar_type() != wanted.tensor.scalar_type() ||
       it->second.sizes() != wanted.tensor.sizes()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch or "
-                            "another number of classes?",
+                fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch, "
+                            "--image-size or number of classes?",
                             wanted.name, describe(it->second), describe(wanted.tensor)),
                 {.path = path.string()});
   }
   return it->second;
+}
+
+void require_crc(const fs::path& path, const SafeTensors& contents) {
+  if (contents.is_checked) return;
+  throw Error(ErrorCode::corrupt,
+              "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
+              {.path = path.string()});
 }
 
 at::Generator generator() {
@@ -152,11 +159,7 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) {
 CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Sgd* optimizer) {
   SafeTensors contents = read_safetensors(path);
   CheckpointInfo info = from_metadata(path, contents.metadata);
-  if (!contents.is_checked) {
-    throw Error(ErrorCode::corrupt,
-                "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-                {.path = path.string()});
-  }
+  require_crc(path, contents);
   std::unordered_map<std::string, at::Tensor> stored;
   for (NamedTensor& t : contents.tensors) stored.emplace(t.name, std::move(t.tensor));
 
@@ -176,6 +179,20 @@ CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Sgd* optimize
     g.set_state(rng);
   }
   return info;
+}
+
+bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) {
+  return metadata.contains(kVersionKey);
+}
+
+std::vector<NamedTensor> model_tensors(const fs::path& path, SafeTensors contents) {
+  require_crc(path, contents);
+  std::vector<NamedTensor> tensors;
+  for (NamedTensor& t : contents.tensors) {
+    if (!t.name.starts_with(kModel)) continue;
+    tensors.push_back({t.name.substr(std::string_view(kModel).size()), std::move(t.tensor)});
+  }
+  return tensors;
 }
 
 }  // namespace ffkit

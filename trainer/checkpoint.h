@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include <ffkit/trainer/train_options.h>
 
 #include "model.h"
+#include "safetensors.h"
 #include "sgd.h"
 
 namespace ffkit {
@@ -40,5 +42,10 @@ CheckpointInfo read_checkpoint_info(const std::filesystem::path& path);
 // state of the default CPU generator. Nothing is changed unless all names, dtypes and shapes fit;
 // Error(invalid_argument) names the first tensor that does not.
 CheckpointInfo load_checkpoint(const std::filesystem::path& path, Model& model, Sgd* optimizer);
+
+// Whether the metadata is that of a checkpoint, and not of a safetensors file of another kind.
+bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
+// The parameters and buffers of the model in a checkpoint that was read, under their names there. Throws Error(corrupt) when it has no CRC.
+std::vector<NamedTensor> model_tensors(const std::filesystem::path& path, SafeTensors contents);
 
 }  // namespace ffkit

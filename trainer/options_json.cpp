@@ -16,6 +16,7 @@ template <typename Options, typename Visitor>
 void for_each_option(Options& o, Visitor visit) {
   visit("data", o.data);
   visit("arch", o.arch);
+  visit("pretrained", o.pretrained);
   visit("image_size", o.image_size);
   visit("crop_scale_min", o.crop_scale_min);
   visit("crop_scale_max", o.crop_scale_max);

@@ -12,7 +12,9 @@
 
 #include "lr_schedule.h"
 #include "model_factory.h"
+#include "model_registry.h"
 #include "validation.h"
+#include "weights.h"
 
 namespace ffkit {
 namespace {
@@ -86,6 +88,17 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   }
   state_ = load_checkpoint(checkpoint, *model_, &optimizer_);
   state_.options = options_;
+}
+
+void TrainingRun::load_pretrained() {
+  const Weights weights = read_weights(options_.pretrained);
+  const ModelEntry& entry = ModelRegistry::instance().find(options_.arch);
+  if (load_weights(weights, entry, *model_, HeadPolicy::may_differ)) return;
+  if (output_.lines == nullptr) return;
+  fmt::print(output_.lines,
+             "{}: its head has {} classes and the data set {}; the head is drawn anew\n",
+             options_.pretrained.string(), num_classes(weights, entry), state_.classes.size());
+  std::fflush(output_.lines);
 }
 
 TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {

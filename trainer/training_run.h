@@ -28,6 +28,10 @@ class TrainingRun {
   // Takes over the state of a checkpoint file; call it before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
+  // Starts from the weights in options.pretrained; says so on output.lines when their head is of other classes. Throws as
+  // load_weights().
+  void load_pretrained();
+
   // Trains the epochs that are left, with a checkpoint and a line of the log after each; neither is
   // written without a `work_dir`.
   TrainSummary run(const std::optional<WorkDir>& work_dir);

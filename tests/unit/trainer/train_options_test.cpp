@@ -79,6 +79,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   TrainOptions o;
   o.data = "/data/set";
   o.arch = "resnet18";
+  o.pretrained = "/weights.pth";
   o.image_size = 33;
   o.crop_scale_min = 0.35;
   o.crop_scale_max = 0.9;
@@ -110,13 +111,14 @@ TEST(OptionsJson, KeepsEveryOption) {
   EXPECT_EQ(back.seed, o.seed);
   EXPECT_EQ(back.channels_last, o.channels_last);
   // Every member differs from its default, so one that is left out of the JSON shows here.
-  EXPECT_EQ(text,
-            R"({"data":"/data/set","arch":"resnet18","image_size":33,"crop_scale_min":0.35,)"
-            R"("crop_scale_max":0.9,"eval_resize":40,"epochs":7,"batch_size":11,)"
-            R"("lr":0.30000000000000004,"lr_schedule":"step","warmup_epochs":2,"lr_step_epochs":4,)"
-            R"("lr_gamma":0.5,"momentum":0.8,"nesterov":true,"weight_decay":0.0005,)"
-            R"("label_smoothing":0.1,"seed":18446744073709551615,"channels_last":false,)"
-            R"("threads":3,"compute_threads":2,"limit_batches":5,"keep_checkpoints":9})");
+  EXPECT_EQ(
+      text,
+      R"({"data":"/data/set","arch":"resnet18","pretrained":"/weights.pth","image_size":33,"crop_scale_min":0.35,)"
+      R"("crop_scale_max":0.9,"eval_resize":40,"epochs":7,"batch_size":11,)"
+      R"("lr":0.30000000000000004,"lr_schedule":"step","warmup_epochs":2,"lr_step_epochs":4,)"
+      R"("lr_gamma":0.5,"momentum":0.8,"nesterov":true,"weight_decay":0.0005,)"
+      R"("label_smoothing":0.1,"seed":18446744073709551615,"channels_last":false,)"
+      R"("threads":3,"compute_threads":2,"limit_batches":5,"keep_checkpoints":9})");
 }
 
 TEST(OptionsJson, NamesTheOptionThatIsMissingOrWrong) {

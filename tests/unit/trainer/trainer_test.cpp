@@ -158,6 +158,62 @@ TEST_F(TrainerTest, HeedsEveryOptionOfTheOptimisation) {
   }
 }
 
+TEST_F(TrainerTest, StartsFromPretrainedWeights) {
+  TrainOptions o = options("first");
+  o.epochs = 1;
+  train(o, kQuiet);
+  export_weights(temp_ / "first", temp_ / "weights.pth");
+  EXPECT_TRUE(is_weights_file(temp_ / "weights.pth"));
+  EXPECT_FALSE(is_weights_file(temp_ / "first"));
+  EXPECT_FALSE(is_weights_file(temp_ / "first/epoch-0001.safetensors"));
+  // So low a rate that one epoch more leaves the weights where they were.
+  o.lr = 1e-12;
+  const auto moved = [&](const char* run) {
+    const SafeTensors x = read_safetensors(temp_ / "first/epoch-0001.safetensors");
+    const SafeTensors y = read_safetensors(temp_ / run / "epoch-0001.safetensors");
+    return x.tensors[0].tensor.sub(y.tensors[0].tensor).abs().max().item<double>();
+  };
+  o.work_dir = temp_ / "second";
+  o.pretrained = temp_ / "weights.pth";
+  train(o, kQuiet);
+  EXPECT_LT(moved("second"), 1e-9);
+  o.work_dir = temp_ / "drawn";
+  o.pretrained = "";
+  o.seed = 7;
+  train(o, kQuiet);
+  EXPECT_GT(moved("drawn"), 1e-3);
+  // The weights are in the checkpoint: going on does not need their file.
+  fs::remove(temp_ / "weights.pth");
+  TrainOptions more = read_checkpoint_options(temp_ / "second");
+  more.epochs = 2;
+  resume_training(more, temp_ / "second", kQuiet);
+  o.work_dir = temp_ / "third";
+  o.pretrained = temp_ / "weights.pth";
+  EXPECT_ERROR(train(o, kQuiet), not_found, "weights.pth");
+  EXPECT_FALSE(fs::exists(temp_ / "third"));
+}
+
+TEST_F(TrainerTest, EvaluatesExportedWeightsAsTheirCheckpoint) {
+  train(options("run"), kQuiet);
+  const EvalResult expected = evaluate(options(), temp_ / "run", kQuiet);
+  for (const char* name : {"weights.pth", "weights.safetensors"}) {
+    export_weights(temp_ / "run", temp_ / name);
+    const EvalResult result = evaluate(options(), temp_ / name, kQuiet);
+    EXPECT_EQ(result.num_images, expected.num_images);
+    EXPECT_EQ(result.loss, expected.loss);
+    EXPECT_EQ(result.top1, expected.top1);
+  }
+  TrainOptions o = options();
+  testing::write_synthetic_dataset(temp_ / "two", {.classes = {"blue", "green"}});
+  o.data = temp_ / "two";
+  EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
+               "weights.pth: its 3 classes are not the 2 of the data set");
+  o = options();
+  o.arch = "resnet34";
+  EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
+               "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs");
+}
+
 TEST_F(TrainerTest, LogsEachEpoch) {
   train(options("run"), kQuiet);
   std::ifstream in(temp_ / "run/log.jsonl");

@@ -26,8 +26,10 @@ struct TrainOptions {
       work_dir;  // checkpoints and log.jsonl; made when missing. Empty: nothing is written
 
   std::string arch = "resnet50";  // one of arch_names()
-  int64_t image_size = 224;       // side of the pictures the model sees, pixels, >= 1
-  double crop_scale_min = 0.08;   // share of the area a training crop takes: 0 < min <= max <= 1
+  std::filesystem::path
+      pretrained;  // weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew
+  int64_t image_size = 224;      // side of the pictures the model sees, pixels, >= 1
+  double crop_scale_min = 0.08;  // share of the area a training crop takes: 0 < min <= max <= 1
   double crop_scale_max = 1.0;
   int64_t eval_resize =
       0;  // short side before the central crop in validation; 0: image_size * 256 / 224

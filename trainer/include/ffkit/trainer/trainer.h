@@ -51,12 +51,20 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {
 TrainSummary resume_training(const TrainOptions& options, const std::filesystem::path& checkpoint,
                              const ProgressOutput& output = {});
 
-// Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data.
+// Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data. Also takes a file of weights alone, .pth or
+// .safetensors as torchvision has them: its classes are those of its head, and the model is options.arch.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {});
 
 // The options of the run that wrote `checkpoint` (file or work folder), to start from in the two
 // functions above.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
+
+// Whether `path` is a file of weights alone, and not a checkpoint or a folder with checkpoints.
+bool is_weights_file(const std::filesystem::path& path);
+
+// Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors or .pth file that load_state_dict(strict=True) of the
+// same model in Python takes. Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
+void export_weights(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace ffkit
