@@ -1,5 +1,6 @@
 // A reader of Python pickles that only ever makes plain values: None, booleans, integers, bytes, texts, lists, tuples and dicts. What else a
 // pickle may hold, above all calls of functions, is refused; the one exception is an empty collections.OrderedDict, which becomes a dict.
+// Nothing is ever called: on request, names of functions and their arguments are values too, for the caller to look at.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,29 @@ namespace ffkit {
 
 class Pickle {
  public:
-  enum class Kind : uint8_t { none, boolean, integer, bytes, text, list, tuple, dict };
+  enum class Kind : uint8_t {
+    none,
+    boolean,
+    integer,
+    bytes,
+    text,
+    list,
+    tuple,
+    dict,
+    // With Objects::as_values only:
+    real,    // a float; its number is not kept
+    global,  // items: module and name, two texts
+    call,  // items: what is called, and the tuple of its arguments; what else was done to its result is left out
+    persistent,  // items: the identity that the pickler gave to something stored elsewhere
+  };
+  enum class Objects : uint8_t { refused, as_values };
   // A value by its number. Values may be shared, and a hostile pickle may make a list an element of itself.
   using Ref = uint32_t;
 
   // Parses protocols 0 to 5 as far as they make plain values; `data` must hold one pickle and nothing behind it, and must outlive this object, whose
   // bytes and texts point into it. Throws Error(unsupported) for an opcode or a global that is not allowed, Error(corrupt) for a broken pickle.
   // Takes some 30 bytes of memory for each opcode.
-  void parse(std::span<const std::byte> data);
+  void parse(std::span<const std::byte> data, Objects objects = Objects::refused);
 
   Ref root() const { return root_; }
   Kind kind(Ref ref) const { return values_[ref].kind; }
@@ -30,8 +46,11 @@ class Pickle {
   int64_t integer(Ref ref, std::string_view what) const;
   std::span<const std::byte> bytes(Ref ref, std::string_view what) const;
   std::string_view text(Ref ref, std::string_view what) const;
-  const std::vector<Ref>& items(Ref ref, std::string_view what) const;  // of a list or tuple
+  const std::vector<Ref>& items(Ref ref,
+                                std::string_view what) const;  // of any container but a dict
   std::vector<std::pair<Ref, Ref>> entries(Ref ref, std::string_view what) const;  // of a dict
+  // "module.name" of a global; empty for a value of another kind.
+  std::string global_name(Ref ref) const;
   // The value of `key` in a dict; throws Error(corrupt) when there is none.
   Ref at(Ref dict, std::string_view key) const;
 

@@ -16,16 +16,20 @@ namespace {
   throw Error(ErrorCode::corrupt, "the pickle is broken: " + message);
 }
 
-constexpr std::array<const char*, 8> kKindNames = {"None",   "a bool", "an integer", "bytes",
-                                                   "a text", "a list", "a tuple",    "a dict"};
+constexpr std::array<const char*, 12> kKindNames = {
+    "None",    "a bool", "an integer", "bytes",      "a text",          "a list",
+    "a tuple", "a dict", "a float",    "a function", "a call's result", "a reference"};
 
 }  // namespace
 
 // The machine of Python's pickle.py: a stack of values with marks, and a memo. Opcodes are those of pickletools.py.
 class Pickle::Parser {
  public:
-  explicit Parser(Pickle& pickle)
-      : in_(pickle.data_), values_(pickle.values_), containers_(pickle.containers_) {}
+  Parser(Pickle& pickle, Objects objects)
+      : in_(pickle.data_),
+        values_(pickle.values_),
+        containers_(pickle.containers_),
+        objects_(objects) {}
 
   Ref run() {
     for (;;) {
@@ -141,29 +145,61 @@ class Pickle::Parser {
         return get(number<uint32_t>());
       case 'c':  // GLOBAL
       {
-        const std::string module = line();
+        const Ref module = line();
         return global(module, line());
       }
       case 0x93: {  // STACK_GLOBAL
-        const std::string name = text_of(pop());
-        return global(text_of(pop()), name);
+        const Ref name = pop();
+        return global(pop(), name);
       }
-      case 'R': {  // REDUCE
-        const Ref arguments = pop();
-        require_value(arguments);
-        if (pop() != kOrderedDict || values_[arguments].kind != Kind::tuple ||
-            !items_of(arguments).empty()) {
-          throw Error(ErrorCode::unsupported,
-                      "the pickle calls something; only plain values are read here");
-        }
-        return push_container(Kind::dict);
-      }
+      case 'R':  // REDUCE
+        return call(pop());
       default:
+        if (objects_ == Objects::as_values && execute_for_objects(opcode)) return;
         throw Error(
             ErrorCode::unsupported,
             fmt::format("the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
                         "such pickles are never read here",
                         opcode, at_ - 1));
+    }
+  }
+
+  // Opcodes of Objects::as_values; false for one that is not known here either.
+  bool execute_for_objects(unsigned char opcode) {
+    switch (opcode) {
+      case 'G':  // BINFLOAT
+        take(8);
+        push({.kind = Kind::real});
+        return true;
+      case 'Q': {  // BINPERSID
+        const Ref identity = pop();
+        require_value(identity);
+        push_container(Kind::persistent);
+        containers_.back() = {identity};
+        return true;
+      }
+      case 0x81:  // NEWOBJ
+        call(pop());
+        return true;
+      case 0x92:  // NEWOBJ_EX, with keywords
+        pop();
+        call(pop());
+        return true;
+      case 'b':  // BUILD: gives attributes to the object below
+        pop();
+        require_value(top());
+        return true;
+      case 0x8f:  // EMPTY_SET
+        push_container(Kind::list);
+        return true;
+      case 0x90:  // ADDITEMS
+        append(pop_mark());
+        return true;
+      case 0x91:  // FROZENSET
+        collect(Kind::list, pop_mark());
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -178,6 +214,10 @@ class Pickle::Parser {
     return load_le<T>(take(sizeof(T)).data());
   }
   int64_t long_integer(size_t num_bytes) {
+    if (num_bytes > 8 && objects_ == Objects::as_values) {
+      take(num_bytes);  // such as the state of a random generator: nobody asks for it
+      return 0;
+    }
     if (num_bytes > 8) {
       throw Error(ErrorCode::unsupported, "the pickle holds an integer of more than 64 bits");
     }
@@ -188,16 +228,20 @@ class Pickle::Parser {
     if (is_negative && num_bytes < 8) value |= ~uint64_t{0} << (8 * num_bytes);
     return static_cast<int64_t>(value);
   }
-  std::string line() {
-    std::string text;
-    for (char c = 0; (c = static_cast<char>(take(1)[0])) != '\n';) text += c;
-    return text;
+  // A text up to the end of its line.
+  Ref line() {
+    const size_t begin = at_;
+    while (take(1)[0] != std::byte{'\n'}) {
+    }
+    return add_value(
+        {.kind = Kind::text, .number = static_cast<int64_t>(begin), .num_bytes = at_ - 1 - begin});
   }
 
-  void push(Value value) {
+  Ref add_value(Value value) {
     values_.push_back(value);
-    stack_.push_back(static_cast<Ref>(values_.size() - 1));
+    return static_cast<Ref>(values_.size() - 1);
   }
+  void push(Value value) { stack_.push_back(add_value(value)); }
   void push_integer(int64_t value) { push({.kind = Kind::integer, .number = value}); }
   void push_data(Kind kind, uint64_t num_bytes) {
     const auto begin = static_cast<int64_t>(at_);
@@ -246,6 +290,7 @@ class Pickle::Parser {
   void append(size_t first) {
     if (first > stack_.size() || first < base() + 1) corrupt("a list lacks its element");
     const std::vector<Ref> added = pop_from(first);
+    if (is_object_on_top()) return;  // such as collections.deque
     std::vector<Ref>& items = items_of(container(Kind::list));
     items.insert(items.end(), added.begin(), added.end());
   }
@@ -253,6 +298,7 @@ class Pickle::Parser {
     if (first < base() + 1) corrupt("a dict is missing");
     const std::vector<Ref> added = pop_from(first);
     if (added.size() % 2 != 0) corrupt("a dict's key has no value");
+    if (is_object_on_top()) return;  // such as collections.defaultdict
     std::vector<Ref>& items = items_of(container(Kind::dict));
     items.insert(items.end(), added.begin(), added.end());
   }
@@ -278,29 +324,55 @@ class Pickle::Parser {
     const auto data = in_.subspan(static_cast<size_t>(values_[ref].number), values_[ref].num_bytes);
     return {reinterpret_cast<const char*>(data.data()), data.size()};
   }
-  void global(const std::string& module, const std::string& name) {
-    if (module != "collections" || name != "OrderedDict") {
+  bool is_object_on_top() const {
+    const Ref ref = top();
+    return ref != kOrderedDict && values_[ref].kind == Kind::call;
+  }
+  void call(Ref arguments) {
+    require_value(arguments);
+    const Ref function = pop();
+    if (function == kOrderedDict && values_[arguments].kind == Kind::tuple &&
+        items_of(arguments).empty()) {
+      return push_container(Kind::dict);
+    }
+    if (objects_ == Objects::refused) {
+      throw Error(ErrorCode::unsupported,
+                  "the pickle calls something; only plain values are read here");
+    }
+    require_value(function);
+    push_container(Kind::call);
+    containers_.back() = {function, arguments};
+  }
+  void global(Ref module, Ref name) {
+    const std::string module_text = text_of(module);
+    const std::string name_text = text_of(name);
+    if (module_text == "collections" && name_text == "OrderedDict") {
+      stack_.push_back(kOrderedDict);
+    } else if (objects_ == Objects::as_values) {
+      push_container(Kind::global);
+      containers_.back() = {module, name};
+    } else {
       throw Error(ErrorCode::unsupported,
                   fmt::format("the pickle refers to {:.60}.{:.60}; only plain values are read here",
-                              module, name));
+                              module_text, name_text));
     }
-    stack_.push_back(kOrderedDict);
   }
 
   std::span<const std::byte> in_;
   size_t at_ = 0;
   std::vector<Value>& values_;
   std::vector<std::vector<Ref>>& containers_;
+  Objects objects_;
   std::vector<Ref> stack_;
   std::vector<size_t> marks_;
   std::map<uint32_t, Ref> memo_;  // ordered: keys that collide in a hash would take time squared
 };
 
-void Pickle::parse(std::span<const std::byte> data) {
+void Pickle::parse(std::span<const std::byte> data, Objects objects) {
   data_ = data;
   values_.clear();
   containers_.clear();
-  root_ = Parser(*this).run();
+  root_ = Parser(*this, objects).run();
 }
 
 const Pickle::Value& Pickle::require(Ref ref, Kind kind, std::string_view what) const {
@@ -323,7 +395,9 @@ std::string_view Pickle::text(Ref ref, std::string_view what) const {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 const std::vector<Pickle::Ref>& Pickle::items(Ref ref, std::string_view what) const {
-  const Value& value = require(ref, kind(ref) == Kind::tuple ? Kind::tuple : Kind::list, what);
+  const Kind own = kind(ref);
+  const bool has_items = own == Kind::tuple || own >= Kind::global;
+  const Value& value = require(ref, has_items ? own : Kind::list, what);
   return containers_[static_cast<size_t>(value.number)];
 }
 std::vector<std::pair<Pickle::Ref, Pickle::Ref>> Pickle::entries(Ref ref,
@@ -332,6 +406,12 @@ std::vector<std::pair<Pickle::Ref, Pickle::Ref>> Pickle::entries(Ref ref,
   std::vector<std::pair<Ref, Ref>> entries;
   for (size_t i = 0; i < items.size(); i += 2) entries.emplace_back(items[i], items[i + 1]);
   return entries;
+}
+
+std::string Pickle::global_name(Ref ref) const {
+  if (kind(ref) != Kind::global) return {};
+  const std::vector<Ref>& names = items(ref, "a global");
+  return fmt::format("{}.{}", text(names[0], "a module"), text(names[1], "a name"));
 }
 
 Pickle::Ref Pickle::at(Ref dict, std::string_view key) const {

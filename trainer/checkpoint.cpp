@@ -1,11 +1,9 @@
 #include "checkpoint.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <mutex>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -24,15 +22,12 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
 constexpr char kModel[] = "model.";
-constexpr char kOptimizer[] = "optimizer.";
 constexpr char kAverage[] = "ema.";
-constexpr char kRng[] = "rng.cpu";
 
 std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
-  const Json progress = {{"epochs_done", info.epochs_done},
-                         {"steps_done", info.steps_done},
-                         {"best_top1", info.best_top1},
-                         {"best_epoch", info.best_epoch}};
+  const Json progress = {{"epochs_done", info.epochs_done}, {"steps_done", info.steps_done},
+                         {"epoch_steps", info.epoch_steps}, {"epoch_loss_sum", info.epoch_loss_sum},
+                         {"best_top1", info.best_top1},     {"best_epoch", info.best_epoch}};
   const Json loader = {{"fingerprint", info.loader.fingerprint},
                        {"seed", info.loader.seed},
                        {"epoch", info.loader.epoch},
@@ -70,6 +65,8 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
     const Json progress = Json::parse(text.at(part));
     progress.at("epochs_done").get_to(info.epochs_done);
     progress.at("steps_done").get_to(info.steps_done);
+    info.epoch_steps = progress.value("epoch_steps", int64_t{0});
+    info.epoch_loss_sum = progress.value("epoch_loss_sum", 0.0);
     progress.at("best_top1").get_to(info.best_top1);
     progress.at("best_epoch").get_to(info.best_epoch);
     part = "loader";
@@ -89,23 +86,6 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   return info;
 }
 
-// Tensors of a run under their names in a checkpoint, those of the model with `prefix`.
-std::vector<NamedTensor> tensors_of(const Model& model, const std::string& prefix,
-                                    const Optimizer* optimizer, const ModelAverage* average) {
-  std::vector<NamedTensor> out;
-  for (const auto& [name, tensor] : model.parameters()) out.push_back({prefix + name, tensor});
-  for (const auto& [name, tensor] : model.buffers()) out.push_back({prefix + name, tensor});
-  if (optimizer != nullptr) {
-    for (const auto& [name, tensor] : optimizer->state()) {
-      out.push_back({kOptimizer + name, tensor});
-    }
-  }
-  if (average != nullptr) {
-    for (const auto& [name, tensor] : average->tensors()) out.push_back({kAverage + name, tensor});
-  }
-  return out;
-}
-
 std::string describe(const at::Tensor& t) {
   return fmt::format("{} [{}]", c10::toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
 }
@@ -115,80 +95,100 @@ const at::Tensor& find_matching(const fs::path& path,
                                 const NamedTensor& wanted) {
   const auto it = stored.find(wanted.name);
   if (it == stored.end()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format(
-            "has no tensor '{}', which the run needs; is it of another --arch or --optimizer?",
-            wanted.name),
-        {.path = path.string()});
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("has no tensor '{}', which the run needs; is it of another --arch, "
+                            "--optimizer or --amp?",
+                            wanted.name),
+                {.path = path.string()});
   }
   if (it->second.scalar_type() != wanted.tensor.scalar_type() ||
       it->second.sizes() != wanted.tensor.sizes()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch or "
-                            "another number of classes?",
+                fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch, "
+                            "--image-size or number of classes?",
                             wanted.name, describe(it->second), describe(wanted.tensor)),
                 {.path = path.string()});
   }
   return it->second;
 }
 
-at::Generator generator() {
-  return at::detail::getDefaultCPUGenerator();
-}
-
-at::Tensor rng_state() {
-  at::Generator g = generator();
-  std::lock_guard lock(g.mutex());
-  return g.get_state();
+void require_crc(const fs::path& path, const SafeTensors& contents) {
+  if (contents.is_checked) return;
+  throw Error(ErrorCode::corrupt,
+              "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
+              {.path = path.string()});
 }
 
 }  // namespace
 
-void save_checkpoint(const fs::path& path, const CheckpointInfo& info, const Model& model,
-                     const Optimizer& optimizer, const ModelAverage* average) {
-  SafeTensors contents{.tensors = tensors_of(model, kModel, &optimizer, average),
-                       .metadata = to_metadata(info)};
-  contents.tensors.push_back({kRng, rng_state()});
-  write_safetensors(path, contents);
+void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,
+                        std::vector<NamedTensor>& out) {
+  for (const auto& [name, tensor] : tensors) out.push_back({prefix + name, tensor});
+}
+
+std::vector<NamedTensor> model_state(const Model& model) {
+  std::vector<NamedTensor> out;
+  append_with_prefix(kModel, model.parameters(), out);
+  append_with_prefix(kModel, model.buffers(), out);
+  return out;
+}
+
+std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options) {
+  if (options.ema_decay == 0) return model_state(model);
+  std::vector<NamedTensor> out;
+  append_with_prefix(kAverage, model.parameters(), out);
+  append_with_prefix(kAverage, model.buffers(), out);
+  return out;
+}
+
+SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>& state) {
+  at::NoGradGuard no_grad;
+  SafeTensors contents{.tensors = {}, .metadata = to_metadata(info)};
+  for (const auto& [name, tensor] : state) {
+    contents.tensors.push_back({name, tensor.is_cpu() ? tensor.clone() : tensor.cpu()});
+  }
+  return contents;
+}
+
+std::string info_to_text(const CheckpointInfo& info) {
+  return Json(to_metadata(info)).dump();
+}
+
+CheckpointInfo info_from_text(const std::string& text) {
+  return from_metadata({}, Json::parse(text).get<std::map<std::string, std::string>>());
 }
 
 CheckpointInfo read_checkpoint_info(const fs::path& path) {
   return from_metadata(path, read_safetensors_metadata(path));
 }
 
-CheckpointInfo load_checkpoint(const fs::path& path, Model& model, Optimizer* optimizer,
-                               ModelAverage* average) {
+CheckpointInfo load_checkpoint(const fs::path& path, const std::vector<NamedTensor>& state) {
   SafeTensors contents = read_safetensors(path);
   CheckpointInfo info = from_metadata(path, contents.metadata);
-  if (!contents.is_checked) {
-    throw Error(ErrorCode::corrupt,
-                "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-                {.path = path.string()});
-  }
+  require_crc(path, contents);
   std::unordered_map<std::string, at::Tensor> stored;
   for (NamedTensor& t : contents.tensors) stored.emplace(t.name, std::move(t.tensor));
-
-  const bool has_average = info.options.ema_decay > 0;
-  std::vector<NamedTensor> targets =
-      tensors_of(model, optimizer == nullptr && has_average ? kAverage : kModel, optimizer,
-                 has_average ? average : nullptr);
-  const at::Tensor rng = rng_state();
-  if (optimizer != nullptr) targets.push_back({kRng, rng});
   std::vector<at::Tensor> sources;
-  for (const NamedTensor& target : targets) {
-    sources.push_back(find_matching(path, stored, target));
-  }
-
+  for (const NamedTensor& target : state) sources.push_back(find_matching(path, stored, target));
   at::NoGradGuard no_grad;
-  for (size_t i = 0; i < targets.size(); ++i) targets[i].tensor.copy_(sources[i]);
-  if (average != nullptr && !has_average) average->reset();
-  if (optimizer != nullptr) {
-    at::Generator g = generator();
-    std::lock_guard lock(g.mutex());
-    g.set_state(rng);
-  }
+  for (size_t i = 0; i < state.size(); ++i) at::Tensor(state[i].tensor).copy_(sources[i]);
   return info;
+}
+
+bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) {
+  return metadata.contains(kVersionKey);
+}
+
+std::vector<NamedTensor> model_tensors(const fs::path& path, SafeTensors contents) {
+  require_crc(path, contents);
+  const bool has_average = from_metadata(path, contents.metadata).options.ema_decay > 0;
+  const std::string_view prefix = has_average ? kAverage : kModel;
+  std::vector<NamedTensor> tensors;
+  for (NamedTensor& t : contents.tensors) {
+    if (!t.name.starts_with(prefix)) continue;
+    tensors.push_back({t.name.substr(prefix.size()), std::move(t.tensor)});
+  }
+  return tensors;
 }
 
 }  // namespace ffkit

@@ -1,5 +1,8 @@
 #include "data_source.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,22 +11,45 @@
 #include <thread>
 
 #include <ffkit/format/error.h>
-#include <ffkit/loader/torch.h>
+#include <ffkit/trainer/pinned_allocator.h>
 
 namespace ffkit {
 namespace {
 
-LoaderOptions common_options(const TrainOptions& options, const ProcessContext& process) {
+LoaderOptions common_options(const TrainOptions& options, const ProcessPlace& place) {
   LoaderOptions out;
   out.batch_size = options.batch_size;
   out.sampler.seed = options.seed;
-  out.sampler.rank = process.rank;
-  out.sampler.world_size = process.world_size;
+  out.sampler.rank = place.rank;
+  out.sampler.world_size = place.world_size;
   out.image.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
   // On a CPU the model takes a hundred times as long as decoding; threads beyond that only take cores from it.
   const int cores = int(std::thread::hardware_concurrency());
   out.num_threads = options.threads > 0 ? options.threads : 1 + cores / 16;
+  out.prefetch_batches = options.prefetch;
+  out.held_batches = DevicePrefetcher::kHeldBatches;
   return out;
+}
+
+Dataset checked(Dataset dataset, int64_t num_classes) {
+  const std::vector<int64_t> labels = dataset.int_column("label");
+  const auto wrong = std::find_if(labels.begin(), labels.end(), [num_classes](int64_t label) {
+    return label < 0 || label >= num_classes;
+  });
+  if (wrong != labels.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("record {} has the label {}, but there are {} classes; convert the "
+                            "data set again, or leave such records out",
+                            wrong - labels.begin(), *wrong, num_classes),
+                {.path = dataset.path().string()});
+  }
+  return dataset;
+}
+
+// Copies overlap with computing only from pinned memory.
+LoaderOptions for_device(LoaderOptions options, c10::Device device) {
+  if (device.is_cuda()) options.allocator = pinned_slab_allocator();
+  return options;
 }
 
 // In the order of torchvision's recipes: colours first, then the policy.
@@ -86,9 +112,9 @@ int64_t train_image_size(const TrainOptions& o, int64_t epoch) {
   return std::clamp(nearest, o.progressive_size, o.image_size);
 }
 
-LoaderOptions train_loader_options(const TrainOptions& options, const ProcessContext& process,
+LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                    int64_t epoch) {
-  LoaderOptions out = common_options(options, process);
+  LoaderOptions out = common_options(options, place);
   out.sampler.order = Order::shuffle;
   out.sampler.tail = Tail::drop;
   out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
@@ -103,8 +129,8 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessCon
   return out;
 }
 
-LoaderOptions val_loader_options(const TrainOptions& options, const ProcessContext& process) {
-  LoaderOptions out = common_options(options, process);
+LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place) {
+  LoaderOptions out = common_options(options, place);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
   out.image.transform = ResizeCenterCrop{.resize = options.resolved_eval_resize(),
@@ -113,24 +139,10 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessConte
   return out;
 }
 
-TensorBatch to_tensors(Batch batch, int64_t num_classes) {
-  for (size_t i = 0; i < batch.labels().size(); ++i) {
-    const int64_t label = batch.labels()[i];
-    if (label >= 0 && label < num_classes) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("record {} has the label {}, but there are {} classes; convert the data "
-                    "set again",
-                    batch.record_indices()[i], label, num_classes));
-  }
-  const auto owner = std::make_shared<Batch>(std::move(batch));
-  return {images_tensor(owner), labels_tensor(owner), owner->mix_lambda()};
-}
-
 DataSource::DataSource(Dataset dataset, LoaderOptions options, int64_t num_classes,
-                       int64_t limit_batches)
-    : loader_(std::move(dataset), std::move(options)),
-      num_classes_(num_classes),
+                       int64_t limit_batches, c10::Device device)
+    : loader_(checked(std::move(dataset), num_classes), for_device(std::move(options), device)),
+      prefetcher_(loader_, device),
       limit_batches_(limit_batches) {}
 
 int64_t DataSource::num_batches() const {
@@ -139,23 +151,48 @@ int64_t DataSource::num_batches() const {
 }
 
 void DataSource::start_epoch(int64_t epoch) {
-  loader_.start_epoch(epoch);
+  prefetcher_.start_epoch(epoch);
   num_returned_ = 0;
 }
 
 void DataSource::restore(const LoaderState& state) {
-  loader_.restore(state);
-  num_returned_ = 0;
+  prefetcher_.restore(state);
+  num_returned_ =
+      state.position / (loader_.options().batch_size * loader_.options().sampler.world_size);
 }
 
 std::optional<TensorBatch> DataSource::next() {
-  if (num_returned_ == num_batches()) return std::nullopt;
+  if (num_returned_ >= num_batches()) return std::nullopt;
   const auto start = std::chrono::steady_clock::now();
-  std::optional<Batch> batch = loader_.next();
+  std::optional<DeviceBatch> batch = prefetcher_.next();
   wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!batch) return std::nullopt;
   ++num_returned_;
-  return to_tensors(std::move(*batch), num_classes_);
+  return TensorBatch{
+      .images = batch->images, .labels = batch->labels, .mix_lambda = batch->mix_lambda};
+}
+
+DummySource::DummySource(const TrainOptions& options, int64_t num_classes, int64_t num_batches,
+                         c10::Device device)
+    : num_batches_(num_batches) {
+  const at::Generator generator = at::detail::createCPUGenerator(options.seed);
+  at::Tensor images = at::randn({options.batch_size, 3, options.image_size, options.image_size},
+                                generator, at::kFloat);
+  if (options.channels_last) images = images.contiguous(at::MemoryFormat::ChannelsLast);
+  batch_.images = images.to(device);
+  batch_.labels = at::arange(options.batch_size, at::kLong).remainder(num_classes).to(device);
+}
+
+void DummySource::start_epoch(int64_t epoch) {
+  state_.epoch = epoch;
+  state_.position = 0;
+  num_returned_ = 0;
+}
+
+std::optional<TensorBatch> DummySource::next() {
+  if (num_returned_ == num_batches_) return std::nullopt;
+  ++num_returned_;
+  return batch_;
 }
 
 }  // namespace ffkit

@@ -17,6 +17,7 @@ namespace {
 DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
   DeviceBatch out;
   out.size = batch->size();
+  out.mix_lambda = batch->mix_lambda();
   for (size_t i = 0; i < batch->num_fields(); ++i) {
     const BatchArray array = batch->field(i);
     if (array.data == batch->images()) {
@@ -60,6 +61,7 @@ struct DevicePrefetcher::Impl {
     };
     DeviceBatch moved;
     moved.size = copy.batch.size;
+    moved.mix_lambda = copy.batch.mix_lambda;
     for (const at::Tensor& field : copy.batch.fields) {
       moved.fields.push_back(to_device(field));
       if (field.is_same(copy.batch.images)) moved.images = moved.fields.back();

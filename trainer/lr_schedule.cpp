@@ -30,11 +30,12 @@ double learning_rate(const TrainOptions& o, int64_t steps_per_epoch, int64_t ste
   if (s < warmup) return o.lr * (o.warmup_start + (1 - o.warmup_start) * s / warmup);
   // A warm-up of the whole run leaves no steps for what comes after it.
   const double progress = total > warmup ? std::min(1.0, (s - warmup) / (total - warmup)) : 1.0;
+  const int64_t num_drops = step / steps_per_epoch / o.lr_step_epochs;
   switch (o.lr_schedule) {
     case LrSchedule::polynomial:
       return o.lr_min + (o.lr - o.lr_min) * std::pow(1 - progress, o.lr_power);
     case LrSchedule::step:
-      return o.lr * std::pow(o.lr_gamma, double(step / steps_per_epoch / o.lr_step_epochs));
+      return o.lr * std::pow(o.lr_gamma, double(num_drops));
     case LrSchedule::constant:
       return o.lr;
     case LrSchedule::cosine:

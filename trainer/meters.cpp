@@ -17,6 +17,16 @@ void AccuracyMeter::add(const at::Tensor& logits, const at::Tensor& labels) {
   loss_sum_ += at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum).item<double>();
 }
 
+void AccuracyMeter::sum_over(Communicator& communicator) {
+  // Counts below 2^53 are exact.
+  const std::vector<double> sums = communicator.sum(
+      std::vector<double>{double(num_images_), double(num_top1_), double(num_top5_), loss_sum_});
+  num_images_ = int64_t(sums[0]);
+  num_top1_ = int64_t(sums[1]);
+  num_top5_ = int64_t(sums[2]);
+  loss_sum_ = sums[3];
+}
+
 EvalResult AccuracyMeter::result() const {
   const double n = double(std::max<int64_t>(1, num_images_));
   return {.num_images = num_images_,

@@ -7,6 +7,8 @@
 
 #include <ffkit/trainer/trainer.h>
 
+#include "communicator.h"
+
 namespace ffkit {
 
 // Exact sums over a split: every sample counts once, whatever the sizes of the batches.
@@ -14,6 +16,8 @@ class AccuracyMeter {
  public:
   // `logits` [N,C] f32, `labels` [N] i64. A sample is right in top-k when its label is among the k largest logits.
   void add(const at::Tensor& logits, const at::Tensor& labels);
+  // Adds up what all processes have seen.
+  void sum_over(Communicator& communicator);
   EvalResult result() const;
 
  private:

@@ -8,6 +8,8 @@
 
 namespace ffkit {
 
+class Communicator;
+
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;  // shares its storage with the owner
@@ -25,6 +27,10 @@ class Model {
   // Puts 4-d parameters into the channels_last memory format; call it before an optimiser holds
   // them.
   virtual void use_channels_last() = 0;
+  // Moves parameters and buffers; call it before an optimiser holds them.
+  virtual void to(c10::Device device) = 0;
+  // Batch norms take their statistics over all processes from now on (BatchNorm::synchronise); a model without any does nothing.
+  virtual void synchronise_batch_norm(Communicator& communicator) = 0;
 
   // In a fixed order, with the names of the Python model of the same kind.
   virtual std::vector<NamedTensor> parameters() const = 0;

@@ -6,12 +6,14 @@
 
 #include <ffkit/trainer/train_options.h>
 
+#include "communicator.h"
 #include "model.h"
 
 namespace ffkit {
 
 // Sets the number of libtorch's threads and its seed, both for the whole process, then draws the weights of a new model in the
-// memory format of the options.
-std::unique_ptr<Model> make_model(const TrainOptions& options, int64_t num_classes);
+// memory format of the options and puts it onto the device of `communicator`.
+std::unique_ptr<Model> make_model(const TrainOptions& options, int64_t num_classes,
+                                  const Communicator& communicator);
 
 }  // namespace ffkit

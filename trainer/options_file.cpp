@@ -54,6 +54,7 @@ std::string option_name(std::string member) {
 std::string line_of(const std::string& name, const Json& value) {
   if (!value.is_string()) return fmt::format("{} = {}\n", name, value.dump());
   const auto text = value.get<std::string>();
+  if (text.empty()) return "";  // the default of every option that is a text
   const char quote = text.find('"') == std::string::npos ? '"' : '\'';
   const bool is_readable =
       text.find_first_of("#\n\r") == std::string::npos && text.find(quote) == std::string::npos;

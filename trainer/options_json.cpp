@@ -16,6 +16,7 @@ template <typename Options, typename Visitor>
 void for_each_option(Options& o, Visitor visit) {
   visit("data", o.data);
   visit("arch", o.arch);
+  visit("pretrained", o.pretrained);
   visit("image_size", o.image_size);
   visit("progressive_size", o.progressive_size);
   visit("progressive_from", o.progressive_from);
@@ -37,6 +38,10 @@ void for_each_option(Options& o, Visitor visit) {
   visit("cutmix_alpha", o.cutmix_alpha);
   visit("epochs", o.epochs);
   visit("batch_size", o.batch_size);
+  visit("global_batch_size", o.global_batch_size);
+  visit("accumulate", o.accumulate);
+  visit("lr_scaling", o.lr_scaling);
+  visit("lr_base_batch", o.lr_base_batch);
   visit("lr", o.lr);
   visit("lr_schedule", o.lr_schedule);
   visit("lr_min", o.lr_min);
@@ -60,18 +65,29 @@ void for_each_option(Options& o, Visitor visit) {
   visit("ema_steps", o.ema_steps);
   visit("zero_init_residual", o.zero_init_residual);
   visit("seed", o.seed);
+  visit("sync_bn", o.sync_bn);
+  visit("broadcast_buffers", o.broadcast_buffers);
+  visit("amp", o.amp);
+  visit("loss_scale", o.loss_scale);
   visit("channels_last", o.channels_last);
   visit("threads", o.threads);
+  visit("prefetch", o.prefetch);
   visit("compute_threads", o.compute_threads);
+  visit("device", o.device);
   visit("limit_batches", o.limit_batches);
+  visit("dummy", o.dummy);
   visit("keep_checkpoints", o.keep_checkpoints);
+  visit("checkpoint_minutes", o.checkpoint_minutes);
   visit("log_every", o.log_every);
 }
 
 Json encode(const auto& value) {
   return value;
 }
-Json encode(Arch value) {
+Json encode(Amp value) {
+  return to_string(value);
+}
+Json encode(LrScaling value) {
   return to_string(value);
 }
 Json encode(LrSchedule value) {
@@ -94,8 +110,11 @@ Json encode(const std::filesystem::path& value) {
 void decode(const Json& json, auto& value) {
   json.get_to(value);
 }
-void decode(const Json& json, Arch& value) {
-  value = parse_arch(json.get<std::string>());
+void decode(const Json& json, Amp& value) {
+  value = parse_amp(json.get<std::string>());
+}
+void decode(const Json& json, LrScaling& value) {
+  value = parse_lr_scaling(json.get<std::string>());
 }
 void decode(const Json& json, LrSchedule& value) {
   value = parse_lr_schedule(json.get<std::string>());
@@ -124,14 +143,20 @@ std::string options_to_json(const TrainOptions& options) {
 
 TrainOptions options_from_json(const std::string& text, const std::string& path) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    throw Error(ErrorCode::corrupt, "its options are not a JSON object; it was changed by hand",
+                {.path = path});
+  }
   TrainOptions options;
   for_each_option(options, [&](const char* name, auto& value) {
+    // A checkpoint of before there was this option: its default is what the run had.
+    if (!json.contains(name)) return;
     try {
       decode(json.at(name), value);
     } catch (const Json::exception&) {
       throw Error(ErrorCode::corrupt,
                   std::string("option '") + name +
-                      "' is missing or of another type; the checkpoint "
+                      "' is of another type; the checkpoint "
                       "was written by another version of fftrain or changed by hand",
                   {.path = path});
     }

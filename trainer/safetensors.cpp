@@ -13,7 +13,7 @@
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/error.h>
 
-#include "format/file.h"
+#include "durable_file.h"
 
 namespace ffkit {
 namespace {
@@ -201,21 +201,12 @@ void write_safetensors(const fs::path& path, const SafeTensors& contents) {
   }
   header.replace(crc_position(header, kNoCrc), sizeof(kNoCrc) - 1, fmt::format("{:08x}", crc));
 
-  const fs::path temporary = path.string() + ".tmp";
-  try {
-    File file = File::create(temporary);
+  write_durably(path, [&](File& file) {
     const uint64_t length = header.size();
     file.write(std::as_bytes(std::span(&length, 1)));
     file.write(bytes_of(header));
     for (const at::Tensor& t : dense) file.write(bytes_of(t));
-    file.sync();
-    file.close();
-    rename_durably(temporary, path);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw;
-  }
+  });
 }
 
 SafeTensors read_safetensors(const fs::path& path) {

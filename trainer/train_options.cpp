@@ -5,6 +5,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/train_options.h>
 
+#include "model_registry.h"
+
 namespace ffkit {
 namespace {
 
@@ -16,25 +18,47 @@ void require(bool holds, const char* option, const std::string& range, const aut
 
 }  // namespace
 
-std::string_view to_string(Arch arch) {
-  switch (arch) {
-    case Arch::resnet18:
-      return "resnet18";
-    case Arch::resnet34:
-      return "resnet34";
-    case Arch::resnet50:
+std::string_view to_string(Amp amp) {
+  switch (amp) {
+    case Amp::off:
+      return "off";
+    case Amp::bf16:
+      return "bf16";
+    case Amp::fp16:
       break;
   }
-  return "resnet50";
+  return "fp16";
 }
 
-Arch parse_arch(std::string_view name) {
-  for (Arch arch : {Arch::resnet18, Arch::resnet34, Arch::resnet50}) {
-    if (name == to_string(arch)) return arch;
+Amp parse_amp(std::string_view name) {
+  if (name == "O0") return Amp::off;
+  if (name == "O1" || name == "O2") return Amp::fp16;
+  for (Amp amp : {Amp::off, Amp::bf16, Amp::fp16}) {
+    if (name == to_string(amp)) return amp;
   }
   throw Error(
       ErrorCode::invalid_argument,
-      fmt::format("there is no arch '{}'; there are resnet18, resnet34 and resnet50", name));
+      fmt::format("there is no --amp '{}'; there are off (O0), bf16 and fp16 (O1, O2)", name));
+}
+
+std::string_view to_string(LrScaling scaling) {
+  switch (scaling) {
+    case LrScaling::none:
+      return "none";
+    case LrScaling::linear:
+      return "linear";
+    case LrScaling::sqrt:
+      break;
+  }
+  return "sqrt";
+}
+
+LrScaling parse_lr_scaling(std::string_view name) {
+  for (LrScaling scaling : {LrScaling::none, LrScaling::linear, LrScaling::sqrt}) {
+    if (name == to_string(scaling)) return scaling;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no --lr-scaling '{}'; there are none, linear and sqrt", name));
 }
 
 std::string_view to_string(LrSchedule schedule) {
@@ -127,7 +151,28 @@ int64_t TrainOptions::resolved_eval_resize() const {
   return eval_resize > 0 ? eval_resize : std::llround(double(resolved_eval_size()) * 256.0 / 224.0);
 }
 
+TrainOptions TrainOptions::resolved(int world_size) const {
+  TrainOptions out = *this;
+  const int64_t shares = world_size * accumulate;
+  if (global_batch_size > 0) {
+    if (global_batch_size % shares != 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("global-batch-size is {}, which {} processes with {} batches a step "
+                              "cannot share evenly; give a multiple of {}",
+                              global_batch_size, world_size, accumulate, shares));
+    }
+    out.batch_size = global_batch_size / shares;
+  }
+  out.global_batch_size = out.batch_size * shares;
+  const double factor = double(out.global_batch_size) / double(lr_base_batch);
+  if (lr_scaling == LrScaling::linear) out.lr *= factor;
+  if (lr_scaling == LrScaling::sqrt) out.lr *= std::sqrt(factor);
+  out.lr_scaling = LrScaling::none;
+  return out;
+}
+
 void validate(const TrainOptions& o) {
+  ModelRegistry::instance().find(o.arch);
   // Comparisons are written so that NaN fails them.
   require(o.image_size >= 1 && o.image_size <= 16384, "image-size", "1 to 16384", o.image_size);
   require(o.crop_scale_min > 0 && o.crop_scale_min <= o.crop_scale_max && o.crop_scale_max <= 1,
@@ -160,6 +205,15 @@ void validate(const TrainOptions& o) {
           o.cutmix_alpha);
   require(o.epochs >= 1, "epochs", "at least 1", o.epochs);
   require(o.batch_size >= 1, "batch-size", "at least 1", o.batch_size);
+  require(o.global_batch_size >= 0, "global-batch-size", "at least 1, or 0 for none",
+          o.global_batch_size);
+  require(o.accumulate >= 1, "accumulate", "at least 1", o.accumulate);
+  require(o.lr_base_batch >= 1, "lr-base-batch", "at least 1", o.lr_base_batch);
+  require(o.loss_scale >= 0 && std::isfinite(o.loss_scale), "loss-scale", "positive, or dynamic",
+          o.loss_scale);
+  require(o.prefetch >= 1 && o.prefetch <= 1024, "prefetch", "1 to 1024", o.prefetch);
+  require(o.checkpoint_minutes >= 0 && std::isfinite(o.checkpoint_minutes), "checkpoint-minutes",
+          "0 or more", o.checkpoint_minutes);
   require(o.lr > 0 && std::isfinite(o.lr), "lr", "positive", o.lr);
   require(o.lr_min >= 0 && o.lr_min <= o.lr, "lr-min", fmt::format("0 to lr, {}", o.lr), o.lr_min);
   require(o.warmup_epochs >= 0 && o.warmup_epochs <= double(o.epochs), "warmup-epochs",

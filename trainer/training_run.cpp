@@ -2,22 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/stop.h>
 
-#include "classification_loss.h"
-#include "gradient_clip.h"
 #include "lr_schedule.h"
 #include "model_factory.h"
+#include "model_registry.h"
 #include "options_file.h"
 #include "validation.h"
+#include "weights.h"
 
 namespace ffkit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Of --dummy.
+constexpr int64_t kDummyClasses = 1000;
+constexpr int64_t kDummySteps = 100;  // an epoch
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -27,45 +31,97 @@ double seconds_since(Clock::time_point start) {
   throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
 }
 
+ProcessPlace place_of(const Communicator& c) {
+  ProcessPlace place;
+  place.rank = c.rank();
+  place.world_size = c.world_size();
+  return place;
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-                         const ProcessContext& process)
-    : TrainingRun(options, output, process, Dataset::open(options.data, "train")) {}
+                         Communicator& communicator)
+    : TrainingRun(options, output, communicator,
+                  open_data(options.resolved(communicator.world_size()), communicator)) {}
 
 TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-                         const ProcessContext& process, const Dataset& train)
+                         Communicator& communicator, Data data)
     : options_(options),
-      output_(output),
-      live_(output.live),
-      state_{.options = options, .classes = class_list(train)},
-      model_(make_model(options, int64_t(state_.classes.size()))),
-      optimizer_(make_optimizer(options, *model_)),
+      resolved_(options.resolved(communicator.world_size())),
+      output_(communicator.rank() == 0 ? output
+                                       : ProgressOutput{.lines = nullptr, .live = nullptr}),
+      communicator_(communicator),
+      live_(output_.live),
+      data_(std::move(data)),
+      state_{.options = options, .classes = data_.classes, .loader = data_.start},
+      model_(make_model(resolved_, int64_t(state_.classes.size()), communicator)),
+      optimizer_(make_optimizer(resolved_, *model_)),
       average_(options.ema_decay > 0 ? std::make_unique<ModelAverage>(*model_, options.ema_decay)
                                      : nullptr),
-      train_data_(train),
-      process_(process),
       train_size_(train_image_size(options, 0)),
-      train_(train, train_loader_options(options, process), int64_t(state_.classes.size()),
-             options.limit_batches),
-      val_(open_val(options.data, state_.classes), val_loader_options(options, process),
-           int64_t(state_.classes.size()), options.limit_batches) {
-  if (train_.num_batches() == 0) {
+      step_(resolved_, *model_, *optimizer_, communicator),
+      steps_per_epoch_(data_.train->num_batches() / options.accumulate),
+      profiler_(output.profile, communicator.rank(), communicator.device().is_cuda()) {
+  if (resolved_.sync_bn) model_->synchronise_batch_norm(communicator);
+  if (steps_per_epoch_ == 0) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("the split has {} records, fewer than one batch of {}; give a smaller "
-                            "--batch-size",
-                            train.num_records(), options.batch_size),
-                {.path = train.path().string()});
+                fmt::format("the training split has fewer pictures than one step of {}; give a "
+                            "smaller --batch-size",
+                            resolved_.global_batch_size),
+                {.path = options.data.string()});
   }
-  state_.loader = {.fingerprint = train.fingerprint(), .seed = options.seed};
 }
 
-void TrainingRun::restore(const std::filesystem::path& checkpoint) {
+TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
+                                         const Communicator& communicator) {
+  Data data;
+  const int64_t shares = communicator.world_size() * options.accumulate;
+  const int64_t limit = options.limit_batches * options.accumulate;
+  if (options.dummy) {
+    for (int64_t i = 0; i < kDummyClasses; ++i) data.classes.push_back(std::to_string(i));
+    const int64_t num_batches =
+        options.limit_batches > 0 ? limit : kDummySteps * options.accumulate;
+    data.train =
+        std::make_unique<DummySource>(options, kDummyClasses, num_batches, communicator.device());
+    return data;
+  }
+  const Dataset train = Dataset::open(options.data, "train");
+  data.classes = class_list(train);
+  const auto num_classes = int64_t(data.classes.size());
+  data.start = {.fingerprint = train.fingerprint(), .seed = options.seed};
+  if (train.num_records() < options.batch_size * shares) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "the split has {} records, fewer than one step of {}; give a smaller --batch-size",
+            train.num_records(), options.batch_size * shares),
+        {.path = train.path().string()});
+  }
+  const ProcessPlace place = place_of(communicator);
+  data.dataset = train;
+  data.train = std::make_unique<DataSource>(train, train_loader_options(options, place),
+                                            num_classes, limit, communicator.device());
+  data.val = std::make_unique<DataSource>(open_val(options.data, data.classes),
+                                          val_loader_options(options, place), num_classes,
+                                          options.limit_batches, communicator.device());
+  return data;
+}
+
+std::vector<NamedTensor> TrainingRun::state_tensors() const {
+  std::vector<NamedTensor> out = model_state(*model_);
+  append_with_prefix("optimizer.", optimizer_->state(), out);
+  if (average_) append_with_prefix("ema.", average_->tensors(), out);
+  append_with_prefix("scaler.", step_.scaler().state(), out);
+  return out;
+}
+
+void TrainingRun::check_fits(const CheckpointInfo& stored,
+                             const std::filesystem::path& checkpoint) const {
   // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
-  const CheckpointInfo stored = read_checkpoint_info(checkpoint);
   if (stored.options.arch != options_.arch) {
-    refuse(checkpoint, fmt::format("is of arch {}, but {} was asked for",
-                                   to_string(stored.options.arch), to_string(options_.arch)));
+    refuse(checkpoint,
+           fmt::format("is of arch {}, but {} was asked for", stored.options.arch, options_.arch));
   }
   if (stored.classes != state_.classes) {
     refuse(checkpoint,
@@ -77,7 +133,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
                                    "start a new run",
                                    options_.data.string()));
   }
-  if (stored.loader.seed != options_.seed) {
+  if (stored.loader.seed != state_.loader.seed) {
     refuse(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
                                    stored.loader.seed, options_.seed));
   }
@@ -85,33 +141,75 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     refuse(checkpoint, fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
                                    stored.epochs_done, options_.epochs));
   }
-  state_ = load_checkpoint(checkpoint, *model_, optimizer_.get(), average_.get());
+}
+
+void TrainingRun::restore(const std::filesystem::path& checkpoint) {
+  const std::vector<NamedTensor> tensors = state_tensors();
+  std::string info;
+  on_rank_0(communicator_, [&] {
+    const CheckpointInfo stored = read_checkpoint_info(checkpoint);
+    check_fits(stored, checkpoint);
+    std::vector<NamedTensor> wanted = tensors;
+    // An average that the run did not keep so far begins as a copy of the model.
+    const bool has_average = stored.options.ema_decay > 0;
+    if (!has_average)
+      std::erase_if(wanted, [](const NamedTensor& t) { return t.name.starts_with("ema."); });
+    info = info_to_text(load_checkpoint(checkpoint, wanted));
+    if (average_ && !has_average) average_->reset();
+  });
+  state_ = info_from_text(communicator_.broadcast(info));
   state_.options = options_;
+  std::vector<at::Tensor> values;
+  for (const NamedTensor& t : tensors) values.push_back(t.tensor);
+  communicator_.broadcast(values);
+}
+
+void TrainingRun::load_pretrained() {
+  on_rank_0(communicator_, [&] {
+    const Weights weights = read_weights(options_.pretrained);
+    const ModelEntry& entry = ModelRegistry::instance().find(options_.arch);
+    if (load_weights(weights, entry, *model_, HeadPolicy::may_differ) || output_.lines == nullptr)
+      return;
+    fmt::print(output_.lines,
+               "{}: its head has {} classes and the data set {}; the head is drawn anew\n",
+               options_.pretrained.string(), num_classes(weights, entry), state_.classes.size());
+    std::fflush(output_.lines);
+  });
+  std::vector<at::Tensor> values;
+  for (const NamedTensor& t : model_state(*model_)) values.push_back(t.tensor);
+  communicator_.broadcast(values);
+  if (average_) average_->reset();
 }
 
 TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   const Clock::time_point start = Clock::now();
+  last_checkpoint_time_ = start;
   TrainSummary summary;
-  // With another batch size than before the schedule goes on from the same epoch.
-  state_.steps_done = state_.epochs_done * train_.num_batches();
+  // With another batch size than before the schedule goes on from the same picture.
+  state_.epoch_steps = state_.loader.position / resolved_.global_batch_size;
+  state_.steps_done = state_.epochs_done * steps_per_epoch_ + state_.epoch_steps;
   prepare_loader(state_.epochs_done);
-  train_.restore(state_.loader);
+  data_.train->restore(state_.loader);
   if (work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
     metrics_.emplace(work_dir->path(), state_.steps_done);
   }
-  while (state_.epochs_done < options_.epochs) {
-    const EpochResult epoch = run_epoch();
-    summary.last = epoch.val;
+  while (state_.epochs_done < options_.epochs && !is_stopped_) {
+    const std::optional<EpochResult> epoch = run_epoch(work_dir);
+    // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics are cut to what the checkpoint knows.
+    if (epoch) report(*epoch);
+    write_checkpoint(work_dir);
+    if (!epoch) break;
+    summary.last = epoch->val;
     ++summary.epochs_done;
-    // Before the checkpoint: a run that is killed between them repeats the epoch, and the log is cut to what the checkpoint knows.
-    report(epoch);
-    if (work_dir) {
-      summary.checkpoint = work_dir->checkpoint_path(state_.epochs_done);
-      save_checkpoint(summary.checkpoint, state_, *model_, *optimizer_, average_.get());
-      work_dir->prune(options_.keep_checkpoints, state_.best_epoch);
-    }
   }
+  writer_.wait();
+  if (output_.lines != nullptr && !profiler_.report().empty())
+    fmt::print(output_.lines, "{}\n", profiler_.report());
+  // Nobody leaves while another still needs its answers.
+  communicator_.barrier();
+  summary.is_stopped = is_stopped_;
+  summary.checkpoint = last_checkpoint_;
   summary.best_top1 = state_.best_top1;
   summary.best_epoch = state_.best_epoch;
   summary.seconds = seconds_since(start);
@@ -120,49 +218,50 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   return summary;
 }
 
-TrainingRun::EpochResult TrainingRun::run_epoch() {
+std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
+    const std::optional<WorkDir>& work_dir) {
   EpochResult result;
   const Clock::time_point start = Clock::now();
   Clock::time_point step_start = start;
-  double loss_sum = 0;
-  int64_t step = 0;
-  while (std::optional<TensorBatch> batch = train_.next()) {
-    result.lr = learning_rate(options_, train_.num_batches(), state_.steps_done);
-    const double loss = train_step(*batch, result.lr);
-    if (!std::isfinite(loss)) {
-      live_.clear();
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the loss became {} in epoch {}, step {}; try a smaller --lr or more "
-                              "--warmup-epochs",
-                              loss, state_.epochs_done + 1, step + 1));
-    }
-    loss_sum += loss;
-    ++step;
-    ++state_.steps_done;
+  // Of a GPU's steps the last one is looked at while the next one is computed.
+  const size_t num_waiting = communicator_.device().is_cuda() ? 1 : 0;
+  while (state_.epoch_steps < steps_per_epoch_) {
+    result.lr = learning_rate(resolved_, steps_per_epoch_, state_.steps_done);
+    if (!run_step(result.lr)) break;
+    take_losses(num_waiting);
+    profiler_.after_step();
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - step_start).count();
-    throughput_.add_step(batch->labels.size(0), seconds, train_.wait_seconds());
-    window_.add_step(loss, batch->labels.size(0), seconds, train_.wait_seconds());
+    throughput_.add_step(resolved_.global_batch_size, seconds, step_wait_);
+    window_.add_step(last_loss_, resolved_.global_batch_size, seconds, step_wait_);
     if (metrics_ && state_.steps_done % options_.log_every == 0) {
       metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
     }
     step_start = now;
-    show_progress(step, loss);
+    const bool is_due = options_.checkpoint_minutes > 0 &&
+                        std::chrono::duration<double>(now - last_checkpoint_time_).count() >
+                            60 * options_.checkpoint_minutes;
+    if ((is_due || is_stopped_) && state_.epoch_steps < steps_per_epoch_) {
+      take_losses(0);
+      state_.loader = data_.train->state();
+      if (is_stopped_) return std::nullopt;
+      if (communicator_.rank() == 0) write_checkpoint(work_dir);
+    }
   }
+  take_losses(0);
   if (metrics_ && window_.num_steps() > 0) {
     metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
   }
+  result.train_loss =
+      state_.epoch_steps > 0 ? state_.epoch_loss_sum / double(state_.epoch_steps) : 0;
   ++state_.epochs_done;
+  state_.epoch_steps = 0;
+  state_.epoch_loss_sum = 0;
   prepare_loader(state_.epochs_done);
   // Before the validation: the loader reads ahead during it.
-  train_.start_epoch(state_.epochs_done);
-  state_.loader = train_.state();
-
-  result.train_loss = loss_sum / double(step);
-  {
-    const AveragedWeights averaged(average_.get());
-    result.val = validate_model(*model_, val_);
-  }
+  data_.train->start_epoch(state_.epochs_done);
+  state_.loader = data_.train->state();
+  result.val = validate_epoch();
   result.seconds = seconds_since(start);
   if (state_.best_epoch == 0 || result.val.top1 > state_.best_top1) {
     state_.best_top1 = result.val.top1;
@@ -172,27 +271,27 @@ TrainingRun::EpochResult TrainingRun::run_epoch() {
   return result;
 }
 
-double TrainingRun::train_step(const TensorBatch& batch, double lr) {
-  optimizer_->zero_grad();
-  const at::Tensor logits = model_->forward(batch.images);
-  const at::Tensor loss =
-      classification_loss(logits, batch.labels, batch.mix_lambda, options_.label_smoothing);
-  const double value = loss.item<double>();
-  if (!std::isfinite(value)) return value;  // the weights stay as they are
-  loss.backward();
-  if (options_.clip_grad_norm > 0) {
-    clip_gradient_norm(model_->parameters(), options_.clip_grad_norm);
+bool TrainingRun::run_step(double lr) {
+  step_wait_ = 0;
+  for (int64_t i = 0; i < options_.accumulate; ++i) {
+    const std::optional<TensorBatch> batch = data_.train->next();
+    if (!batch) return false;
+    step_wait_ += data_.train->wait_seconds();
+    if (i == 0) step_.begin(state_.steps_done);
+    step_.add(*batch, i + 1 == options_.accumulate);
   }
-  optimizer_->step(lr);
+  losses_.push_back(step_.end(lr));
   update_average();
-  return value;
+  ++state_.epoch_steps;
+  ++state_.steps_done;
+  return true;
 }
 
 void TrainingRun::update_average() {
   if (!average_ || state_.steps_done % options_.ema_steps != 0) return;
   // As torchvision's reference training: weights that change as fast as in the warm-up are no use to an average.
   const bool is_warming_up =
-      double(state_.steps_done) < options_.warmup_epochs * double(train_.num_batches());
+      double(state_.steps_done) < options_.warmup_epochs * double(steps_per_epoch_);
   if (state_.steps_done == 0 || is_warming_up) {
     average_->reset();
   } else {
@@ -202,27 +301,86 @@ void TrainingRun::update_average() {
 
 void TrainingRun::prepare_loader(int64_t epoch) {
   const int64_t size = train_image_size(options_, epoch);
-  if (size == train_size_) return;
+  if (size == train_size_ || !data_.dataset) return;
   train_size_ = size;
-  train_ = DataSource(train_data_, train_loader_options(options_, process_, epoch),
-                      int64_t(state_.classes.size()), options_.limit_batches);
+  data_.train.reset();  // its threads and memory go first
+  data_.train = std::make_unique<DataSource>(
+      *data_.dataset, train_loader_options(resolved_, place_of(communicator_), epoch),
+      int64_t(state_.classes.size()), options_.limit_batches * options_.accumulate,
+      communicator_.device());
 }
 
-void TrainingRun::show_progress(int64_t step, double loss) {
+void TrainingRun::take_losses(size_t num_left) {
+  while (losses_.size() > num_left) {
+    const double own = losses_.front().item<double>();
+    losses_.pop_front();
+    // All processes learn at the same step that one of them is to stop.
+    const std::vector<double> sums =
+        communicator_.sum(std::vector<double>{own, stop_signal() != 0 ? 1.0 : 0.0});
+    const double loss = sums[0] / communicator_.world_size();
+    if (!std::isfinite(loss)) {
+      live_.clear();
+      writer_.wait();
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("the loss became {} in epoch {}, step {}; try a smaller --lr or more "
+                      "--warmup-epochs{}",
+                      loss, state_.epochs_done + 1, state_.epoch_steps - int64_t(losses_.size()),
+                      last_checkpoint_.empty() ? ""
+                                               : fmt::format("; the last good checkpoint is {}",
+                                                             last_checkpoint_.string())));
+    }
+    state_.epoch_loss_sum += loss;
+    last_loss_ = loss;
+    is_stopped_ = is_stopped_ || sums[1] > 0;
+    show_progress(loss);
+  }
+}
+
+void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
+  last_checkpoint_time_ = Clock::now();
+  if (!work_dir) return;
+  const std::filesystem::path path =
+      work_dir->checkpoint_path(state_.epochs_done, state_.loader.position);
+  if (path == last_checkpoint_) return;
+  writer_.write(path, snapshot(state_, state_tensors()),
+                [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch] {
+                  dir.prune(num_kept, best);
+                });
+  last_checkpoint_ = path;
+}
+
+EvalResult TrainingRun::validate_epoch() {
+  if (!data_.val) return {};
+  // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
+  std::vector<at::Tensor> buffers;
+  for (const NamedTensor& b : model_->buffers()) buffers.push_back(b.tensor);
+  communicator_.broadcast(buffers);
+  if (average_) {
+    std::vector<at::Tensor> averages;
+    for (const NamedTensor& t : average_->tensors()) averages.push_back(t.tensor);
+    communicator_.broadcast(averages);
+  }
+  const AveragedWeights averaged(average_.get());
+  return validate_model(*model_, *data_.val, resolved_.amp, communicator_);
+}
+
+void TrainingRun::show_progress(double loss) {
   const double rate = throughput_.images_per_second();
-  const int64_t steps_left = options_.epochs * train_.num_batches() - state_.steps_done;
-  live_.update({.epoch = state_.epochs_done + 1,
-                .num_epochs = options_.epochs,
-                .step = step,
-                .num_steps = train_.num_batches(),
-                .loss = loss,
-                .images_per_second = rate,
-                .wait_share = throughput_.wait_share(),
-                .seconds_left = rate > 0 ? double(steps_left * options_.batch_size) / rate : 0});
+  const int64_t steps_left = options_.epochs * steps_per_epoch_ - state_.steps_done;
+  live_.update(
+      {.epoch = state_.epochs_done + 1,
+       .num_epochs = options_.epochs,
+       .step = state_.epoch_steps,
+       .num_steps = steps_per_epoch_,
+       .loss = loss,
+       .images_per_second = rate,
+       .wait_share = throughput_.wait_share(),
+       .seconds_left = rate > 0 ? double(steps_left * resolved_.global_batch_size) / rate : 0});
 }
 
 void TrainingRun::report(const EpochResult& epoch) {
-  if (metrics_) {
+  if (metrics_ && data_.val) {
     metrics_->add(ValidationMetrics{.step = state_.steps_done,
                                     .epoch = state_.epochs_done,
                                     .train_loss = epoch.train_loss,
@@ -230,12 +388,18 @@ void TrainingRun::report(const EpochResult& epoch) {
                                     .result = epoch.val});
   }
   if (output_.lines == nullptr) return;
-  fmt::print(output_.lines,
-             "epoch {}/{}  train loss {:.4f}  val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  lr "
-             "{:.3g}  {:.0f} images/s  data wait {:.1f} %  {}\n",
-             state_.epochs_done, options_.epochs, epoch.train_loss, epoch.val.loss,
-             100 * epoch.val.top1, 100 * epoch.val.top5, epoch.lr, throughput_.images_per_second(),
-             100 * throughput_.wait_share(), format_duration(epoch.seconds));
+  const std::string val =
+      data_.val ? fmt::format("val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  ", epoch.val.loss,
+                              100 * epoch.val.top1, 100 * epoch.val.top5)
+                : "";
+  fmt::print(
+      output_.lines,
+      "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {:.0f} images/s  data wait {:.1f} %  {}{}\n",
+      state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
+      throughput_.images_per_second(), 100 * throughput_.wait_share(),
+      format_duration(epoch.seconds),
+      step_.num_skipped() > 0 ? fmt::format("  {} steps left out (overflow)", step_.num_skipped())
+                              : "");
   std::fflush(output_.lines);
 }
 

@@ -1,22 +1,29 @@
-// TrainingRun: one run of training on one data set, from its first or from a later epoch to its last.
+// TrainingRun: one run of training on one data set, from its first or from a later step to its last. Every process that trains along has
+// one; rank 0's writes and talks.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <ffkit/trainer/trainer.h>
 
 #include "checkpoint.h"
+#include "checkpoint_writer.h"
+#include "communicator.h"
 #include "data_source.h"
 #include "meters.h"
 #include "metrics_log.h"
 #include "model.h"
 #include "model_average.h"
 #include "optimizer.h"
-#include "process_context.h"
 #include "progress.h"
+#include "step_profiler.h"
+#include "training_step.h"
 #include "work_dir.h"
 
 namespace ffkit {
@@ -25,16 +32,22 @@ class TrainingRun {
  public:
   // Opens the data, seeds libtorch and draws the initial weights. Throws as train().
   TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-              const ProcessContext& process);
+              Communicator& communicator);
 
-  // Takes over the state of a checkpoint file; call it before run(). Throws as resume_training().
+  // Takes over the state of a checkpoint file, which rank 0 alone reads; all processes call it, before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
-  // Trains the epochs that are left, with a checkpoint after each; that, the metrics and the configuration are not
-  // written without a `work_dir`.
+  // Starts from the weights in options.pretrained, which rank 0 alone reads; says so on output.lines when their head is of other classes.
+  // Throws as load_weights().
+  void load_pretrained();
+
+  // Trains what is left, with a checkpoint after each epoch; that, the metrics and the configuration are not written without a `work_dir`,
+  // which only rank 0 has. Ends early when a process was asked to stop.
   TrainSummary run(const std::optional<WorkDir>& work_dir);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct EpochResult {
     double train_loss = 0;  // mean over the steps
     double lr = 0;          // of the last step
@@ -42,33 +55,62 @@ class TrainingRun {
     EvalResult val;
   };
 
-  TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-              const ProcessContext& process, const Dataset& train);
+  // What a run trains on: a data set, or noise with --dummy.
+  struct Data {
+    std::vector<std::string> classes;
+    LoaderState start;
+    std::optional<Dataset> dataset;  // of train; nothing with --dummy
+    std::unique_ptr<BatchSource> train;
+    std::unique_ptr<BatchSource> val;  // null: no validation
+  };
 
-  EpochResult run_epoch();
-  // Returns the loss.
-  double train_step(const TensorBatch& batch, double lr);
+  TrainingRun(const TrainOptions& options, const ProgressOutput& output, Communicator& communicator,
+              Data data);
+
+  static Data open_data(const TrainOptions& options, const Communicator& communicator);
+  void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
+  // Everything that a checkpoint holds, by name.
+  std::vector<NamedTensor> state_tensors() const;
+
+  // Nothing when it was stopped before its end.
+  std::optional<EpochResult> run_epoch(const std::optional<WorkDir>& work_dir);
+  // The batches of a step; false at the end of the epoch.
+  bool run_step(double lr);
   void update_average();
   // Makes the loader anew where the pictures of `epoch` have another size than before.
   void prepare_loader(int64_t epoch);
-  void show_progress(int64_t step, double loss);
+  // Takes in the losses of steps but for the newest `num_left`: reading one waits for the device. Throws when one is not finite.
+  void take_losses(size_t num_left);
+  // Of the state as it is; written while training goes on.
+  void write_checkpoint(const std::optional<WorkDir>& work_dir);
+  EvalResult validate_epoch();
+  void show_progress(double loss);
   void report(const EpochResult& epoch);
 
-  TrainOptions options_;
+  TrainOptions options_;   // as they were given, and as a checkpoint holds them
+  TrainOptions resolved_;  // for this number of processes
   ProgressOutput output_;
+  Communicator& communicator_;
   LiveProgress live_;
+  Data data_;
   CheckpointInfo state_;  // of the run so far
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<ModelAverage> average_;  // null without --ema-decay
-  Dataset train_data_;
-  ProcessContext process_;
-  int64_t train_size_;  // of the pictures of train_
-  DataSource train_;
-  DataSource val_;
+  int64_t train_size_;                     // of the pictures of data_.train
+  TrainingStep step_;
+  int64_t steps_per_epoch_ = 0;
+  std::deque<at::Tensor> losses_;  // of steps that were not looked at yet
+  double last_loss_ = 0;
+  double step_wait_ = 0;  // seconds of the last step spent waiting for data
+  bool is_stopped_ = false;
+  std::filesystem::path last_checkpoint_;
+  Clock::time_point last_checkpoint_time_;
   ThroughputMeter throughput_;
   MetricsWindow window_;
   std::optional<MetricsLog> metrics_;  // with a work folder
+  StepProfiler profiler_;
+  CheckpointWriter writer_;  // last: it is done before what it writes goes
 };
 
 }  // namespace ffkit

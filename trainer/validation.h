@@ -5,12 +5,14 @@
 
 #include <ffkit/trainer/trainer.h>
 
+#include "communicator.h"
 #include "data_source.h"
 #include "model.h"
 
 namespace ffkit {
 
-// Runs `model` over the whole of `source` in evaluation mode and leaves it in training mode. Every sample counts once.
-EvalResult validate_model(Model& model, DataSource& source);
+// Runs `model` over the whole of `source`, of which every process has its share, in evaluation mode and leaves it in training mode. Every
+// sample counts once; the result is that of all processes.
+EvalResult validate_model(Model& model, BatchSource& source, Amp amp, Communicator& communicator);
 
 }  // namespace ffkit

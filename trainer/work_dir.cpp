@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include <ffkit/format/error.h>
 
 #include "metrics_log.h"
+#include "safetensors.h"
 
 namespace ffkit {
 namespace {
@@ -17,14 +19,27 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "epoch-";
 constexpr std::string_view kSuffix = ".safetensors";
 
-// The epoch in the name of a checkpoint, or -1 for any other name.
-int64_t epoch_of(const std::string& name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return -1;
-  const char* begin = name.data() + kPrefix.size();
-  const char* end = name.data() + name.size() - kSuffix.size();
-  int64_t epoch = -1;
-  const auto [rest, error] = std::from_chars(begin, end, epoch);
-  return error == std::errc() && rest == end ? epoch : -1;
+constexpr std::string_view kSamples = "-samples-";
+
+bool parse_number(std::string_view text, int64_t& number) {
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && rest == text.data() + text.size() && number >= 0;
+}
+
+// Where the name of a checkpoint says that it belongs; nothing for any other name.
+std::optional<CheckpointFile> parse_name(const fs::path& path) {
+  const std::string text = path.filename().string();
+  std::string_view name = text;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(kSuffix.size());
+  CheckpointFile file{.path = path};
+  const size_t samples = name.find(kSamples);
+  if (!parse_number(name.substr(0, samples), file.epoch)) return std::nullopt;
+  if (samples != std::string_view::npos &&
+      !parse_number(name.substr(samples + kSamples.size()), file.samples))
+    return std::nullopt;
+  return file;
 }
 
 }  // namespace
@@ -33,12 +48,33 @@ std::vector<CheckpointFile> list_checkpoints(const fs::path& folder) {
   std::vector<CheckpointFile> files;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const int64_t epoch = epoch_of(it->path().filename().string());
-    if (epoch >= 0) files.push_back({epoch, it->path()});
+    if (std::optional<CheckpointFile> file = parse_name(it->path()))
+      files.push_back(std::move(*file));
   }
-  std::sort(files.begin(), files.end(),
-            [](const CheckpointFile& a, const CheckpointFile& b) { return a.epoch < b.epoch; });
+  std::sort(files.begin(), files.end(), [](const CheckpointFile& a, const CheckpointFile& b) {
+    return std::tie(a.epoch, a.samples) < std::tie(b.epoch, b.samples);
+  });
   return files;
+}
+
+std::optional<fs::path> newest_whole_checkpoint(
+    const fs::path& folder, const std::function<void(const std::string&)>& say) {
+  std::vector<CheckpointFile> files = list_checkpoints(folder);
+  for (; !files.empty(); files.pop_back()) {
+    const fs::path& path = files.back().path;
+    try {
+      if (!read_safetensors(path).is_checked) {
+        throw Error(ErrorCode::corrupt, "has no CRC-32C", {.path = path.string()});
+      }
+      return path;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::corrupt) throw;
+      say(fmt::format("{}; it is renamed to *.damaged and the one before it is taken",
+                      error.what()));
+      fs::rename(path, fs::path(path) += ".damaged");
+    }
+  }
+  return std::nullopt;
 }
 
 fs::path resolve_checkpoint(const fs::path& path) {
@@ -85,15 +121,26 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
   return WorkDir(folder);
 }
 
-fs::path WorkDir::checkpoint_path(int64_t epoch) const {
-  return folder_ / fmt::format("{}{:04}{}", kPrefix, epoch, kSuffix);
+void WorkDir::forget_metrics(const fs::path& folder) {
+  if (!list_checkpoints(folder).empty()) return;
+  std::error_code error;
+  fs::remove(folder / kMetricsName, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot be removed",
+                {.path = (folder / kMetricsName).string(), .errno_value = error.value()});
+  }
+}
+
+fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples) const {
+  const std::string within = samples > 0 ? fmt::format("{}{:09}", kSamples, samples) : "";
+  return folder_ / fmt::format("{}{:04}{}{}", kPrefix, epoch, within, kSuffix);
 }
 
 void WorkDir::prune(int64_t num_kept, int64_t best_epoch) const {
   if (num_kept == 0) return;
   const std::vector<CheckpointFile> files = list_checkpoints(folder_);
   for (size_t i = 0; i + size_t(num_kept) < files.size(); ++i) {
-    if (files[i].epoch == best_epoch) continue;
+    if (files[i].epoch == best_epoch && files[i].samples == 0) continue;
     std::error_code error;
     fs::remove(files[i].path, error);
     if (error) {

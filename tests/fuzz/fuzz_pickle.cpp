@@ -21,6 +21,9 @@ void look_at(const Pickle& pickle, Pickle::Ref ref, int depth, int& num_left) {
       break;
     case Pickle::Kind::list:
     case Pickle::Kind::tuple:
+    case Pickle::Kind::global:
+    case Pickle::Kind::call:
+    case Pickle::Kind::persistent:
       for (const Pickle::Ref item : pickle.items(ref, "it")) {
         look_at(pickle, item, depth + 1, num_left);
       }
@@ -36,6 +39,7 @@ void look_at(const Pickle& pickle, Pickle::Ref ref, int depth, int& num_left) {
       break;
     case Pickle::Kind::none:
     case Pickle::Kind::boolean:
+    case Pickle::Kind::real:
       break;
   }
 }
@@ -44,12 +48,16 @@ void look_at(const Pickle& pickle, Pickle::Ref ref, int depth, int& num_left) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Pickle pickle;  // as the readers do: one for many
-  try {
-    pickle.parse({reinterpret_cast<const std::byte*>(data), size});
-    int num_left = 1000;
-    look_at(pickle, pickle.root(), 0, num_left);
-    pickle.at(pickle.root(), "classes");
-  } catch (const ffkit::Error&) {
+  for (const auto objects : {Pickle::Objects::refused, Pickle::Objects::as_values}) {
+    try {
+      pickle.parse({reinterpret_cast<const std::byte*>(data), size}, objects);
+      int num_left = 1000;
+      look_at(pickle, pickle.root(), 0, num_left);
+      const std::string name = pickle.global_name(pickle.root());
+      touch(std::as_bytes(std::span(name)));
+      pickle.at(pickle.root(), "classes");
+    } catch (const ffkit::Error&) {
+    }
   }
   return 0;
 }

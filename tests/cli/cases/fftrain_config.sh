@@ -1,6 +1,6 @@
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
-small=(--data data --compute-threads 1 --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --limit-batches 1)
+small=(--data data --compute-threads 1 --arch resnet18 --image-size 32 --global-batch-size 8 --epochs 1 --limit-batches 1)
 
 # Every recipe parses and is in range: what fails is the data set that is not there, which is looked for after that.
 recipes=("$cli_folder"/../../trainer/recipes/*.toml)
@@ -45,6 +45,9 @@ mixup-alpha = 0.2
 cutmix-alpha = 0.3
 epochs = 1
 batch-size = 4
+accumulate = 2
+lr-scaling = "sqrt"
+lr-base-batch = 128
 lr = 0.01
 lr-schedule = "polynomial"
 lr-min = 1e-5
@@ -66,6 +69,12 @@ ema-decay = 0.5
 ema-steps = 2
 zero-init-residual = true
 seed = 7
+sync-bn = true
+broadcast-buffers = true
+amp = "bf16"
+prefetch = 2
+device = "cpu"
+checkpoint-minutes = 5
 channels-last = false
 threads = 1
 compute-threads = 1

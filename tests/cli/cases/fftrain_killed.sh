@@ -16,3 +16,16 @@ check test -e killed/epoch-0002.safetensors
 check test ! -e killed/epoch-0008.safetensors
 run 0 "$FFTRAIN" --resume killed
 check cmp undisturbed/epoch-0008.safetensors killed/epoch-0008.safetensors
+
+# Its metrics are those of the undisturbed run too, but for times: each step once, with the same loss.
+metrics() {
+  python3 -c 'import json, sys
+for line in open(sys.argv[1]):
+    d = json.loads(line)
+    print({k: v for k, v in d.items() if k not in ("images_per_second", "data_wait_share", "seconds")})' "$1/metrics.jsonl"
+}
+metrics undisturbed >expected
+check test "$(wc -l <expected)" = 16  # 8 epochs of 6 steps: the end of each and its validation
+metrics killed >got
+check cmp expected got
+check test "$(ls killed/events.out.tfevents.* | wc -l)" = 2

@@ -157,5 +157,25 @@ TEST(Pickle, EveryTruncationIsRefused) {
   }
 }
 
+// pickle.dumps of what no plain value is, by hand in protocol 2: nothing of it is called, and it can be looked at.
+TEST(Pickle, MakesValuesOfObjectsOnRequest) {
+  const std::string text =
+      "\x80\x02}(X\x04\0\0\0callcos\nsystem\nX\x01\0\0\0x\x85RX\x04\0\0\0realG"s +
+      "\0\0\0\0\0\0\0\0X\x02\0\0\0idK\x05QX\x05\0\0\0builtca\nB\n)\x81}bu."s;
+  Pickle pickle;
+  EXPECT_ERROR(pickle.parse(as_bytes(text)), unsupported, "os.system");
+  pickle.parse(as_bytes(text), Pickle::Objects::as_values);
+  const Pickle::Ref call = pickle.at(pickle.root(), "call");
+  ASSERT_EQ(pickle.kind(call), Pickle::Kind::call);
+  EXPECT_EQ(pickle.global_name(pickle.items(call, "it")[0]), "os.system");
+  EXPECT_EQ(pickle.text(pickle.items(pickle.items(call, "it")[1], "it")[0], "it"), "x");
+  EXPECT_EQ(pickle.kind(pickle.at(pickle.root(), "real")), Pickle::Kind::real);
+  const Pickle::Ref id = pickle.at(pickle.root(), "id");
+  ASSERT_EQ(pickle.kind(id), Pickle::Kind::persistent);
+  EXPECT_EQ(pickle.integer(pickle.items(id, "it")[0], "it"), 5);
+  EXPECT_EQ(pickle.kind(pickle.at(pickle.root(), "built")), Pickle::Kind::call);
+  EXPECT_EQ(pickle.global_name(pickle.root()), "");
+}
+
 }  // namespace
 }  // namespace ffkit

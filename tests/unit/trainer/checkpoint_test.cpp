@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "expect_error.h"
-#include "resnet.h"
+#include "model_registry.h"
 #include "safetensors.h"
 #include "sgd.h"
 #include "temp_dir.h"
@@ -20,7 +20,7 @@ namespace {
 CheckpointInfo sample_info() {
   CheckpointInfo info;
   info.options.data = "/data/set";
-  info.options.arch = Arch::resnet18;
+  info.options.arch = "resnet18";
   info.classes = {"cat", "dog", "\"quoted\""};
   info.epochs_done = 4;
   info.steps_done = 400;
@@ -32,9 +32,9 @@ CheckpointInfo sample_info() {
 
 // A model with an optimiser whose every tensor differs from that of another seed.
 struct Trained {
-  explicit Trained(uint64_t seed, int64_t num_classes = 3, Arch arch = Arch::resnet18) {
+  explicit Trained(uint64_t seed, int64_t num_classes = 3, const std::string& arch = "resnet18") {
     at::manual_seed(seed);
-    model = make_resnet(arch, num_classes);
+    model = ModelRegistry::instance().find(arch).make({.num_classes = num_classes});
     optimizer =
         std::make_unique<Sgd>(parameter_groups(model->parameters(), 1e-4, true), SgdOptions{});
     at::NoGradGuard no_grad;
@@ -42,6 +42,11 @@ struct Trained {
       t.tensor.fill_(double(seed));
     }
     for (const NamedTensor& t : optimizer->state()) t.tensor.fill_(double(seed) / 8);
+  }
+  std::vector<NamedTensor> state() const {
+    std::vector<NamedTensor> out = model_state(*model);
+    append_with_prefix("optimizer.", optimizer->state(), out);
+    return out;
   }
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
@@ -58,17 +63,15 @@ void expect_equal(const std::vector<NamedTensor>& a, const std::vector<NamedTens
 TEST(Checkpoint, HoldsTheWholeState) {
   const testing::TempDir temp;
   const Trained saved(1);
-  save_checkpoint(temp / "c", sample_info(), *saved.model, *saved.optimizer);
-  const at::Tensor next_random = at::rand({4});
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
 
   Trained other(2);
   other.model->use_channels_last();
-  const CheckpointInfo info = load_checkpoint(temp / "c", *other.model, other.optimizer.get());
-  EXPECT_TRUE(at::rand({4}).equal(next_random));
+  const CheckpointInfo info = load_checkpoint(temp / "c", other.state());
   expect_equal(other.model->parameters(), saved.model->parameters());
   expect_equal(other.model->buffers(), saved.model->buffers());
   expect_equal(other.optimizer->state(), saved.optimizer->state());
-  EXPECT_EQ(info.options.arch, Arch::resnet18);
+  EXPECT_EQ(info.options.arch, "resnet18");
   EXPECT_EQ(info.options.data, "/data/set");
   EXPECT_EQ(info.classes, sample_info().classes);
   EXPECT_EQ(info.epochs_done, 4);
@@ -81,46 +84,45 @@ TEST(Checkpoint, HoldsTheWholeState) {
 TEST(Checkpoint, KeepsTheMemoryFormatOfTheModel) {
   const testing::TempDir temp;
   const Trained saved(1);
-  save_checkpoint(temp / "c", sample_info(), *saved.model, *saved.optimizer);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
   Trained other(2);
   other.model->use_channels_last();
-  load_checkpoint(temp / "c", *other.model, nullptr);
+  load_checkpoint(temp / "c", model_state(*other.model));
   EXPECT_TRUE(other.model->parameters()[0].tensor.is_contiguous(at::MemoryFormat::ChannelsLast));
 }
 
 TEST(Checkpoint, NamesTheTensorThatDoesNotFitAndChangesNothing) {
   const testing::TempDir temp;
   const Trained saved(1);
-  save_checkpoint(temp / "c", sample_info(), *saved.model, *saved.optimizer);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
   Trained more_classes(2, 5);
   const at::Tensor before = more_classes.model->parameters()[0].tensor.detach().clone();
-  EXPECT_ERROR(load_checkpoint(temp / "c", *more_classes.model, more_classes.optimizer.get()),
-               invalid_argument,
+  EXPECT_ERROR(load_checkpoint(temp / "c", more_classes.state()), invalid_argument,
                "tensor 'model.fc.weight' is Float [3, 512], but the model needs Float [5, 512]");
   EXPECT_TRUE(more_classes.model->parameters()[0].tensor.equal(before));
-  Trained deeper(2, 3, Arch::resnet34);
-  EXPECT_ERROR(load_checkpoint(temp / "c", *deeper.model, nullptr), invalid_argument,
+  Trained deeper(2, 3, "resnet34");
+  EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*deeper.model)), invalid_argument,
                "has no tensor 'model.layer1.2.conv1.weight'");
 }
 
 TEST(Checkpoint, RefusesOtherDtypes) {
   const testing::TempDir temp;
   const Trained saved(1);
-  save_checkpoint(temp / "c", sample_info(), *saved.model, *saved.optimizer);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
   SafeTensors contents = read_safetensors(temp / "c");
   for (NamedTensor& t : contents.tensors) {
     if (t.name == "model.fc.bias") t.tensor = t.tensor.to(at::kDouble);
   }
   write_safetensors(temp / "c", contents);
   Trained other(2);
-  EXPECT_ERROR(load_checkpoint(temp / "c", *other.model, nullptr), invalid_argument,
+  EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*other.model)), invalid_argument,
                "tensor 'model.fc.bias' is Double [3]");
 }
 
 TEST(Checkpoint, RefusesAFileWhoseCrcIsGone) {
   const testing::TempDir temp;
   const Trained saved(1);
-  save_checkpoint(temp / "c", sample_info(), *saved.model, *saved.optimizer);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
   std::fstream file(temp / "c", std::ios::in | std::ios::out | std::ios::binary);
   std::string head(64, '\0');
   file.read(head.data(), std::streamsize(head.size()));
@@ -130,7 +132,7 @@ TEST(Checkpoint, RefusesAFileWhoseCrcIsGone) {
   file << "crc32x";
   file.close();
   Trained other(2);
-  EXPECT_ERROR(load_checkpoint(temp / "c", *other.model, nullptr), corrupt, "has no CRC-32C");
+  EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*other.model)), corrupt, "has no CRC-32C");
 }
 
 TEST(Checkpoint, SaysWhenAFileIsNoCheckpoint) {
@@ -147,7 +149,7 @@ TEST(Checkpoint, SaysWhenAFileIsNoCheckpoint) {
 TEST(Checkpoint, NamesThePartThatIsMissingOrIncomplete) {
   const testing::TempDir temp;
   const Trained saved(1);
-  save_checkpoint(temp / "c", sample_info(), *saved.model, *saved.optimizer);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
   const SafeTensors good = read_safetensors(temp / "c");
   for (const char* part : {"options", "classes", "progress", "loader"}) {
     SafeTensors bad{.tensors = {}, .metadata = good.metadata};

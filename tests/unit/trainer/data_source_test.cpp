@@ -19,23 +19,20 @@ class DataSourceTest : public ::testing::Test {
   }
 
   Dataset dataset(const char* split) const { return Dataset::open(temp_ / "data", split); }
-  std::optional<Batch> first_val_batch(bool channels_last) {
+  TensorBatch first_val_batch(bool channels_last) {
     options_.channels_last = channels_last;
-    Loader loader(dataset("val"), val_loader_options(options_, {}));
-    loader.start_epoch(0);
-    return loader.next();
+    DataSource val(dataset("val"), val_loader_options(options_, {}), 3, 0);
+    val.start_epoch(0);
+    return *val.next();
   }
 
   testing::TempDir temp_;
   TrainOptions options_;
 };
 
-TEST_F(DataSourceTest, WrapsBatchesWithoutACopy) {
+TEST_F(DataSourceTest, GivesTensorsInTheLayoutOfTheModel) {
   for (const bool channels_last : {false, true}) {
-    std::optional<Batch> batch = first_val_batch(channels_last);
-    const void* memory = batch->images();
-    const TensorBatch tensors = to_tensors(std::move(*batch), 3);
-    EXPECT_EQ(tensors.images.const_data_ptr(), memory);
+    const TensorBatch tensors = first_val_batch(channels_last);
     EXPECT_EQ(tensors.images.sizes(), (std::vector<int64_t>{4, 3, 16, 16}));
     EXPECT_TRUE(tensors.images.is_contiguous(channels_last ? at::MemoryFormat::ChannelsLast
                                                            : at::MemoryFormat::Contiguous));
@@ -44,8 +41,8 @@ TEST_F(DataSourceTest, WrapsBatchesWithoutACopy) {
 }
 
 TEST_F(DataSourceTest, GivesTheSamePicturesInBothLayouts) {
-  const TensorBatch nchw = to_tensors(std::move(*first_val_batch(false)), 3);
-  const TensorBatch nhwc = to_tensors(std::move(*first_val_batch(true)), 3);
+  const TensorBatch nchw = first_val_batch(false);
+  const TensorBatch nhwc = first_val_batch(true);
   EXPECT_TRUE(nchw.images.equal(nhwc.images));
   EXPECT_TRUE(nchw.labels.equal(nhwc.labels));
 }
@@ -54,7 +51,7 @@ TEST_F(DataSourceTest, KeepsTheBatchAsLongAsATensorOverIt) {
   at::Tensor part;
   at::Tensor copy;
   {
-    const TensorBatch tensors = to_tensors(std::move(*first_val_batch(true)), 3);
+    const TensorBatch tensors = first_val_batch(true);
     part = tensors.images.select(0, 2);
     copy = part.clone();
   }
@@ -123,8 +120,7 @@ TEST(TrainImageSize, GrowsBySteps) {
 }
 
 TEST_F(DataSourceTest, NamesTheRecordWithAnImpossibleLabel) {
-  std::optional<Batch> batch = first_val_batch(true);
-  EXPECT_ERROR(to_tensors(std::move(*batch), 2), invalid_argument,
+  EXPECT_ERROR(DataSource(dataset("val"), val_loader_options(options_, {}), 2, 0), invalid_argument,
                "record 2 has the label 2, but there are 2 classes");
 }
 

@@ -15,6 +15,8 @@ class FakeModel : public Model {
   at::Tensor forward(const at::Tensor& images) override { return images; }
   void set_training(bool) override {}
   void use_channels_last() override {}
+  void to(c10::Device) override {}
+  void synchronise_batch_norm(Communicator&) override {}
   std::vector<NamedTensor> parameters() const override { return parameters_; }
   std::vector<NamedTensor> buffers() const override { return buffers_; }
 

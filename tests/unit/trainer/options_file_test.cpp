@@ -22,6 +22,7 @@ TEST(OptionsFile, HasALineForEachOptionUnderItsNameOnTheCommandLine) {
   EXPECT_NE(text.find("\nlr-schedule = \"cosine\"\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nchannels-last = true\n"), std::string::npos) << text;
   EXPECT_EQ(text.find('_'), std::string::npos) << text;
+  EXPECT_EQ(text.find("\"\""), std::string::npos) << text;  // no empty texts
   EXPECT_EQ(text.find("work"), std::string::npos) << text;
 }
 

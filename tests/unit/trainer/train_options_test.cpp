@@ -115,9 +115,13 @@ TEST(TrainOptions, ResolvesTheUsualEvalResize) {
 }
 
 TEST(TrainOptions, ListsTheNamesThereAre) {
-  EXPECT_EQ(parse_arch("resnet34"), Arch::resnet34);
   EXPECT_EQ(parse_lr_schedule("step"), LrSchedule::step);
-  EXPECT_ERROR(parse_arch("vgg"), invalid_argument, "there are resnet18, resnet34 and resnet50");
+  TrainOptions o;
+  o.arch = "vgg";
+  EXPECT_ERROR(validate(o), invalid_argument, "there is no arch 'vgg'; there are ");
+  for (const std::string& name : arch_names()) {
+    EXPECT_ERROR(validate(o), invalid_argument, name);
+  }
   EXPECT_EQ(parse_optimizer("adamw"), OptimizerKind::adamw);
   EXPECT_ERROR(parse_optimizer("lamb"), invalid_argument, "there are sgd, adamw and lars");
   EXPECT_ERROR(parse_lr_schedule("linear"), invalid_argument,
@@ -131,12 +135,30 @@ TEST(TrainOptions, ListsTheNamesThereAre) {
   EXPECT_ERROR(parse_auto_augment("augmix"), invalid_argument, "randaugment and trivialaugment");
   EXPECT_EQ(parse_interpolation("bicubic"), Interpolation::bicubic);
   EXPECT_ERROR(parse_interpolation("lanczos"), invalid_argument, "bilinear and bicubic");
+  for (const char* name : {"off", "bf16", "fp16"}) EXPECT_EQ(to_string(parse_amp(name)), name);
+  EXPECT_EQ(parse_amp("O0"), Amp::off);
+  EXPECT_EQ(parse_amp("O2"), Amp::fp16);
+  EXPECT_ERROR(parse_amp("O3"), invalid_argument, "there are off (O0), bf16 and fp16 (O1, O2)");
+  for (const char* name : {"none", "linear", "sqrt"})
+    EXPECT_EQ(to_string(parse_lr_scaling(name)), name);
+  EXPECT_ERROR(parse_lr_scaling("cubic"), invalid_argument, "none, linear and sqrt");
 }
 
 TEST(OptionsJson, KeepsEveryOption) {
   TrainOptions o;
   o.data = "/data/set";
-  o.arch = Arch::resnet18;
+  o.arch = "resnet18";
+  o.global_batch_size = 44;
+  o.accumulate = 2;
+  o.lr_scaling = LrScaling::linear;
+  o.lr_base_batch = 128;
+  o.sync_bn = o.broadcast_buffers = o.dummy = true;
+  o.amp = Amp::fp16;
+  o.loss_scale = 128;
+  o.prefetch = 4;
+  o.device = "cpu";
+  o.checkpoint_minutes = 2.5;
+  o.pretrained = "/weights.pth";
   o.image_size = 33;
   o.progressive_size = 16;
   o.progressive_from = 1;
@@ -199,28 +221,37 @@ TEST(OptionsJson, KeepsEveryOption) {
   // Every member differs from its default, so one that is left out of the JSON shows here.
   EXPECT_EQ(
       text,
-      R"({"data":"/data/set","arch":"resnet18","image_size":33,"progressive_size":16,)"
+      R"({"data":"/data/set","arch":"resnet18","pretrained":"/weights.pth","image_size":33,"progressive_size":16,)"
       R"("progressive_from":1,"progressive_to":5,"crop_scale_min":0.35,)"
       R"("crop_scale_max":0.9,"eval_size":36,"eval_resize":40,"interpolation":"bicubic",)"
       R"("auto_augment":"randaugment","randaugment_ops":3,"randaugment_magnitude":7,)"
       R"("jitter_brightness":0.4,"jitter_contrast":0.3,"jitter_saturation":0.2,)"
       R"("jitter_hue":0.1,"random_erasing":0.25,"mixup_alpha":0.2,"cutmix_alpha":1.0,)"
-      R"("epochs":7,"batch_size":11,"lr":0.30000000000000004,"lr_schedule":"step",)"
+      R"("epochs":7,"batch_size":11,"global_batch_size":44,"accumulate":2,"lr_scaling":"linear",)"
+      R"("lr_base_batch":128,"lr":0.30000000000000004,"lr_schedule":"step",)"
       R"("lr_min":0.001,"warmup_epochs":2.5,"warmup_start":0.1,"lr_step_epochs":4,)"
       R"("lr_gamma":0.5,"lr_power":2.0,"optimizer":"lars","momentum":0.8,"nesterov":true,)"
       R"("adam_beta1":0.85,"adam_beta2":0.95,"adam_eps":1e-06,"lars_trust":0.002,)"
       R"("weight_decay":0.0005,"norm_decay":false,)"
       R"("clip_grad_norm":1.5,"label_smoothing":0.1,"ema_decay":0.99,"ema_steps":4,)"
-      R"("zero_init_residual":true,"seed":18446744073709551615,"channels_last":false,)"
-      R"("threads":3,"compute_threads":2,"limit_batches":5,"keep_checkpoints":9,"log_every":10})");
+      R"("zero_init_residual":true,"seed":18446744073709551615,"sync_bn":true,"broadcast_buffers":true,)"
+      R"("amp":"fp16","loss_scale":128.0,"channels_last":false,)"
+      R"("threads":3,"prefetch":4,"compute_threads":2,"device":"cpu","limit_batches":5,"dummy":true,)"
+      R"("keep_checkpoints":9,"checkpoint_minutes":2.5,"log_every":10})");
 }
 
-TEST(OptionsJson, NamesTheOptionThatIsMissingOrWrong) {
-  EXPECT_ERROR(options_from_json("{}", "run/file"), corrupt, "run/file: option 'data' is missing");
-  EXPECT_ERROR(options_from_json("nonsense", "f"), corrupt, "option 'data'");
-  std::string text = options_to_json(TrainOptions{});
-  text.replace(text.find("\"momentum\":"), 11, "\"momentun\":");
-  EXPECT_ERROR(options_from_json(text, "f"), corrupt, "option 'momentum'");
+TEST(OptionsJson, TakesTheDefaultOfAnOptionThatIsMissing) {
+  EXPECT_EQ(options_to_json(options_from_json("{}", "f")), options_to_json(TrainOptions()));
+  EXPECT_EQ(options_from_json(R"({"momentum":0.5})", "f").momentum, 0.5);
+}
+
+TEST(OptionsJson, NamesTheOptionThatIsWrong) {
+  EXPECT_ERROR(options_from_json(R"({"momentum":"much"})", "run/file"), corrupt,
+               "run/file: option 'momentum' is of another type");
+  for (const char* text : {"nonsense", "[1]", ""}) {
+    EXPECT_ERROR(options_from_json(text, "run/file"), corrupt,
+                 "run/file: its options are not a JSON object");
+  }
 }
 
 }  // namespace

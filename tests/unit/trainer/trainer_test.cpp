@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr ProgressOutput kQuiet{.lines = nullptr, .live = nullptr};
+const ProgressOutput kQuiet{.lines = nullptr, .live = nullptr};
 
 class TrainerTest : public ::testing::Test {
  protected:
@@ -31,7 +31,7 @@ class TrainerTest : public ::testing::Test {
     TrainOptions o;
     o.data = data();
     if (!work_dir.empty()) o.work_dir = temp_ / work_dir;
-    o.arch = Arch::resnet18;
+    o.arch = "resnet18";
     o.image_size = 32;
     o.crop_scale_min = 0.35;
     o.eval_resize = 32;
@@ -307,6 +307,62 @@ TEST_F(TrainerTest, EndsWithTheSameBitsWhenResumedWhateverTheRecipe) {
   }
 }
 
+TEST_F(TrainerTest, StartsFromPretrainedWeights) {
+  TrainOptions o = options("first");
+  o.epochs = 1;
+  train(o, kQuiet);
+  export_weights(temp_ / "first", temp_ / "weights.pth");
+  EXPECT_TRUE(is_weights_file(temp_ / "weights.pth"));
+  EXPECT_FALSE(is_weights_file(temp_ / "first"));
+  EXPECT_FALSE(is_weights_file(temp_ / "first/epoch-0001.safetensors"));
+  // So low a rate that one epoch more leaves the weights where they were.
+  o.lr = 1e-12;
+  const auto moved = [&](const char* run) {
+    const SafeTensors x = read_safetensors(temp_ / "first/epoch-0001.safetensors");
+    const SafeTensors y = read_safetensors(temp_ / run / "epoch-0001.safetensors");
+    return x.tensors[0].tensor.sub(y.tensors[0].tensor).abs().max().item<double>();
+  };
+  o.work_dir = temp_ / "second";
+  o.pretrained = temp_ / "weights.pth";
+  train(o, kQuiet);
+  EXPECT_LT(moved("second"), 1e-9);
+  o.work_dir = temp_ / "drawn";
+  o.pretrained = "";
+  o.seed = 7;
+  train(o, kQuiet);
+  EXPECT_GT(moved("drawn"), 1e-3);
+  // The weights are in the checkpoint: going on does not need their file.
+  fs::remove(temp_ / "weights.pth");
+  TrainOptions more = read_checkpoint_options(temp_ / "second");
+  more.epochs = 2;
+  resume_training(more, temp_ / "second", kQuiet);
+  o.work_dir = temp_ / "third";
+  o.pretrained = temp_ / "weights.pth";
+  EXPECT_ERROR(train(o, kQuiet), not_found, "weights.pth");
+  EXPECT_FALSE(fs::exists(temp_ / "third"));
+}
+
+TEST_F(TrainerTest, EvaluatesExportedWeightsAsTheirCheckpoint) {
+  train(options("run"), kQuiet);
+  const EvalResult expected = evaluate(options(), temp_ / "run", kQuiet);
+  for (const char* name : {"weights.pth", "weights.safetensors"}) {
+    export_weights(temp_ / "run", temp_ / name);
+    const EvalResult result = evaluate(options(), temp_ / name, kQuiet);
+    EXPECT_EQ(result.num_images, expected.num_images);
+    EXPECT_EQ(result.loss, expected.loss);
+    EXPECT_EQ(result.top1, expected.top1);
+  }
+  TrainOptions o = options();
+  testing::write_synthetic_dataset(temp_ / "two", {.classes = {"blue", "green"}});
+  o.data = temp_ / "two";
+  EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
+               "weights.pth: its 3 classes are not the 2 of the data set");
+  o = options();
+  o.arch = "resnet34";
+  EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
+               "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs");
+}
+
 TEST_F(TrainerTest, StopsAtTheLimitOfBatches) {
   TrainOptions o = options("run");
   o.limit_batches = 2;
@@ -354,7 +410,7 @@ TEST_F(TrainerTest, SaysWhichSplitIsMissing) {
 TEST_F(TrainerTest, RefusesASplitSmallerThanABatch) {
   TrainOptions o = options();
   o.batch_size = 49;
-  EXPECT_ERROR(train(o, kQuiet), invalid_argument, "48 records, fewer than one batch of 49");
+  EXPECT_ERROR(train(o, kQuiet), invalid_argument, "48 records, fewer than one step of 49");
 }
 
 TEST_F(TrainerTest, RefusesSplitsOfDifferentClasses) {
@@ -377,7 +433,7 @@ TEST_F(TrainerTest, SaysWhyACheckpointDoesNotFit) {
   };
   EXPECT_ERROR(resume_training(read_checkpoint_options(file), file, kQuiet), invalid_argument,
                "has done 1 of 1 epochs");
-  EXPECT_ERROR(resume_training(changed([](auto& c) { c.arch = Arch::resnet34; }), file, kQuiet),
+  EXPECT_ERROR(resume_training(changed([](auto& c) { c.arch = "resnet34"; }), file, kQuiet),
                invalid_argument, "is of arch resnet18, but resnet34");
   EXPECT_ERROR(resume_training(changed([](auto& c) { c.seed = 9; }), file, kQuiet),
                invalid_argument, "has the seed 0, but 9");

@@ -6,7 +6,7 @@
 
 #include "expect_error.h"
 #include "fake_model.h"
-#include "resnet.h"
+#include "model_registry.h"
 
 namespace ffkit {
 namespace {
@@ -23,13 +23,15 @@ std::vector<std::string> zeroed(const Model& model) {
 
 TEST(ZeroInitResidual, ZeroesTheLastNormOfEachBlock) {
   at::manual_seed(0);
-  const std::unique_ptr<Model> basic = make_resnet(Arch::resnet18, 10);
+  const std::unique_ptr<Model> basic =
+      ModelRegistry::instance().find("resnet18").make({.num_classes = 10});
   EXPECT_TRUE(zeroed(*basic).empty());
   zero_init_residual(*basic);
   ASSERT_EQ(zeroed(*basic).size(), 8);
   EXPECT_EQ(zeroed(*basic)[0], "layer1.0.bn2.weight");
   EXPECT_EQ(zeroed(*basic)[7], "layer4.1.bn2.weight");
-  const std::unique_ptr<Model> bottleneck = make_resnet(Arch::resnet50, 10);
+  const std::unique_ptr<Model> bottleneck =
+      ModelRegistry::instance().find("resnet50").make({.num_classes = 10});
   zero_init_residual(*bottleneck);
   ASSERT_EQ(zeroed(*bottleneck).size(), 16);
   EXPECT_EQ(zeroed(*bottleneck)[15], "layer4.2.bn3.weight");

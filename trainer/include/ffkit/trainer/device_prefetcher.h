@@ -23,8 +23,9 @@ struct DeviceBatch {
   int64_t size = 0;
   // In the order of Batch::field(), images as [N,3,H,W] with the strides of channels_last for Layout::nhwc.
   std::vector<at::Tensor> fields;
-  at::Tensor images;  // one of `fields`; undefined for a loader without image field
-  at::Tensor labels;  // likewise
+  at::Tensor images;      // one of `fields`; undefined for a loader without image field
+  at::Tensor labels;      // likewise
+  double mix_lambda = 1;  // Batch::mix_lambda()
 };
 
 class DevicePrefetcher {

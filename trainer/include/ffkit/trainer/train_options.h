@@ -6,15 +6,14 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ffkit/format/interpolation.h>
 
 namespace ffkit {
 
-enum class Arch { resnet18, resnet34, resnet50 };
-std::string_view to_string(Arch arch);
-// Inverse of to_string; throws Error(invalid_argument) that lists the names there are.
-Arch parse_arch(std::string_view name);
+// The models there are, by torchvision's names.
+std::vector<std::string> arch_names();
 
 enum class LrSchedule {
   cosine,      // half a cosine from lr to lr_min over the epochs after the warm-up
@@ -25,6 +24,24 @@ enum class LrSchedule {
 };
 std::string_view to_string(LrSchedule schedule);
 LrSchedule parse_lr_schedule(std::string_view name);
+
+// Precision of the forward pass; weights and their updates stay float32.
+enum class Amp {
+  off,   // float32; also called O0
+  bf16,  // bfloat16 where it is safe
+  fp16,  // float16 where it is safe, with a scaled loss; also called O1 and O2
+};
+std::string_view to_string(Amp amp);
+Amp parse_amp(std::string_view name);
+
+// What becomes of lr when a step takes another number of pictures than lr_base_batch.
+enum class LrScaling {
+  none,
+  linear,  // lr * batch / lr_base_batch (Goyal et al., "Accurate, Large Minibatch SGD", 2017)
+  sqrt,    // lr * sqrt(batch / lr_base_batch), for adaptive optimisers
+};
+std::string_view to_string(LrScaling scaling);
+LrScaling parse_lr_scaling(std::string_view name);
 
 enum class OptimizerKind {
   sgd,    // with momentum
@@ -50,7 +67,9 @@ struct TrainOptions {
   std::filesystem::path
       work_dir;  // checkpoints and metrics; made when missing. Empty: nothing is written
 
-  Arch arch = Arch::resnet50;
+  std::string arch = "resnet50";  // one of arch_names()
+  // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
+  std::filesystem::path pretrained;
   int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1
   // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from 0), then larger ones by steps of 32 pixels,
   // and of image_size from epoch progressive_to on. 0: image_size from the beginning.
@@ -75,8 +94,13 @@ struct TrainOptions {
   double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
   double cutmix_alpha = 0;  // CutMix likewise; with both, each batch takes one of them
   int64_t epochs = 90;      // >= 1
-  int64_t batch_size = 256;  // pictures a step and process, >= 1
-  double lr = 0.1;           // highest learning rate, > 0
+  int64_t batch_size = 256;  // pictures a process works on at a time, >= 1
+  // Pictures a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size is what it makes of it.
+  int64_t global_batch_size = 0;
+  int64_t accumulate = 1;  // batches a step and process, whose gradients add up, >= 1
+  LrScaling lr_scaling = LrScaling::none;
+  int64_t lr_base_batch = 256;  // batch that lr is meant for, with a scaling, >= 1
+  double lr = 0.1;              // highest learning rate, > 0
   LrSchedule lr_schedule = LrSchedule::cosine;
   double lr_min = 0;  // cosine and polynomial only: where they end, 0 <= lr_min <= lr
   double warmup_epochs =
@@ -101,19 +125,35 @@ struct TrainOptions {
   double ema_decay = 0;
   int64_t ema_steps = 1;  // steps between two updates of the average, >= 1
   bool zero_init_residual =
-      false;                  // the last norm of each residual block starts at 0; ResNets only
-  uint64_t seed = 0;          // initial weights, order of the pictures, crops and flips
+      false;                       // the last norm of each residual block starts at 0; ResNets only
+  uint64_t seed = 0;               // initial weights, order of the pictures, crops and flips
+  bool sync_bn = false;            // batch norm over the batches of all processes
+  bool broadcast_buffers = false;  // rank 0's running statistics for all processes before each step
+  Amp amp = Amp::off;
+  double loss_scale = 0;      // fp16 only: factor of the loss, > 0; 0: found and adapted on the way
   bool channels_last = true;  // memory format of pictures and convolutions
   int threads = 0;            // decoding threads of the loader; 0: one for every 16 cores
-  int compute_threads = 0;    // threads of libtorch's kernels; 0: all cores this process may use
+  int prefetch = 3;           // batches that the loader prepares ahead, >= 1
+  int compute_threads =
+      0;  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other processes of its machine
+  std::string device =
+      "auto";  // cpu, cuda (that of the local rank), cuda:N; auto: cuda where there is a GPU
   int64_t limit_batches =
       0;  // steps an epoch, in training and in validation, for a quick try; 0: all
+  bool dummy =
+      false;  // one batch of noise instead of data: what the model alone can do; no validation
   int64_t keep_checkpoints = 3;  // newest ones kept beside the best one; 0: all
   int64_t log_every = 50;        // steps between two lines of metrics.jsonl, >= 1
+
+  // Also a checkpoint after so many minutes within an epoch; 0: none.
+  double checkpoint_minutes = 0;
 
   // With their defaults put in.
   int64_t resolved_eval_size() const;
   int64_t resolved_eval_resize() const;
+  // These options with batch_size, lr and global_batch_size as `world_size` processes have them. Throws Error(invalid_argument) when the
+  // global batch cannot be divided evenly.
+  TrainOptions resolved(int world_size) const;
 };
 
 // Throws Error(invalid_argument) naming the first option that is out of range.

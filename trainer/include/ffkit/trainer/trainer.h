@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
@@ -19,6 +20,8 @@ struct ProgressOutput {
   std::FILE* lines = stdout;  // one line an epoch and the summary; null: none
   std::FILE* live =
       nullptr;  // a terminal for a line that is rewritten while an epoch runs; null: none
+  std::filesystem::path profile =
+      {};  // folder for a profile of a few steps (StepProfiler); empty: none
 };
 
 struct EvalResult {
@@ -37,26 +40,46 @@ struct TrainSummary {
   double images_per_second = 0;  // in training steps of this call, without the first five
   double data_wait_share =
       0;  // share of the time of those steps spent waiting for the loader, 0 .. 1
-  std::filesystem::path checkpoint;  // the last one written; empty without a work folder
+  std::filesystem::path
+      checkpoint;  // the last one written; empty without a work folder, and on other ranks than 0
+  bool is_stopped = false;  // it ended before its last epoch because it was asked to (stop.h)
 };
+
+// The functions below are called by every process of `place`'s world, with the same options. Rank 0 alone prints, and needs the work
+// folder and the checkpoint. They throw Error(io) when another process is gone.
 
 // Trains from the beginning. Throws Error(invalid_argument) when the work folder already holds
 // checkpoints or a log, and when the loss stops being a number.
-TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {});
+TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {},
+                   const ProcessPlace& place = {});
 
 // Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
-// options of the checkpoint the result is that of an undisturbed run. Throws
+// options of the checkpoint and the same pictures in a step the result is that of an undisturbed run, also with another number of
+// processes as far as sums of floats allow. Throws
 // Error(invalid_argument) when arch, classes, data or seed differ from the checkpoint's, or when
 // options.work_dir holds checkpoints of another run or later ones of this run.
 TrainSummary resume_training(const TrainOptions& options, const std::filesystem::path& checkpoint,
-                             const ProgressOutput& output = {});
+                             const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data.
+// Goes on from the newest whole checkpoint in options.work_dir, or trains from the beginning when there is none: what a job that is
+// preempted and started again calls every time. A run that was finished returns at once. A damaged checkpoint is passed over, which is said.
+TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output = {},
+                             const ProcessPlace& place = {});
+
+// Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data. Also takes a file of weights alone, .pth or
+// .safetensors as torchvision has them: its classes are those of its head, and the model is options.arch.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
-                    const ProgressOutput& output = {});
+                    const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// The options of the run that wrote `checkpoint` (file or work folder), to start from in the two
+// The options of the run that wrote `checkpoint` (file or work folder), to start from in the
 // functions above.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
+
+// Whether `path` is a file of weights alone, and not a checkpoint or a folder with checkpoints.
+bool is_weights_file(const std::filesystem::path& path);
+
+// Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors or .pth file that load_state_dict(strict=True) of the
+// same model in Python takes. Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
+void export_weights(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace ffkit

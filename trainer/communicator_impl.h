@@ -1,0 +1,16 @@
+// What communicator.cpp and data_parallel.cpp share. c10d's headers take 24 s to compile: nobody else includes this.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "communicator.h"
+
+namespace ffkit {
+
+struct Communicator::Impl {
+  c10::intrusive_ptr<c10d::Store> store;
+  c10::intrusive_ptr<c10d::ProcessGroup> group;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,33 @@
+// The part of the trainer that needs CUDA's libraries: a module of its own, opened when there is a GPU, so that one program runs on both
+// kinds of machine.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <chrono>
+
+namespace c10d {
+class ProcessGroup;
+class Store;
+}  // namespace c10d
+
+namespace ffkit {
+
+class CudaModule {
+ public:
+  virtual ~CudaModule() = default;
+  // Gives `group` the backend NCCL for `device`.
+  virtual void add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                        const c10::intrusive_ptr<c10d::Store>& store, c10::Device device,
+                        std::chrono::milliseconds timeout) = 0;
+};
+
+// Opens libtorch's CUDA libraries and the module; true when there is a GPU to train on. To be asked before anything else asks libtorch
+// about CUDA: it keeps the first answer.
+bool cuda_is_available();
+
+// Throws Error(unsupported) when the module was not built or cannot be opened.
+CudaModule& cuda_module();
+
+}  // namespace ffkit

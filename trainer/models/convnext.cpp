@@ -1,0 +1,128 @@
+// ConvNeXt-T (Liu et al., "A ConvNet for the 2020s", 2022) as torchvision builds it, with its initial draws.
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+
+#include <array>
+
+#include "layers.h"
+#include "model_registry.h"
+#include "net.h"
+
+namespace ffkit {
+namespace {
+
+namespace nn = torch::nn;
+
+struct Stage {
+  int64_t channels, depth;
+};
+constexpr std::array kStages = {Stage{96, 3}, Stage{192, 3}, Stage{384, 9}, Stage{768, 3}};
+constexpr double kEps = 1e-6;
+constexpr double kLayerScale = 1e-6;
+constexpr double kStochasticDepth = 0.1;  // of the last block, rising linearly from 0
+
+// Over the channels of [N,C,H,W].
+struct LayerNorm2d : nn::Module {
+  explicit LayerNorm2d(int64_t channels) {
+    weight = register_parameter("weight", at::ones({channels}));
+    bias = register_parameter("bias", at::zeros({channels}));
+  }
+
+  at::Tensor forward(const at::Tensor& x) {
+    return at::layer_norm(x.permute({0, 2, 3, 1}), weight.sizes(), weight, bias, kEps)
+        .permute({0, 3, 1, 2});
+  }
+
+  at::Tensor weight, bias;
+};
+
+struct Block : nn::Module {
+  Block(int64_t channels, double drop_probability_) : drop_probability(drop_probability_) {
+    block = std::make_shared<Chain>();
+    block->add(nn::Conv2d(nn::Conv2dOptions(channels, channels, 7).padding(3).groups(channels)));
+    block->add([](const at::Tensor& x) { return x.permute({0, 2, 3, 1}); });
+    block->add(nn::LayerNorm(nn::LayerNormOptions({channels}).eps(kEps)));
+    block->add(nn::Linear(channels, 4 * channels));
+    block->add([](const at::Tensor& x) { return at::gelu(x); });
+    block->add(nn::Linear(4 * channels, channels));
+    block->add([](const at::Tensor& x) { return x.permute({0, 3, 1, 2}); });
+    layer_scale = register_parameter("layer_scale", at::ones({channels, 1, 1}) * kLayerScale);
+    register_module("block", block);
+  }
+
+  at::Tensor forward(const at::Tensor& x) {
+    return stochastic_depth(layer_scale * block->forward(x), drop_probability, is_training()) + x;
+  }
+
+  double drop_probability;
+  std::shared_ptr<Chain> block;
+  at::Tensor layer_scale;
+};
+
+class ConvNext : public Net {
+ public:
+  explicit ConvNext(int64_t num_classes) {
+    auto stem = std::make_shared<Chain>();
+    stem->add(nn::Conv2d(nn::Conv2dOptions(3, kStages.front().channels, 4).stride(4)));
+    stem->add(std::make_shared<LayerNorm2d>(kStages.front().channels));
+    features_->add(stem);
+    int64_t num_blocks = 0;
+    for (const Stage& s : kStages) num_blocks += s.depth;
+    int64_t block = 0;
+    for (size_t i = 0; i < kStages.size(); ++i) {
+      auto stage = std::make_shared<Chain>();
+      for (int64_t j = 0; j < kStages[i].depth; ++j, ++block) {
+        stage->add(std::make_shared<Block>(
+            kStages[i].channels, kStochasticDepth * double(block) / double(num_blocks - 1)));
+      }
+      features_->add(stage);
+      if (i + 1 == kStages.size()) break;
+      auto downsampling = std::make_shared<Chain>();
+      downsampling->add(std::make_shared<LayerNorm2d>(kStages[i].channels));
+      downsampling->add(
+          nn::Conv2d(nn::Conv2dOptions(kStages[i].channels, kStages[i + 1].channels, 2).stride(2)));
+      features_->add(downsampling);
+    }
+    const int64_t channels = kStages.back().channels;
+    classifier_->add(std::make_shared<LayerNorm2d>(channels));
+    classifier_->add([](const at::Tensor& x) { return x.flatten(1); });
+    classifier_->add(nn::Linear(channels, num_classes));
+    register_module("features", features_);
+    register_module("classifier", classifier_);
+    // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws what normal_ draws.
+    for (const std::shared_ptr<nn::Module>& module : modules(/*include_self=*/false)) {
+      if (auto* conv = module->as<nn::Conv2dImpl>()) draw(conv->weight, conv->bias);
+      if (auto* linear = module->as<nn::LinearImpl>()) draw(linear->weight, linear->bias);
+    }
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    const at::Tensor x = features_->forward(images);
+    return classifier_->forward(x.mean({2, 3}, /*keepdim=*/true));
+  }
+
+ private:
+  static void draw(at::Tensor& weight, at::Tensor& bias) {
+    nn::init::normal_(weight, 0, 0.02);
+    nn::init::zeros_(bias);
+  }
+
+  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
+  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
+};
+
+}  // namespace
+
+void register_convnext(ModelRegistry& registry) {
+  registry.add(
+      {.name = "convnext_tiny", .head = "classifier.2", .make = [](const ModelShape& shape) {
+         return make_model_of(std::make_shared<ConvNext>(shape.num_classes));
+       }});
+}
+
+}  // namespace ffkit

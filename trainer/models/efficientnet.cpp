@@ -1,0 +1,115 @@
+// EfficientNet-B0 (Tan and Le, "EfficientNet", 2019) as torchvision builds it, with its initial draws.
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/silu.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "layers.h"
+#include "model_registry.h"
+#include "net.h"
+
+namespace ffkit {
+namespace {
+
+namespace nn = torch::nn;
+
+// A row of table 1 of the paper.
+struct Stage {
+  int64_t expansion, kernel, stride, in, out, depth;
+};
+constexpr std::array kStages = {Stage{1, 3, 1, 32, 16, 1},  Stage{6, 3, 2, 16, 24, 2},
+                                Stage{6, 5, 2, 24, 40, 2},  Stage{6, 3, 2, 40, 80, 3},
+                                Stage{6, 5, 1, 80, 112, 3}, Stage{6, 5, 2, 112, 192, 4},
+                                Stage{6, 3, 1, 192, 320, 1}};
+constexpr double kDropout = 0.2;
+constexpr double kStochasticDepth = 0.2;  // of a block behind the last one, rising linearly from 0
+
+at::Tensor activate(const at::Tensor& x) {
+  return at::silu(x);
+}
+
+struct MBConv : nn::Module {
+  MBConv(const Stage& s, int64_t in, int64_t stride, double drop_probability_)
+      : has_shortcut(stride == 1 && in == s.out), drop_probability(drop_probability_) {
+    const int64_t width = in * s.expansion;
+    block = std::make_shared<Chain>();
+    if (s.expansion != 1) {
+      block->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = activate}));
+    }
+    block->add(conv_norm({.in = width,
+                          .out = width,
+                          .kernel = s.kernel,
+                          .stride = stride,
+                          .groups = width,
+                          .activation = activate}));
+    block->add(
+        std::make_shared<SqueezeExcitation>(width, std::max(int64_t{1}, in / 4), activate,
+                                            [](const at::Tensor& x) { return at::sigmoid(x); }));
+    block->add(conv_norm({.in = width, .out = s.out, .kernel = 1}));
+    register_module("block", block);
+  }
+
+  at::Tensor forward(const at::Tensor& x) {
+    const at::Tensor y = block->forward(x);
+    return has_shortcut ? stochastic_depth(y, drop_probability, is_training()) + x : y;
+  }
+
+  bool has_shortcut;
+  double drop_probability;
+  std::shared_ptr<Chain> block;
+};
+
+class EfficientNet : public Net {
+ public:
+  explicit EfficientNet(int64_t num_classes) {
+    features_->add(
+        conv_norm({.in = 3, .out = kStages.front().in, .stride = 2, .activation = activate}));
+    int64_t num_blocks = 0;
+    for (const Stage& s : kStages) num_blocks += s.depth;
+    int64_t block = 0;
+    for (const Stage& s : kStages) {
+      auto stage = std::make_shared<Chain>();
+      for (int64_t i = 0; i < s.depth; ++i, ++block) {
+        stage->add(std::make_shared<MBConv>(s, i == 0 ? s.in : s.out, i == 0 ? s.stride : 1,
+                                            kStochasticDepth * double(block) / double(num_blocks)));
+      }
+      features_->add(stage);
+    }
+    const int64_t channels = 4 * kStages.back().out;
+    features_->add(conv_norm(
+        {.in = kStages.back().out, .out = channels, .kernel = 1, .activation = activate}));
+    classifier_->add(nn::Dropout(kDropout));
+    const nn::Linear head(channels, num_classes);
+    classifier_->add(head);
+    register_module("features", features_);
+    register_module("classifier", classifier_);
+    initialise_convolutions(*this);
+    const double range = 1 / std::sqrt(double(num_classes));
+    nn::init::uniform_(head->weight, -range, range);
+    nn::init::zeros_(head->bias);
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    return classifier_->forward(global_average(features_->forward(images)));
+  }
+
+ private:
+  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
+  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
+};
+
+}  // namespace
+
+void register_efficientnet(ModelRegistry& registry) {
+  registry.add(
+      {.name = "efficientnet_b0", .head = "classifier.1", .make = [](const ModelShape& shape) {
+         return make_model_of(std::make_shared<EfficientNet>(shape.num_classes));
+       }});
+}
+
+}  // namespace ffkit

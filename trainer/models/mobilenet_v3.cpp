@@ -1,0 +1,155 @@
+// MobileNetV3 (Howard et al., "Searching for MobileNetV3", 2019) as torchvision builds it, with its initial draws.
+#include <ATen/ops/hardsigmoid.h>
+#include <ATen/ops/hardswish.h>
+#include <ATen/ops/relu.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include <array>
+#include <span>
+
+#include "layers.h"
+#include "model_registry.h"
+#include "net.h"
+
+namespace ffkit {
+namespace {
+
+namespace nn = torch::nn;
+
+enum Activation { relu, hardswish };
+
+// A row of tables 1 and 2 of the paper.
+struct BlockConfig {
+  int64_t in, kernel, expanded, out;
+  bool has_squeeze;
+  Activation activation;
+  int64_t stride;
+};
+
+Function function_of(Activation activation) {
+  if (activation == relu) return [](const at::Tensor& x) { return at::relu(x); };
+  return [](const at::Tensor& x) { return at::hardswish(x); };
+}
+
+std::shared_ptr<Chain> conv_norm_v3(ConvNormOptions options) {
+  options.bn_eps = 0.001;
+  options.bn_momentum = 0.01;
+  return conv_norm(options);
+}
+
+struct InvertedResidual : nn::Module {
+  explicit InvertedResidual(const BlockConfig& c) : has_shortcut(c.stride == 1 && c.in == c.out) {
+    const Function activation = function_of(c.activation);
+    block = std::make_shared<Chain>();
+    if (c.expanded != c.in) {
+      block->add(
+          conv_norm_v3({.in = c.in, .out = c.expanded, .kernel = 1, .activation = activation}));
+    }
+    block->add(conv_norm_v3({.in = c.expanded,
+                             .out = c.expanded,
+                             .kernel = c.kernel,
+                             .stride = c.stride,
+                             .groups = c.expanded,
+                             .activation = activation}));
+    if (c.has_squeeze) {
+      block->add(std::make_shared<SqueezeExcitation>(
+          c.expanded, round_to_eights(c.expanded / 4), function_of(relu),
+          [](const at::Tensor& x) { return at::hardsigmoid(x); }));
+    }
+    block->add(conv_norm_v3({.in = c.expanded, .out = c.out, .kernel = 1}));
+    register_module("block", block);
+  }
+
+  at::Tensor forward(const at::Tensor& x) {
+    at::Tensor y = block->forward(x);
+    if (has_shortcut) y += x;
+    return y;
+  }
+
+  bool has_shortcut;
+  std::shared_ptr<Chain> block;
+};
+
+class MobileNetV3 : public Net {
+ public:
+  MobileNetV3(std::span<const BlockConfig> blocks, int64_t hidden, int64_t num_classes) {
+    const Function activation = function_of(hardswish);
+    features_->add(
+        conv_norm_v3({.in = 3, .out = blocks.front().in, .stride = 2, .activation = activation}));
+    for (const BlockConfig& config : blocks) {
+      features_->add(std::make_shared<InvertedResidual>(config));
+    }
+    const int64_t channels = 6 * blocks.back().out;
+    features_->add(conv_norm_v3(
+        {.in = blocks.back().out, .out = channels, .kernel = 1, .activation = activation}));
+    const nn::Linear first(channels, hidden);
+    classifier_->add(first);
+    classifier_->add(activation);
+    classifier_->add(nn::Dropout(0.2));
+    const nn::Linear head(hidden, num_classes);
+    classifier_->add(head);
+    register_module("features", features_);
+    register_module("classifier", classifier_);
+    initialise_convolutions(*this);
+    for (const nn::Linear& linear : {first, head}) {
+      nn::init::normal_(linear->weight, 0, 0.01);
+      nn::init::zeros_(linear->bias);
+    }
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    return classifier_->forward(global_average(features_->forward(images)));
+  }
+
+ private:
+  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
+  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
+};
+
+constexpr std::array kLarge = {
+    BlockConfig{16, 3, 16, 16, false, relu, 1},
+    BlockConfig{16, 3, 64, 24, false, relu, 2},
+    BlockConfig{24, 3, 72, 24, false, relu, 1},
+    BlockConfig{24, 5, 72, 40, true, relu, 2},
+    BlockConfig{40, 5, 120, 40, true, relu, 1},
+    BlockConfig{40, 5, 120, 40, true, relu, 1},
+    BlockConfig{40, 3, 240, 80, false, hardswish, 2},
+    BlockConfig{80, 3, 200, 80, false, hardswish, 1},
+    BlockConfig{80, 3, 184, 80, false, hardswish, 1},
+    BlockConfig{80, 3, 184, 80, false, hardswish, 1},
+    BlockConfig{80, 3, 480, 112, true, hardswish, 1},
+    BlockConfig{112, 3, 672, 112, true, hardswish, 1},
+    BlockConfig{112, 5, 672, 160, true, hardswish, 2},
+    BlockConfig{160, 5, 960, 160, true, hardswish, 1},
+    BlockConfig{160, 5, 960, 160, true, hardswish, 1},
+};
+constexpr std::array kSmall = {
+    BlockConfig{16, 3, 16, 16, true, relu, 2},
+    BlockConfig{16, 3, 72, 24, false, relu, 2},
+    BlockConfig{24, 3, 88, 24, false, relu, 1},
+    BlockConfig{24, 5, 96, 40, true, hardswish, 2},
+    BlockConfig{40, 5, 240, 40, true, hardswish, 1},
+    BlockConfig{40, 5, 240, 40, true, hardswish, 1},
+    BlockConfig{40, 5, 120, 48, true, hardswish, 1},
+    BlockConfig{48, 5, 144, 48, true, hardswish, 1},
+    BlockConfig{48, 5, 288, 96, true, hardswish, 2},
+    BlockConfig{96, 5, 576, 96, true, hardswish, 1},
+    BlockConfig{96, 5, 576, 96, true, hardswish, 1},
+};
+
+}  // namespace
+
+void register_mobilenet_v3(ModelRegistry& registry) {
+  registry.add(
+      {.name = "mobilenet_v3_large", .head = "classifier.3", .make = [](const ModelShape& shape) {
+         return make_model_of(std::make_shared<MobileNetV3>(kLarge, 1280, shape.num_classes));
+       }});
+  registry.add(
+      {.name = "mobilenet_v3_small", .head = "classifier.3", .make = [](const ModelShape& shape) {
+         return make_model_of(std::make_shared<MobileNetV3>(kSmall, 1024, shape.num_classes));
+       }});
+}
+
+}  // namespace ffkit
