@@ -5,7 +5,8 @@
 namespace ffkit {
 
 bool ReadProgress::advance(int64_t result, const ReadEngineOptions& options) {
-  if (result == -EINTR || result == -EAGAIN) return false;
+  // ECANCELED: nobody here cancels reads, but io_uring does when signals keep it from starting the thread that one needs.
+  if (result == -EINTR || result == -EAGAIN || result == -ECANCELED) return false;
   if (result == -EIO && num_failures_ < options.num_retries) {
     ++num_failures_;
     return false;

@@ -41,6 +41,7 @@ TEST_F(ReadProgressTest, RepeatsInterruptedCallsWithoutLimit) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_FALSE(read_.advance(-EINTR, options_));
     EXPECT_FALSE(read_.advance(-EAGAIN, options_));
+    EXPECT_FALSE(read_.advance(-ECANCELED, options_));
   }
   EXPECT_EQ(read_.offset(), 1000);
   EXPECT_TRUE(read_.advance(100, options_));
