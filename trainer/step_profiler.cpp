@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <vector>
@@ -112,6 +113,8 @@ void StepProfiler::after_step() {
 }
 
 void StepProfiler::start() const {
+  setenv("KINETO_LOG_LEVEL", "99",
+         /*overwrite=*/0);  // it would report the GPU that a CPU machine lacks as an error
   profiler::prepareProfiler(profiler_config(), activities(has_gpu_));
   profiler::enableProfiler(
       profiler_config(), activities(has_gpu_),
