@@ -238,14 +238,11 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
       metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
     }
     step_start = now;
-    const bool is_due = options_.checkpoint_minutes > 0 &&
-                        std::chrono::duration<double>(now - last_checkpoint_time_).count() >
-                            60 * options_.checkpoint_minutes;
-    if ((is_due || is_stopped_) && state_.epoch_steps < steps_per_epoch_) {
+    if ((is_checkpoint_due_ || is_stopped_) && state_.epoch_steps < steps_per_epoch_) {
       take_losses(0);
       state_.loader = data_.train->state();
       if (is_stopped_) return std::nullopt;
-      if (communicator_.rank() == 0) write_checkpoint(work_dir);
+      write_checkpoint(work_dir);
     }
   }
   take_losses(0);
@@ -314,9 +311,12 @@ void TrainingRun::take_losses(size_t num_left) {
   while (losses_.size() > num_left) {
     const double own = losses_.front().item<double>();
     losses_.pop_front();
-    // All processes learn at the same step that one of them is to stop.
-    const std::vector<double> sums =
-        communicator_.sum(std::vector<double>{own, stop_signal() != 0 ? 1.0 : 0.0});
+    // All processes learn at the same step that one of them is to stop, or that rank 0 is to write a checkpoint: what follows from it
+    // is collective.
+    const bool is_due = communicator_.rank() == 0 && options_.checkpoint_minutes > 0 &&
+                        seconds_since(last_checkpoint_time_) > 60 * options_.checkpoint_minutes;
+    const std::vector<double> sums = communicator_.sum(
+        std::vector<double>{own, stop_signal() != 0 ? 1.0 : 0.0, is_due ? 1.0 : 0.0});
     const double loss = sums[0] / communicator_.world_size();
     if (!std::isfinite(loss)) {
       live_.clear();
@@ -333,12 +333,14 @@ void TrainingRun::take_losses(size_t num_left) {
     state_.epoch_loss_sum += loss;
     last_loss_ = loss;
     is_stopped_ = is_stopped_ || sums[1] > 0;
+    is_checkpoint_due_ = is_checkpoint_due_ || sums[2] > 0;
     show_progress(loss);
   }
 }
 
 void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
   last_checkpoint_time_ = Clock::now();
+  is_checkpoint_due_ = false;
   if (!work_dir) return;
   const std::filesystem::path path =
       work_dir->checkpoint_path(state_.epochs_done, state_.loader.position);

@@ -103,6 +103,8 @@ class TrainingRun {
   std::deque<at::Tensor> losses_;  // of steps that were not looked at yet
   double last_loss_ = 0;
   double step_wait_ = 0;  // seconds of the last step spent waiting for data
+  bool is_checkpoint_due_ =
+      false;  // by rank 0's clock; known to all at the same step, as is_stopped_
   bool is_stopped_ = false;
   std::filesystem::path last_checkpoint_;
   Clock::time_point last_checkpoint_time_;
