@@ -22,7 +22,9 @@ inline std::vector<std::byte> encode_bmp_as(int width, int height,
                                             const BmpKind& kind) {
   std::vector<std::byte> out;
   const auto put = [&out](uint32_t value, int num_bytes) {
-    for (int i = 0; i < num_bytes; ++i) out.push_back(std::byte(value >> (8 * i) & 0xFF));
+    for (int i = 0; i < num_bytes; ++i) {
+      out.push_back(i < 4 ? std::byte(value >> (8 * i) & 0xFF) : std::byte{0});
+    }
   };
   const size_t stride = (size_t(width) * size_t(kind.bits) + 31) / 32 * 4;
   const size_t masks_behind = kind.header_bytes == 40 ? 4 * kind.masks.size() : 0;
