@@ -174,6 +174,12 @@ void Communicator::broadcast(const std::vector<at::Tensor>& tensors) {
   });
 }
 
+void Communicator::broadcast(const std::vector<NamedTensor>& tensors) {
+  std::vector<at::Tensor> values;
+  for (const NamedTensor& t : tensors) values.push_back(t.tensor);
+  broadcast(values);
+}
+
 std::string Communicator::broadcast(const std::string& text) {
   if (is_alone()) return text;
   at::Tensor size = at::full({1}, int64_t(text.size()), at::kLong);

@@ -78,9 +78,7 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
 
 EvalResult evaluate_model(const TrainOptions& options, Model& model, DataSource& val,
                           Communicator& communicator) {
-  std::vector<at::Tensor> weights;
-  for (const NamedTensor& t : model_state(model)) weights.push_back(t.tensor);
-  communicator.broadcast(weights);
+  communicator.broadcast(model_state(model));
   return validate_model(model, val, options.amp, communicator);
 }
 

@@ -111,7 +111,7 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
 std::vector<NamedTensor> TrainingRun::state_tensors() const {
   std::vector<NamedTensor> out = model_state(*model_);
   append_with_prefix("optimizer.", optimizer_->state(), out);
-  if (average_) append_with_prefix("ema.", average_->tensors(), out);
+  if (average_) append_with_prefix(kAveragePrefix, average_->tensors(), out);
   append_with_prefix("scaler.", step_.scaler().state(), out);
   return out;
 }
@@ -153,15 +153,14 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     // An average that the run did not keep so far begins as a copy of the model.
     const bool has_average = stored.options.ema_decay > 0;
     if (!has_average)
-      std::erase_if(wanted, [](const NamedTensor& t) { return t.name.starts_with("ema."); });
+      std::erase_if(wanted,
+                    [](const NamedTensor& t) { return t.name.starts_with(kAveragePrefix); });
     info = info_to_text(load_checkpoint(checkpoint, wanted));
     if (average_ && !has_average) average_->reset();
   });
   state_ = info_from_text(communicator_.broadcast(info));
   state_.options = options_;
-  std::vector<at::Tensor> values;
-  for (const NamedTensor& t : tensors) values.push_back(t.tensor);
-  communicator_.broadcast(values);
+  communicator_.broadcast(tensors);
 }
 
 void TrainingRun::load_pretrained() {
@@ -175,9 +174,7 @@ void TrainingRun::load_pretrained() {
                options_.pretrained.string(), num_classes(weights, entry), state_.classes.size());
     std::fflush(output_.lines);
   });
-  std::vector<at::Tensor> values;
-  for (const NamedTensor& t : model_state(*model_)) values.push_back(t.tensor);
-  communicator_.broadcast(values);
+  communicator_.broadcast(model_state(*model_));
   if (average_) average_->reset();
 }
 
@@ -355,14 +352,8 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
 EvalResult TrainingRun::validate_epoch() {
   if (!data_.val) return {};
   // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
-  std::vector<at::Tensor> buffers;
-  for (const NamedTensor& b : model_->buffers()) buffers.push_back(b.tensor);
-  communicator_.broadcast(buffers);
-  if (average_) {
-    std::vector<at::Tensor> averages;
-    for (const NamedTensor& t : average_->tensors()) averages.push_back(t.tensor);
-    communicator_.broadcast(averages);
-  }
+  communicator_.broadcast(model_->buffers());
+  if (average_) communicator_.broadcast(average_->tensors());
   const AveragedWeights averaged(average_.get());
   return validate_model(*model_, *data_.val, resolved_.amp, communicator_);
 }
