@@ -11,6 +11,7 @@
 #include "model_factory.h"
 #include "model_registry.h"
 #include "options_file.h"
+#include "same_run.h"
 #include "validation.h"
 #include "weights.h"
 
@@ -73,8 +74,7 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
   }
 }
 
-TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
-                                         const Communicator& communicator) {
+TrainingRun::Data TrainingRun::open_data(const TrainOptions& options, Communicator& communicator) {
   Data data;
   const int64_t shares = communicator.world_size() * options.accumulate;
   const int64_t limit = options.limit_batches * options.accumulate;
@@ -89,6 +89,7 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
   const Dataset train = Dataset::open(options.data, "train");
   data.classes = class_list(train);
   const auto num_classes = int64_t(data.classes.size());
+  check_same_data(communicator, train.fingerprint(), options.data);
   data.start = {.fingerprint = train.fingerprint(), .seed = options.seed};
   if (train.num_records() < options.batch_size * shares) {
     throw Error(
@@ -385,14 +386,14 @@ void TrainingRun::report(const EpochResult& epoch) {
       data_.val ? fmt::format("val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  ", epoch.val.loss,
                               100 * epoch.val.top1, 100 * epoch.val.top5)
                 : "";
-  fmt::print(
-      output_.lines,
-      "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {:.0f} images/s  data wait {:.1f} %  {}{}\n",
-      state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
-      throughput_.images_per_second(), 100 * throughput_.wait_share(),
-      format_duration(epoch.seconds),
-      step_.num_skipped() > 0 ? fmt::format("  {} steps left out (overflow)", step_.num_skipped())
-                              : "");
+  const std::string rate =
+      throughput_text(throughput_.images_per_second(), throughput_.wait_share());
+  fmt::print(output_.lines, "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {}{}{}\n",
+             state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
+             rate.empty() ? "" : rate + "  ", format_duration(epoch.seconds),
+             step_.num_skipped() > 0
+                 ? fmt::format("  {} steps left out (overflow)", step_.num_skipped())
+                 : "");
   std::fflush(output_.lines);
 }
 

@@ -1,5 +1,6 @@
 // Two processes that train together against Python: torchvision's model under torch's DistributedDataParallel over Gloo, with the same
-// weights and the same batches.
+// weights and the same batches. (SGD is the fused one there too: the loop over single tensors rounds the last few numbers of a tensor another
+// way, and batch norm makes 1e-2 of the last bit within ten steps.)
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,7 @@ def worker(rank):
     model = torchvision.models.resnet18(num_classes=3)
     model.load_state_dict(torch.load('weights.pth', weights_only=True))
     model = torch.nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9, weight_decay=1e-4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9, weight_decay=1e-4, fused=True)
     images = torch.from_file(f'images{rank}', size=20 * N * 3 * SIDE * SIDE).view(20, N, 3, SIDE, SIDE)
     labels = torch.from_file(f'labels{rank}', size=20 * N, dtype=torch.int64).view(20, N)
     losses = torch.zeros(20, dtype=torch.float64)
@@ -62,7 +64,7 @@ TrainOptions options_for(const std::filesystem::path& data) {
   options.arch = "resnet18";
   options.image_size = 48;
   options.batch_size = 8;
-  options.lr = 0.02;
+  options.lr = 0.001;
   options.momentum = 0.9;
   options.weight_decay = 1e-4;
   options.compute_threads = 1;
@@ -86,7 +88,12 @@ Training run_training(const TrainOptions& given, const std::filesystem::path& fo
     place.world_size = kRanks;
     DataSource data(Dataset::open(options.data, "train"), train_loader_options(options, place), 3,
                     0);
-    const std::unique_ptr<Model> model = make_model(options, 3, c);
+    std::unique_ptr<Model> model;
+    {  // libtorch's seed is the process's, and the ranks are threads here
+      static std::mutex mutex;
+      const std::lock_guard lock(mutex);
+      model = make_model(options, 3, c);
+    }
     const std::unique_ptr<Optimizer> optimizer = make_optimizer(options, *model);
     TrainingStep step(options, *model, *optimizer, c);
     if (c.rank() == 0) {
