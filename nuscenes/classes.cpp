@@ -1,7 +1,7 @@
-#include <ffkit/nuscenes/classes.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <ffkit/nuscenes/classes.h>
 
 namespace ffkit::nuscenes {
 namespace {

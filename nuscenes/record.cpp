@@ -1,8 +1,7 @@
-#include <ffkit/nuscenes/record.h>
-
 #include <fmt/format.h>
 
 #include <ffkit/nuscenes/classes.h>
+#include <ffkit/nuscenes/record.h>
 
 namespace ffkit::nuscenes {
 namespace {
@@ -12,7 +11,8 @@ Field text(std::string name, bool column = false) {
 }
 
 Field number(std::string name, bool column = false) {
-  return {.name = std::move(name), .type = FieldType::scalar, .dtype = DType::i64, .column = column};
+  return {
+      .name = std::move(name), .type = FieldType::scalar, .dtype = DType::i64, .column = column};
 }
 
 Field tensor(std::string name, DType dtype) {
@@ -61,11 +61,11 @@ std::string can_bus_field(std::string_view message) {
 }
 
 Schema keyframe_schema(const KeyframeFields& options) {
-  std::vector<Field> fields = {
-      text(keyframe::kToken, true),        text(keyframe::kScene, true), text(keyframe::kSceneToken),
-      number(keyframe::kTimestamp, true),  number(keyframe::kPrev),      number(keyframe::kNext),
-      text(keyframe::kLocation),           text(keyframe::kVehicle),     text(keyframe::kLogfile),
-      number(keyframe::kMap)};
+  std::vector<Field> fields = {text(keyframe::kToken, true), text(keyframe::kScene, true),
+                               text(keyframe::kSceneToken),  number(keyframe::kTimestamp, true),
+                               number(keyframe::kPrev),      number(keyframe::kNext),
+                               text(keyframe::kLocation),    text(keyframe::kVehicle),
+                               text(keyframe::kLogfile),     number(keyframe::kMap)};
   for (const std::string& camera : options.cameras) {
     fields.push_back(image(channel_field(camera, channel::kImage)));
     fields.push_back(tensor(channel_field(camera, channel::kIntrinsics), DType::f64));
@@ -90,9 +90,10 @@ Schema keyframe_schema(const KeyframeFields& options) {
 
 Schema sweep_schema(DType lidar_dtype) {
   return {{text(sweep::kToken, true), text(sweep::kChannel, true), text(sweep::kScene, true),
-           number(sweep::kTimestamp, true), tensor(channel::kPoints, lidar_dtype), image(channel::kImage),
-           tensor(channel::kIntrinsics, DType::f64), tensor(channel::kSensorToEgo, DType::f64),
-           tensor(channel::kEgoToGlobal, DType::f64), text(channel::kFilename), text(sweep::kSampleToken)}};
+           number(sweep::kTimestamp, true), tensor(channel::kPoints, lidar_dtype),
+           image(channel::kImage), tensor(channel::kIntrinsics, DType::f64),
+           tensor(channel::kSensorToEgo, DType::f64), tensor(channel::kEgoToGlobal, DType::f64),
+           text(channel::kFilename), text(sweep::kSampleToken)}};
 }
 
 Schema map_schema() {

@@ -1,5 +1,3 @@
-#include <ffkit/nuscenes/splits.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include <ffkit/format/error.h>
+#include <ffkit/nuscenes/splits.h>
 
 namespace ffkit::nuscenes {
 namespace {
@@ -95,8 +94,11 @@ std::span<const std::string_view> splits_of_version(std::string_view version) {
   if (version == "v1.0-trainval") return kOfTrainval;
   if (version == "v1.0-test") return kOfTest;
   if (version == "v1.0-mini") return kOfMini;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("'{}' is no version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini", version));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format(
+          "'{}' is no version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
+          version));
 }
 
 std::vector<std::string> scenes_of_split(std::string_view split) {
@@ -109,7 +111,8 @@ std::vector<std::string> scenes_of_split(std::string_view split) {
     for (const uint16_t number : numbers) scenes.push_back(fmt::format("scene-{:04}", number));
     return scenes;
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no split of nuScenes; there are {}", split, fmt::join(names, ", ")));
+  throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no split of nuScenes; there are {}",
+                                                       split, fmt::join(names, ", ")));
 }
 
 }  // namespace ffkit::nuscenes
