@@ -61,8 +61,7 @@ TEST(Detection, FiguresAreTheDevkitsWhenGivenItsDetections) {
   const GroundTruth truth = expected_truth(read_json(root / "expected.json"), "mini_val");
   const DetectionMetrics metrics = evaluate(truth, read_submission(root / "detections.json"));
   const auto& result = wanted["result"];
-  constexpr double kTolerance =
-      1e-9;  // of all that does not depend on times
+  constexpr double kTolerance = 1e-9;  // of all that does not depend on times
   const std::array<std::string, 4> thresholds = {"0.5", "1.0", "2.0", "4.0"};
   for (size_t c = 0; c < kClasses.size(); ++c) {
     const std::string name(kClasses[c]);
