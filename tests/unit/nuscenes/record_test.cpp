@@ -18,9 +18,8 @@ TEST(Classes, AreThoseOfTheDevkit) {
 }
 
 TEST(KeyframeSchema, HasTheFieldsThatAreAskedFor) {
-  const Schema all = keyframe_schema({.cameras = {"CAM_FRONT", "CAM_BACK"},
-                                      .lidar_dtype = DType::f16,
-                                      .can_bus = {"pose"}});
+  const Schema all = keyframe_schema(
+      {.cameras = {"CAM_FRONT", "CAM_BACK"}, .lidar_dtype = DType::f16, .can_bus = {"pose"}});
   EXPECT_NO_THROW(all.validate());
   EXPECT_GE(all.index_of("CAM_BACK/intrinsics"), 0);
   EXPECT_EQ(all.index_of("CAM_FRONT_LEFT/image"), -1);
