@@ -45,6 +45,10 @@ dom::element JsonRow::require(std::string_view key) const {
   return value;
 }
 
+bool JsonRow::has(std::string_view key) const {
+  return object_.at_key(key).error() == simdjson::SUCCESS;
+}
+
 void JsonRow::refuse(const std::string& what) const {
   std::string_view token;
   const bool has_token = object_.at_key("token").get_string().get(token) == simdjson::SUCCESS;

@@ -37,6 +37,7 @@ class JsonRow {
   // `object` must live as long as the row.
   explicit JsonRow(const simdjson::dom::object& object) : object_(object) {}
 
+  bool has(std::string_view key) const;
   Token token(std::string_view key) const;
   // "" is none.
   Token token_or_none(std::string_view key) const;
@@ -97,10 +98,10 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
   const auto error =
       parser.parse(chunk.text.data() + where.first, where.second, false).get_object().get(object);
   if (error != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt,
-                std::string("a row is no JSON: ") + simdjson::error_message(error) + "; " +
-                    kUnpackAgain,
-                context());
+    throw Error(
+        ErrorCode::corrupt,
+        std::string("a row is no JSON: ") + simdjson::error_message(error) + "; " + kUnpackAgain,
+        context());
   }
   try {
     use(JsonRow(object));

@@ -34,8 +34,9 @@ class TableFile {
               const char* table) const {
     const Row found = to.index.find(token);
     if (found == kNoRow) {
-      refuse(row, fmt::format("its {} '{}' is not in {}.json, which is of another version or damaged",
-                              key, to_string(token), table));
+      refuse(row,
+             fmt::format("its {} '{}' is not in {}.json, which is of another version or damaged",
+                         key, to_string(token), table));
     }
     return found;
   }
@@ -48,7 +49,8 @@ class TableFile {
       if (links[i].is_none()) continue;
       result[i] = rows.index.find(links[i]);
       if (result[i] == kNoRow) {
-        refuse(rows.token[i], fmt::format("its {} '{}' is not in the table", key, to_string(links[i])));
+        refuse(rows.token[i],
+               fmt::format("its {} '{}' is not in the table", key, to_string(links[i])));
       }
     }
     require_no_circle(rows, key, result);

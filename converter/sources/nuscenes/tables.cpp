@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNeeded[] = {
-    "attribute", "calibrated_sensor", "category",          "ego_pose", "instance", "log",   "map",
-    "sample",    "sample_annotation", "sample_data",       "scene",    "sensor",   "visibility"};
+    "attribute", "calibrated_sensor", "category",    "ego_pose", "instance", "log",       "map",
+    "sample",    "sample_annotation", "sample_data", "scene",    "sensor",   "visibility"};
 
 void require_all(const fs::path& folder) {
   std::vector<std::string> missing;
@@ -104,10 +104,12 @@ class TablesReader {
     read_rows<Map>(
         table.path(),
         [](const JsonRow& row) {
-          return Map{row.token("token"), std::string(row.text("filename")), row.tokens("log_tokens")};
+          return Map{row.token("token"), std::string(row.text("filename")),
+                     row.tokens("log_tokens")};
         },
         [&](Map map) {
           const auto number = static_cast<Row>(t_.maps.size());
+          require_inside(table, map.token, map.filename);
           t_.maps.token.push_back(map.token);
           t_.maps.filename.push_back(std::move(map.filename));
           std::string location;
@@ -232,7 +234,10 @@ class TablesReader {
     };
     const TableFile table = file("ego_pose");
     read_rows<EgoPose>(
-        table.path(), [](const JsonRow& row) { return EgoPose{row.token("token"), pose_of(row)}; },
+        table.path(),
+        [](const JsonRow& row) {
+          return EgoPose{row.token("token"), pose_of(row)};
+        },
         [this](const EgoPose& pose) {
           t_.ego_poses.token.push_back(pose.token);
           t_.ego_poses.pose.push_back(pose.pose);
@@ -254,16 +259,21 @@ class TablesReader {
     read_rows<Data>(
         table.path(),
         [](const JsonRow& row) {
-          return Data{row.token("token"),         row.token("sample_token"),
-                      row.token("ego_pose_token"), row.token("calibrated_sensor_token"),
-                      row.token_or_none("prev"),  row.token_or_none("next"),
-                      row.integer("timestamp"),   row.boolean("is_key_frame"),
+          return Data{row.token("token"),
+                      row.token("sample_token"),
+                      row.token("ego_pose_token"),
+                      row.token("calibrated_sensor_token"),
+                      row.token_or_none("prev"),
+                      row.token_or_none("next"),
+                      row.integer("timestamp"),
+                      row.boolean("is_key_frame"),
                       std::string(row.text("filename"))};
         },
         [&](const Data& d) {
           all.token.push_back(d.token);
           all.timestamp.push_back(d.timestamp);
-          all.sample.push_back(table.resolve(d.token, "sample_token", d.sample, t_.samples, "sample"));
+          all.sample.push_back(
+              table.resolve(d.token, "sample_token", d.sample, t_.samples, "sample"));
           all.ego_pose.push_back(
               table.resolve(d.token, "ego_pose_token", d.ego_pose, t_.ego_poses, "ego_pose"));
           const Row calibration = table.resolve(d.token, "calibrated_sensor_token", d.calibration,
@@ -296,9 +306,11 @@ class TablesReader {
   // Files are looked for in the data set's folder only.
   static void require_inside(const TableFile& table, const Token& row, std::string_view filename) {
     const fs::path path(filename);
-    const bool goes_up = std::ranges::any_of(path, [](const fs::path& part) { return part == ".."; });
+    const bool goes_up =
+        std::ranges::any_of(path, [](const fs::path& part) { return part == ".."; });
     if (filename.empty() || path.is_absolute() || goes_up) {
-      table.refuse(row, fmt::format("'filename' is '{}', which is no file in the data set", filename));
+      table.refuse(row,
+                   fmt::format("'filename' is '{}', which is no file in the data set", filename));
     }
   }
 
@@ -306,15 +318,23 @@ class TablesReader {
     struct Category {
       Token token;
       std::string name;
+      int64_t label;  // lidarseg's index, -1 in tables without
     };
     const TableFile table = file("category");
     read_rows<Category>(
         table.path(),
         [](const JsonRow& row) {
-          return Category{row.token("token"), std::string(row.text("name"))};
+          return Category{row.token("token"), std::string(row.text("name")),
+                          row.has("index") ? row.integer("index") : -1};
         },
-        [this](Category category) {
+        [&](Category category) {
           category_rows_.token.push_back(category.token);
+          if (category.label > 255) table.refuse(category.token, "'index' is above 255");
+          if (category.label >= 0) {
+            const auto label = static_cast<size_t>(category.label);
+            t_.label_names.resize(std::max(t_.label_names.size(), label + 1));
+            t_.label_names[label] = category.name;
+          }
           t_.categories.push_back(std::move(category.name));
         });
     table.make_index(category_rows_);
@@ -363,7 +383,8 @@ class TablesReader {
           const Row instance =
               table.resolve(a.token, "instance_token", a.instance, instance_rows_, "instance");
           all.category.push_back(instance_categories_[instance]);
-          all.sample.push_back(table.resolve(a.token, "sample_token", a.sample, t_.samples, "sample"));
+          all.sample.push_back(
+              table.resolve(a.token, "sample_token", a.sample, t_.samples, "sample"));
           all.box.push_back(a.box);
           all.num_lidar_points.push_back(a.num_lidar_points);
           all.num_radar_points.push_back(a.num_radar_points);
@@ -399,7 +420,9 @@ class TablesReader {
     const TableFile table = file("instance");
     read_rows<Instance>(
         table.path(),
-        [](const JsonRow& row) { return Instance{row.token("token"), row.token("category_token")}; },
+        [](const JsonRow& row) {
+          return Instance{row.token("token"), row.token("category_token")};
+        },
         [&](const Instance& instance) {
           instance_rows_.token.push_back(instance.first);
           instance_categories_.push_back(static_cast<uint8_t>(table.resolve(

@@ -28,8 +28,12 @@ inline constexpr uint8_t kNumChannels = 12;
 inline constexpr uint8_t kOtherChannel = 255;  // of no use to us
 std::string_view channel_name(uint8_t channel);
 uint8_t channel_number(std::string_view name);
-inline bool is_camera(uint8_t channel) { return channel < kLidarChannel; }
-inline bool is_radar(uint8_t channel) { return channel > kLidarChannel && channel < kNumChannels; }
+inline bool is_camera(uint8_t channel) {
+  return channel < kLidarChannel;
+}
+inline bool is_radar(uint8_t channel) {
+  return channel > kLidarChannel && channel < kNumChannels;
+}
 
 // Tokens of a table's rows. Not copyable: the index refers to the tokens.
 struct Rows {
@@ -110,7 +114,8 @@ struct AnnotationRows : Rows {
   std::vector<int32_t> num_lidar_points;
   std::vector<int32_t> num_radar_points;
   std::vector<int8_t> visibility;  // 1..4, 0 unknown
-  std::vector<int8_t> attribute;   // position in kAttributes, -1 for none; the first where there are several
+  std::vector<int8_t>
+      attribute;  // position in kAttributes, -1 for none; the first where there are several
   // The annotations of sample i are order[first[i]] .. order[first[i + 1] - 1], in the table's order.
   std::vector<Row> first;
   std::vector<Row> order;
@@ -127,8 +132,8 @@ struct LabelFiles {
 };
 
 struct Tables {
-  std::vector<std::string> categories;      // by row
-  std::vector<std::string> label_names;     // by lidarseg's index; empty without
+  std::vector<std::string> categories;   // by row
+  std::vector<std::string> label_names;  // by lidarseg's index; empty without
   LogRows logs;
   MapRows maps;
   SceneRows scenes;
