@@ -28,7 +28,8 @@ inline std::string lidar_points(int num_points) {
   return file;
 }
 
-inline void write_nuscenes_root(const std::filesystem::path& root, const NuScenesShape& shape = {}) {
+inline void write_nuscenes_root(const std::filesystem::path& root,
+                                const NuScenesShape& shape = {}) {
   int number = 0;
   NuScenesTables(shape).write(root, [&](std::string_view filename, bool) {
     const std::filesystem::path path = root / filename;

@@ -26,9 +26,9 @@ struct NuScenesShape {
   int lidar_sweeps = 2;  // between two keyframes
   int camera_sweeps = 1;
   int radar_sweeps = 1;
-  int instances = 2;      // of a scene
-  int lifetime = 2;       // keyframes in which an instance is seen, one after the other
-  int logs = 1;           // scenes take turns
+  int instances = 2;  // of a scene
+  int lifetime = 2;   // keyframes in which an instance is seen, one after the other
+  int logs = 1;       // scenes take turns
 };
 
 class NuScenesTables {
@@ -36,8 +36,9 @@ class NuScenesTables {
   explicit NuScenesTables(NuScenesShape shape) : shape_(std::move(shape)) {}
 
   // Writes root/<version>/*.json. `on_file`, if given, gets the name of each row of sample_data.
-  void write(const std::filesystem::path& root,
-             const std::function<void(std::string_view filename, bool is_key_frame)>& on_file = {}) {
+  void write(
+      const std::filesystem::path& root,
+      const std::function<void(std::string_view filename, bool is_key_frame)>& on_file = {}) {
     folder_ = root / shape_.version;
     std::filesystem::create_directories(folder_);
     write_small_tables();
@@ -56,8 +57,8 @@ class NuScenesTables {
   }
 
   static constexpr std::array kChannels = {
-      "CAM_FRONT",   "CAM_FRONT_RIGHT",  "CAM_FRONT_LEFT",    "CAM_BACK",
-      "CAM_BACK_LEFT", "CAM_BACK_RIGHT", "LIDAR_TOP",         "RADAR_FRONT",
+      "CAM_FRONT",        "CAM_FRONT_RIGHT",   "CAM_FRONT_LEFT",  "CAM_BACK",
+      "CAM_BACK_LEFT",    "CAM_BACK_RIGHT",    "LIDAR_TOP",       "RADAR_FRONT",
       "RADAR_FRONT_LEFT", "RADAR_FRONT_RIGHT", "RADAR_BACK_LEFT", "RADAR_BACK_RIGHT"};
   // Of scene i's keyframe k, in microseconds.
   static int64_t time_of(size_t scene, int keyframe) {
@@ -127,34 +128,47 @@ class NuScenesTables {
     const auto logs = static_cast<size_t>(shape_.logs);
     {
       Table table(folder_, "category");
-      table.row("\"token\": \"{}\",\n\"name\": \"vehicle.car\",\n\"description\": \"a car, \\\"}}, {{[\"", token('c', 0));
+      table.row(
+          "\"token\": \"{}\",\n\"name\": \"vehicle.car\",\n\"description\": \"a car, \\\"}}, {{[\"",
+          token('c', 0));
       table.row("\"token\": \"{}\",\n\"name\": \"animal\",\n\"description\": \"\"", token('c', 1));
     }
     {
       Table table(folder_, "attribute");
-      table.row("\"token\": \"{}\",\n\"name\": \"vehicle.parked\",\n\"description\": \"\"", token('t', 0));
+      table.row("\"token\": \"{}\",\n\"name\": \"vehicle.parked\",\n\"description\": \"\"",
+                token('t', 0));
     }
     {
       Table table(folder_, "visibility");
-      for (int i = 1; i <= 4; ++i) table.row("\"token\": \"{}\",\n\"level\": \"v\",\n\"description\": \"\"", i);
+      for (int i = 1; i <= 4; ++i)
+        table.row("\"token\": \"{}\",\n\"level\": \"v\",\n\"description\": \"\"", i);
     }
     Table log(folder_, "log");
     Table map(folder_, "map");
     Table sensor(folder_, "sensor");
     Table calibrated(folder_, "calibrated_sensor");
     for (size_t i = 0; i < logs; ++i) {
-      log.row("\"token\": \"{}\",\n\"logfile\": \"log-{}\",\n\"vehicle\": \"n{:03}\",\n\"date_captured\": \"2018-07-24\",\n\"location\": \"nowhere\"",
-              token('l', i), i, i);
+      log.row(
+          "\"token\": \"{}\",\n\"logfile\": \"log-{}\",\n\"vehicle\": "
+          "\"n{:03}\",\n\"date_captured\": \"2018-07-24\",\n\"location\": \"nowhere\"",
+          token('l', i), i, i);
       for (size_t c = 0; c < kChannels.size(); ++c) {
-        const char* const intrinsics = "[\n[\n1266.4,\n0.0,\n816.2\n],\n[\n0.0,\n1266.4,\n491.5\n],\n[\n0.0,\n0.0,\n1.0\n]\n]";
-        calibrated.row("\"token\": \"{}\",\n\"sensor_token\": \"{}\",\n\"translation\": {},\n\"rotation\": {},\n\"camera_intrinsic\": {}",
-                       token('k', i * 100 + c), token('S', c), vector(i * 100 + c, 2), rotation(i * 100 + c), c < 6 ? intrinsics : "[]");
+        const char* const intrinsics =
+            "[\n[\n1266.4,\n0.0,\n816.2\n],\n[\n0.0,\n1266.4,\n491.5\n],\n[\n0.0,\n0.0,\n1.0\n]\n]";
+        calibrated.row(
+            "\"token\": \"{}\",\n\"sensor_token\": \"{}\",\n\"translation\": {},\n\"rotation\": "
+            "{},\n\"camera_intrinsic\": {}",
+            token('k', i * 100 + c), token('S', c), vector(i * 100 + c, 2), rotation(i * 100 + c),
+            c < 6 ? intrinsics : "[]");
       }
     }
-    map.row("\"category\": \"semantic_prior\",\n\"token\": \"{}\",\n\"filename\": \"maps/m.png\",\n\"log_tokens\": [\n\"{}\"\n]",
-            token('m', 0), token('l', 0));
+    map.row(
+        "\"category\": \"semantic_prior\",\n\"token\": \"{}\",\n\"filename\": "
+        "\"maps/m.png\",\n\"log_tokens\": [\n\"{}\"\n]",
+        token('m', 0), token('l', 0));
     for (size_t c = 0; c < kChannels.size(); ++c) {
-      sensor.row("\"token\": \"{}\",\n\"channel\": \"{}\",\n\"modality\": \"m\"", token('S', c), kChannels[c]);
+      sensor.row("\"token\": \"{}\",\n\"channel\": \"{}\",\n\"modality\": \"m\"", token('S', c),
+                 kChannels[c]);
     }
   }
 
@@ -163,12 +177,18 @@ class NuScenesTables {
     Table samples(folder_, "sample");
     const int last = shape_.keyframes - 1;
     for (size_t i = 0; i < shape_.scenes.size(); ++i) {
-      scenes.row("\"token\": \"{}\",\n\"log_token\": \"{}\",\n\"nbr_samples\": {},\n\"first_sample_token\": \"{}\",\n\"last_sample_token\": \"{}\",\n\"name\": \"{}\",\n\"description\": \"\"",
-                 token('e', i), token('l', log_of(i)), shape_.keyframes, sample_token(i, 0), sample_token(i, last), shape_.scenes[i]);
+      scenes.row(
+          "\"token\": \"{}\",\n\"log_token\": \"{}\",\n\"nbr_samples\": "
+          "{},\n\"first_sample_token\": \"{}\",\n\"last_sample_token\": \"{}\",\n\"name\": "
+          "\"{}\",\n\"description\": \"\"",
+          token('e', i), token('l', log_of(i)), shape_.keyframes, sample_token(i, 0),
+          sample_token(i, last), shape_.scenes[i]);
       for (int k = last; k >= 0; --k) {
-        samples.row("\"token\": \"{}\",\n\"timestamp\": {},\n\"prev\": \"{}\",\n\"next\": \"{}\",\n\"scene_token\": \"{}\"",
-                    sample_token(i, k), time_of(i, k), k > 0 ? sample_token(i, k - 1) : "",
-                    k < last ? sample_token(i, k + 1) : "", token('e', i));
+        samples.row(
+            "\"token\": \"{}\",\n\"timestamp\": {},\n\"prev\": \"{}\",\n\"next\": "
+            "\"{}\",\n\"scene_token\": \"{}\"",
+            sample_token(i, k), time_of(i, k), k > 0 ? sample_token(i, k - 1) : "",
+            k < last ? sample_token(i, k + 1) : "", token('e', i));
       }
     }
   }
@@ -196,12 +216,21 @@ class NuScenesTables {
           const int64_t time = time_of(scene, 0) + frame * 500'000LL / step;
           const char* const ending = c < 6 ? "jpg" : c == 6 ? "pcd.bin" : "pcd";
           const std::string filename =
-              fmt::format("{}/{}/log-{}__{}__{}.{}", is_key ? "samples" : "sweeps", kChannels[c], log_of(scene), kChannels[c], time, ending);
-          data.row("\"token\": \"{}\",\n\"sample_token\": \"{}\",\n\"ego_pose_token\": \"{}\",\n\"calibrated_sensor_token\": \"{}\",\n\"timestamp\": {},\n\"fileformat\": \"{}\",\n\"is_key_frame\": {},\n\"height\": {},\n\"width\": {},\n\"filename\": \"{}\",\n\"prev\": \"{}\",\n\"next\": \"{}\"",
-                   name(frame), sample_token(scene, keyframe), name(frame), token('k', log_of(scene) * 100 + c), time, c < 6 ? "jpg" : "pcd", is_key,
-                   c < 6 ? 900 : 0, c < 6 ? 1600 : 0, filename, frame > 0 ? name(frame - 1) : "", frame + 1 < num_frames ? name(frame + 1) : "");
+              fmt::format("{}/{}/log-{}__{}__{}.{}", is_key ? "samples" : "sweeps", kChannels[c],
+                          log_of(scene), kChannels[c], time, ending);
+          data.row(
+              "\"token\": \"{}\",\n\"sample_token\": \"{}\",\n\"ego_pose_token\": "
+              "\"{}\",\n\"calibrated_sensor_token\": \"{}\",\n\"timestamp\": {},\n\"fileformat\": "
+              "\"{}\",\n\"is_key_frame\": {},\n\"height\": {},\n\"width\": {},\n\"filename\": "
+              "\"{}\",\n\"prev\": \"{}\",\n\"next\": \"{}\"",
+              name(frame), sample_token(scene, keyframe), name(frame),
+              token('k', log_of(scene) * 100 + c), time, c < 6 ? "jpg" : "pcd", is_key,
+              c < 6 ? 900 : 0, c < 6 ? 1600 : 0, filename, frame > 0 ? name(frame - 1) : "",
+              frame + 1 < num_frames ? name(frame + 1) : "");
           const uint64_t seed = static_cast<uint64_t>(time) + c;
-          poses.row("\"token\": \"{}\",\n\"timestamp\": {},\n\"rotation\": {},\n\"translation\": {}", name(frame), time, rotation(seed), vector(seed, 2000));
+          poses.row(
+              "\"token\": \"{}\",\n\"timestamp\": {},\n\"rotation\": {},\n\"translation\": {}",
+              name(frame), time, rotation(seed), vector(seed, 2000));
           if (on_file) on_file(filename, is_key);
         }
       }
@@ -217,13 +246,21 @@ class NuScenesTables {
         const uint64_t id = scene * 1000 + static_cast<uint64_t>(i);
         const int begin = i % (shape_.keyframes - lifetime + 1);
         const auto name = [&](int k) { return token('a', id * 1000 + static_cast<uint64_t>(k)); };
-        instances.row("\"token\": \"{}\",\n\"category_token\": \"{}\",\n\"nbr_annotations\": {},\n\"first_annotation_token\": \"{}\",\n\"last_annotation_token\": \"{}\"",
-                      token('i', id), token('c', static_cast<uint64_t>(i % 2)), lifetime, name(0), name(lifetime - 1));
+        instances.row(
+            "\"token\": \"{}\",\n\"category_token\": \"{}\",\n\"nbr_annotations\": "
+            "{},\n\"first_annotation_token\": \"{}\",\n\"last_annotation_token\": \"{}\"",
+            token('i', id), token('c', static_cast<uint64_t>(i % 2)), lifetime, name(0),
+            name(lifetime - 1));
         for (int k = 0; k < lifetime; ++k) {
           const uint64_t seed = id * 1000 + static_cast<uint64_t>(k);
-          annotations.row("\"token\": \"{}\",\n\"sample_token\": \"{}\",\n\"instance_token\": \"{}\",\n\"visibility_token\": \"{}\",\n\"attribute_tokens\": [\n\"{}\"\n],\n\"translation\": {},\n\"size\": {},\n\"rotation\": {},\n\"prev\": \"{}\",\n\"next\": \"{}\",\n\"num_lidar_pts\": {},\n\"num_radar_pts\": 0",
-                          name(k), sample_token(scene, begin + k), token('i', id), 1 + i % 4, token('t', 0), vector(seed, 2000), vector(seed + 3, 5), rotation(seed),
-                          k > 0 ? name(k - 1) : "", k + 1 < lifetime ? name(k + 1) : "", i);
+          annotations.row(
+              "\"token\": \"{}\",\n\"sample_token\": \"{}\",\n\"instance_token\": "
+              "\"{}\",\n\"visibility_token\": \"{}\",\n\"attribute_tokens\": "
+              "[\n\"{}\"\n],\n\"translation\": {},\n\"size\": {},\n\"rotation\": {},\n\"prev\": "
+              "\"{}\",\n\"next\": \"{}\",\n\"num_lidar_pts\": {},\n\"num_radar_pts\": 0",
+              name(k), sample_token(scene, begin + k), token('i', id), 1 + i % 4, token('t', 0),
+              vector(seed, 2000), vector(seed + 3, 5), rotation(seed), k > 0 ? name(k - 1) : "",
+              k + 1 < lifetime ? name(k + 1) : "", i);
         }
       }
     }
@@ -236,8 +273,10 @@ class NuScenesTables {
 // A radar's PCD file of `num_points` points whose numbers count up; without any, as nuScenes has it, one point of NaN.
 inline std::string radar_pcd(int num_points) {
   std::string file = fmt::format(
-      "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z dyn_prop id rcs vx vy vx_comp vy_comp is_quality_valid ambig_state x_rms y_rms "
-      "invalid_state pdh0 vx_rms vy_rms\nSIZE 4 4 4 1 2 4 4 4 4 4 1 1 1 1 1 1 1 1\nTYPE F F F I I F F F F F I I I I I I I I\nCOUNT 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 "
+      "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z dyn_prop id rcs vx vy "
+      "vx_comp vy_comp is_quality_valid ambig_state x_rms y_rms "
+      "invalid_state pdh0 vx_rms vy_rms\nSIZE 4 4 4 1 2 4 4 4 4 4 1 1 1 1 1 1 1 1\nTYPE F F F I I "
+      "F F F F F I I I I I I I I\nCOUNT 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 "
       "1 1 1\nWIDTH {0}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {0}\nDATA binary\n",
       std::max(num_points, 1));
   const auto add = [&file](auto number) {

@@ -21,9 +21,9 @@ namespace ffkit::nuscenes {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using nlohmann::json;
 using testing::NuScenesTables;
 using testing::TempDir;
 using testing::write_bytes;
@@ -142,8 +142,16 @@ TEST_F(NuScenesDamage, WrongMembersAreNamed) {
     const char* message;
   } kCases[] = {
       {"ego_pose", [](json& row) { row.erase("rotation"); }, "has no 'rotation'"},
-      {"ego_pose", [](json& row) { row["translation"] = {1, 2}; }, "2 numbers instead of 3"},
-      {"ego_pose", [](json& row) { row["rotation"] = {0, 0, 0, 0}; }, "'rotation' is zero"},
+      {"ego_pose",
+       [](json& row) {
+         row["translation"] = {1, 2};
+       },
+       "2 numbers instead of 3"},
+      {"ego_pose",
+       [](json& row) {
+         row["rotation"] = {0, 0, 0, 0};
+       },
+       "'rotation' is zero"},
       {"sample", [](json& row) { row["timestamp"] = 1.5; }, "which is no integer"},
       {"sample", [](json& row) { row["token"] = "short"; }, "no token of 32 hexadecimal digits"},
       {"sample_data", [](json& row) { row["is_key_frame"] = 1; }, "neither true nor false"},
@@ -273,7 +281,8 @@ TEST_F(NuScenesDamage, IntrinsicsAreScaledWithTheImage) {
   EXPECT_DOUBLE_EQ(numbers[5], 491.5 / 4);
   EXPECT_EQ(numbers[8], 1);
   ImageDecoder decoder;
-  EXPECT_EQ(decoder.read_info(record.bytes(keyframes.schema().require("CAM_FRONT/image"))).width, 8);
+  EXPECT_EQ(decoder.read_info(record.bytes(keyframes.schema().require("CAM_FRONT/image"))).width,
+            8);
 }
 
 TEST_F(NuScenesDamage, HalvesAreTheNearest) {

@@ -29,7 +29,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-json read_json(const fs::path& path) { return json::parse(std::ifstream(path)); }
+json read_json(const fs::path& path) {
+  return json::parse(std::ifstream(path));
+}
 
 std::string sha256_of(std::span<const std::byte> bytes) {
   return testing::sha256_hex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
@@ -97,8 +99,7 @@ class NuScenesTest : public ::testing::Test {
     FFKIT_REQUIRE_SHARED_DATA(root, kRoot);
     root_ = root;
     expected_ = read_json(root / "../expected.json");
-    convert(*open_nuscenes(root, {.version = "v1.0-mini", .camera_sweeps = 4}), dir_ / "data",
-            {});
+    convert(*open_nuscenes(root, {.version = "v1.0-mini", .camera_sweeps = 4}), dir_ / "data", {});
     for (const json& sample : expected_["samples"]) {
       const std::string split = sample["split"];
       if (!keyframes_.contains(split)) {
@@ -195,8 +196,7 @@ TEST_F(NuScenesTest, EverySensorOfEverySampleIsAsExpected) {
         EXPECT_EQ(points.shape, (std::vector<int64_t>{wanted["num_points"], 5}));
         continue;
       }
-      EXPECT_EQ(points.shape,
-                (std::vector<int64_t>{wanted["radar"]["num_points_no_filters"], 18}));
+      EXPECT_EQ(points.shape, (std::vector<int64_t>{wanted["radar"]["num_points_no_filters"], 18}));
       std::array<double, 18> sums{};
       const auto values = numbers<float>(points);
       for (size_t i = 0; i < values.size(); ++i) sums[i % 18] += double{values[i]};
@@ -251,11 +251,10 @@ TEST_F(NuScenesTest, EveryBoxIsAsExpected) {
       EXPECT_EQ(lidar[9 * i + 5], static_cast<float>(wlh[2]));
       EXPECT_NEAR(lidar[9 * i + 6], in_lidar["yaw_pitch_roll0"].get<double>(), 1e-6);
       EXPECT_EQ(std::isnan(lidar[9 * i + 7]), std::isnan(wanted_velocity[0]));
-      EXPECT_NEAR(std::isnan(lidar[9 * i + 7]) ? 0 : std::hypot(lidar[9 * i + 7], lidar[9 * i + 8]),
-                  std::isnan(wanted_velocity[0])
-                      ? 0
-                      : std::hypot(wanted_velocity[0], wanted_velocity[1]),
-                  0.02);  // the ego vehicle is tilted by a few degrees
+      EXPECT_NEAR(
+          std::isnan(lidar[9 * i + 7]) ? 0 : std::hypot(lidar[9 * i + 7], lidar[9 * i + 8]),
+          std::isnan(wanted_velocity[0]) ? 0 : std::hypot(wanted_velocity[0], wanted_velocity[1]),
+          0.02);  // the ego vehicle is tilted by a few degrees
       const std::string name =
           wanted["detection_name"].is_null() ? "" : wanted["detection_name"].get<std::string>();
       EXPECT_EQ(record.array<int64_t>("boxes/class")[i], class_number(name));
