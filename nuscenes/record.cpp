@@ -91,9 +91,10 @@ Schema keyframe_schema(const KeyframeFields& options) {
 Schema sweep_schema(DType lidar_dtype) {
   return {{text(sweep::kToken, true), text(sweep::kChannel, true), text(sweep::kScene, true),
            number(sweep::kTimestamp, true), tensor(channel::kPoints, lidar_dtype),
-           image(channel::kImage), tensor(channel::kIntrinsics, DType::f64),
-           tensor(channel::kSensorToEgo, DType::f64), tensor(channel::kEgoToGlobal, DType::f64),
-           text(channel::kFilename), text(sweep::kSampleToken)}};
+           tensor(sweep::kRadarPoints, DType::f32), image(channel::kImage),
+           tensor(channel::kIntrinsics, DType::f64), tensor(channel::kSensorToEgo, DType::f64),
+           tensor(channel::kEgoToGlobal, DType::f64), text(channel::kFilename),
+           text(sweep::kSampleToken)}};
 }
 
 Schema map_schema() {

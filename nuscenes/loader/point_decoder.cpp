@@ -45,7 +45,8 @@ class PointDecoder final : public RowsDecoder {
     }
     if (!has_sweeps || !split.sweeps) return;
     sweep_sensor_.emplace(split.sweeps->schema(), "");
-    sweep_points_ = split.sweeps->schema().require(channel::kPoints);
+    sweep_points_ = split.sweeps->schema().require(columns == kLidarColumns ? channel::kPoints
+                                                                            : sweep::kRadarPoints);
     announcer_ = std::make_unique<SweepAnnouncer>(split.keyframes, *split.sweeps, channels,
                                                   options.num_sweeps - 1);
   }

@@ -102,7 +102,8 @@ void Listing::find_key_frames() {
     Row& place = key_frames_[all.sample[row]][all.channel[row]];
     if (place != kNoRow) {
       throw Error(ErrorCode::corrupt,
-                  fmt::format("rows {} and {} of sample_data.json are both the key frame of {} in one sample; unpack "
+                  fmt::format("rows {} and {} of sample_data.json are both the key frame of {} in "
+                              "one sample; unpack "
                               "the metadata (v1.0-*_meta.tgz) again",
                               to_string(all.token[place]), to_string(all.token[row]),
                               channel_name(all.channel[row])),
@@ -131,16 +132,17 @@ void Listing::list_keyframes(const std::string& version) {
     }
     num_taken += num_found;
     if (num_found < scenes.size()) {
-      notes_.push_back(fmt::format("the tables have {} of the {} scenes of {}", num_found,
-                                   scenes.size(), name));
+      notes_.push_back(
+          fmt::format("the tables have {} of the {} scenes of {}", num_found, scenes.size(), name));
     }
     if (!split.keyframes.empty()) splits_.push_back(std::move(split));
   }
   if (splits_.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("none of the {} scenes is of an official split of {}; is it another version?",
-                            t_.scenes.size(), version),
-                {.path = (root_ / version / "scene.json").string()});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("none of the {} scenes is of an official split of {}; is it another version?",
+                    t_.scenes.size(), version),
+        {.path = (root_ / version / "scene.json").string()});
   }
   if (num_taken < t_.scenes.size()) {
     notes_.push_back(fmt::format("{} of the {} scenes are of no official split of {}; left out",
@@ -156,7 +158,8 @@ void Listing::list_scene(Row scene, SplitListing& split) {
                 {.path = root_.string()});
   };
   int64_t count = 0;
-  for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow; sample = t_.samples.next[sample]) {
+  for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
+       sample = t_.samples.next[sample]) {
     if (t_.samples.scene[sample] != scene) {
       refuse(fmt::format("goes on with sample {}, which is of another scene",
                          to_string(t_.samples.token[sample])));
@@ -207,10 +210,11 @@ void Listing::look_at_files() {
     ++missing[channel].num_all;
     constexpr int64_t kPointBytes = 20;
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
-                              file_bytes_[row]),
-                  {.path = (root_ / all.filename[row]).string()});
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
+                      file_bytes_[row]),
+          {.path = (root_ / all.filename[row]).string()});
     }
     if (file_bytes_[row] > 0) continue;
     ++num_missing;
@@ -229,15 +233,18 @@ void Listing::look_at_files() {
                   fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
                   num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
   if (!options_.allow_partial) {
-    throw Error(ErrorCode::not_found,
-                what + "; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps (--cameras, "
-                       "--no-radar, --keyframes-only), or take what is there with --allow-partial",
-                {.path = root_.string()});
+    throw Error(
+        ErrorCode::not_found,
+        what +
+            "; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps (--cameras, "
+            "--no-radar, --keyframes-only), or take what is there with --allow-partial",
+        {.path = root_.string()});
   }
   notes_.push_back(what + "; their fields are null");
 }
 
-void Listing::look_at_labels(const LabelFiles& files, const char* what, std::vector<bool>& is_there) {
+void Listing::look_at_labels(const LabelFiles& files, const char* what,
+                             std::vector<bool>& is_there) {
   is_there.assign(t_.samples.size(), false);
   if (!files.is_there || !options_.is_taken[kLidarChannel]) return;
   std::vector<Row> samples;
@@ -258,8 +265,9 @@ void Listing::look_at_labels(const LabelFiles& files, const char* what, std::vec
   if (num_found == static_cast<int64_t>(samples.size())) {
     notes_.push_back(fmt::format("{} labels are taken", what));
   } else {
-    notes_.push_back(fmt::format("{} of the {} keyframes have a file of {} labels; null for the others",
-                                 num_found, samples.size(), what));
+    notes_.push_back(
+        fmt::format("{} of the {} keyframes have a file of {} labels; null for the others",
+                    num_found, samples.size(), what));
   }
 }
 
@@ -269,7 +277,8 @@ void Listing::leave_out_empty_keyframes() {
   for (SplitListing& split : splits_) {
     num_left_out += std::erase_if(split.keyframes, [this](Row sample) {
       for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
-        if (options_.is_taken[channel] && file_bytes_[key_frames_[sample][channel]] > 0) return false;
+        if (options_.is_taken[channel] && file_bytes_[key_frames_[sample][channel]] > 0)
+          return false;
       }
       return true;
     });
@@ -298,7 +307,8 @@ void Listing::list_sweeps() {
       for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
         if (!options_.is_taken[channel]) continue;
         for_frames_before(sample, channel, [&](Row row) {
-          if (all.is_key_frame[row] || file_bytes_[row] <= 0 || sweep_number_[row] != kNoRow) return;
+          if (all.is_key_frame[row] || file_bytes_[row] <= 0 || sweep_number_[row] != kNoRow)
+            return;
           sweep_number_[row] = kListed;
           split.sweeps.push_back(row);
         });

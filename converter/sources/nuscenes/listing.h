@@ -15,7 +15,8 @@ namespace ffkit::nuscenes {
 
 struct ListingOptions {
   std::array<bool, kNumChannels> is_taken{};  // channels of keyframes
-  std::array<int, kNumChannels> num_sweeps{};  // frames before a keyframe that it refers to; 0: no such field
+  std::array<int, kNumChannels>
+      num_sweeps{};  // frames before a keyframe that it refers to; 0: no such field
   bool allow_partial = false;
 };
 
@@ -76,7 +77,7 @@ class Listing {
   std::vector<int64_t> file_bytes_;                        // by sample_data; -1: not taken
   std::vector<Row> keyframe_number_;                       // by sample
   std::vector<Row> sweep_number_;                          // by sample_data
-  std::vector<bool> has_lidarseg_;  // by sample
+  std::vector<bool> has_lidarseg_;                         // by sample
   std::vector<bool> has_panoptic_;
 };
 

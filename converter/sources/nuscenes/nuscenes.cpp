@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 // The folder of tables that is there.
 std::string find_version(const fs::path& path, const std::string& wanted) {
   if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found, "there is no such folder; give the one with v1.0-*/ and samples/",
+    throw Error(ErrorCode::not_found,
+                "there is no such folder; give the one with v1.0-*/ and samples/",
                 {.path = path.string()});
   }
   std::vector<std::string> found;
@@ -36,16 +37,19 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
   if (!wanted.empty()) {
     (void)splits_of_version(wanted);
     if (std::ranges::find(found, wanted) != found.end()) return wanted;
-    throw Error(ErrorCode::not_found,
-                fmt::format("has no folder {} with the tables (there is {}); unpack {}_meta.tgz here",
-                            wanted, is_there, wanted),
-                {.path = path.string()});
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("has no folder {} with the tables (there is {}); unpack {}_meta.tgz here",
+                    wanted, is_there, wanted),
+        {.path = path.string()});
   }
   if (found.size() == 1) return found.front();
-  throw Error(ErrorCode::not_found,
-              fmt::format("of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables there is {}; {}",
-                          is_there, found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by --version"),
-              {.path = path.string()});
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format(
+          "of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables there is {}; {}",
+          is_there, found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by --version"),
+      {.path = path.string()});
 }
 
 KeyframeFields fields_of(const NuScenesOptions& options) {
@@ -56,11 +60,13 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
                         .camera_sweeps = options.camera_sweeps > 0};
   if (options.lidar_dtype != DType::f32 && options.lidar_dtype != DType::f16) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("the lidar's dtype is {}; it must be f32 or f16", to_string(options.lidar_dtype)));
+                fmt::format("the lidar's dtype is {}; it must be f32 or f16",
+                            to_string(options.lidar_dtype)));
   }
   for (const int sweeps : {options.lidar_sweeps, options.radar_sweeps, options.camera_sweeps}) {
     if (sweeps >= 0 && sweeps <= 100) continue;
-    throw Error(ErrorCode::invalid_argument, fmt::format("the number of sweeps is {}; it must be 0 .. 100", sweeps));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the number of sweeps is {}; it must be 0 .. 100", sweeps));
   }
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
@@ -78,7 +84,8 @@ ListingOptions listing_options(const NuScenesOptions& options, const KeyframeFie
   ListingOptions result{.allow_partial = options.allow_partial};
   for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
     if (is_camera(channel)) {
-      result.is_taken[channel] = std::ranges::find(fields.cameras, channel_name(channel)) != fields.cameras.end();
+      result.is_taken[channel] =
+          std::ranges::find(fields.cameras, channel_name(channel)) != fields.cameras.end();
       result.num_sweeps[channel] = options.camera_sweeps;
     } else if (channel == kLidarChannel) {
       result.is_taken[channel] = true;
@@ -160,7 +167,8 @@ class NuScenes : public Source {
     int64_t num_bytes = 0;
     for_files(split, index, [&](Row row) {
       const int64_t file_bytes = listing_.file_bytes(row);
-      num_bytes += is_camera(tables_->sample_data.channel[row]) ? storer_.memory_bytes(file_bytes) : file_bytes;
+      num_bytes += is_camera(tables_->sample_data.channel[row]) ? storer_.memory_bytes(file_bytes)
+                                                                : file_bytes;
     });
     return num_bytes;
   }
@@ -169,7 +177,8 @@ class NuScenes : public Source {
   void will_read(size_t split, int64_t index) const override {
     for_files(split, index, [&](Row row) {
       if (listing_.file_bytes(row) <= 0) return;
-      const int fd = ::open((path_ / tables_->sample_data.filename[row]).c_str(), O_RDONLY | O_CLOEXEC);
+      const int fd =
+          ::open((path_ / tables_->sample_data.filename[row]).c_str(), O_RDONLY | O_CLOEXEC);
       if (fd < 0) return;
       (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
       ::close(fd);
@@ -188,11 +197,13 @@ class NuScenes : public Source {
         return (path_ / tables_->maps.filename[part.listing->maps.at(i)]).string();
     }
     const Row sample = part.listing->keyframes.at(i);
-    return fmt::format("{}: sample {} of {}", path_.string(), to_string(tables_->samples.token[sample]),
+    return fmt::format("{}: sample {} of {}", path_.string(),
+                       to_string(tables_->samples.token[sample]),
                        tables_->scenes.name[tables_->samples.scene[sample]]);
   }
 
-  void read(size_t split, int64_t index, RecordBuilder& record, SampleBuffers& buffers) const override {
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
     const Part& part = parts_.at(split);
     switch (part.kind) {
       case Kind::keyframes:
@@ -250,7 +261,8 @@ class NuScenes : public Source {
 }  // namespace
 }  // namespace nuscenes
 
-std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path, const NuScenesOptions& options) {
+std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
+                                      const NuScenesOptions& options) {
   return std::make_unique<nuscenes::NuScenes>(path, options);
 }
 

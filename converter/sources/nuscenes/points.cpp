@@ -26,8 +26,8 @@ constexpr int64_t kMaxLabelBytes = 64 << 20;
 
 void require_labels(size_t num_labels, size_t num_points) {
   if (num_labels == num_points) return;
-  throw Error(ErrorCode::corrupt, fmt::format("has {} labels for {} points; unpack it again",
-                                              num_labels, num_points));
+  throw Error(ErrorCode::corrupt,
+              fmt::format("has {} labels for {} points; unpack it again", num_labels, num_points));
 }
 
 // The member data.npy of an .npz, which is a zip file.
@@ -70,9 +70,10 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers) {
   if (file.size() % kLidarPointBytes != 0) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
-                            file.size()));
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
+                    file.size()));
   }
   const auto num_points = static_cast<int64_t>(file.size() / kLidarPointBytes);
   if (dtype == DType::f32) {
@@ -84,8 +85,10 @@ void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilde
     const auto value = load_number<float>(&file[i * sizeof(float)]);
     constexpr float kMaxHalf = 65504;
     if (value > kMaxHalf || value < -kMaxHalf) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("has the number {}, which f16 cannot hold; convert without --lidar-dtype f16", value));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("has the number {}, which f16 cannot hold; convert without --lidar-dtype f16",
+                      value));
     }
     halves[i] = to_f16(value);
   }
@@ -119,7 +122,8 @@ void set_panoptic(std::span<const std::byte> file, size_t num_points, RecordBuil
       const auto value =
           static_cast<double>(load_number<T>(&npy[header.data_offset + i * sizeof(T)]));
       if (!(value >= 0 && value <= 65535 && value == std::floor(value))) {
-        throw Error(ErrorCode::corrupt, fmt::format("has the label {}; they are 0 .. 65535", value));
+        throw Error(ErrorCode::corrupt,
+                    fmt::format("has the label {}; they are 0 .. 65535", value));
       }
       labels[i] = static_cast<uint16_t>(value);
     }

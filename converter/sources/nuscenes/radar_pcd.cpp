@@ -106,8 +106,8 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   Header header({reinterpret_cast<const char*>(file.data()), file.size()});
   const std::string_view version = header.value("VERSION");
   if (version != "0.7" && version != ".7") {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("is a PCD file of version '{}' instead of 0.7", version.substr(0, 200)));
+    throw Error(ErrorCode::unsupported, fmt::format("is a PCD file of version '{}' instead of 0.7",
+                                                    version.substr(0, 200)));
   }
   header.require("FIELDS", fmt::format("{}", fmt::join(kRadarFields, " ")));
   header.require("SIZE", fmt::format("{}", fmt::join(kSizes, " ")));
@@ -131,7 +131,8 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   points.reserve(num_points * kNumFields);
   for (size_t i = 0; i < num_points; ++i) append_point(&data[i * kPointBytes], points);
   const auto is_nan = [](float value) { return std::isnan(value); };
-  if (num_points > 0 && std::any_of(points.begin(), points.begin() + kNumFields, is_nan)) points.clear();
+  if (num_points > 0 && std::any_of(points.begin(), points.begin() + kNumFields, is_nan))
+    points.clear();
   return points;
 }
 

@@ -75,8 +75,10 @@ void RecordReader::set_image(Row row, size_t image_field, size_t intrinsics_fiel
         with_path(root_ / name, [&] { return storer_.store(file, name, buffers); });
     record.set_bytes(image_field, stored.bytes);
     if (stored.size != stored.original) {
-      for (size_t i = 0; i < 3; ++i) intrinsics[i] *= double(stored.size.width) / stored.original.width;
-      for (size_t i = 3; i < 6; ++i) intrinsics[i] *= double(stored.size.height) / stored.original.height;
+      for (size_t i = 0; i < 3; ++i)
+        intrinsics[i] *= double(stored.size.width) / stored.original.width;
+      for (size_t i = 3; i < 6; ++i)
+        intrinsics[i] *= double(stored.size.height) / stored.original.height;
     }
   }
   set_copy<double>(record, intrinsics_field, intrinsics, {3, 3}, buffers);
@@ -168,12 +170,26 @@ void RecordReader::read_sweep(const SplitListing& split, int64_t index, RecordBu
                               SampleBuffers& buffers) const {
   const Row row = split.sweeps.at(static_cast<size_t>(index));
   const SampleDataRows& all = t_.sample_data;
-  enum : size_t { kToken, kChannel, kScene, kTimestamp, kPoints, kImage, kIntrinsics, kPoses, kEgo, kFilename, kSample };
+  enum : size_t {
+    kToken,
+    kChannel,
+    kScene,
+    kTimestamp,
+    kPoints,
+    kRadarPoints,
+    kImage,
+    kIntrinsics,
+    kPoses,
+    kEgo,
+    kFilename,
+    kSample
+  };
   record.set_string(kToken, buffers.text(to_string(all.token[row])));
   record.set_string(kChannel, channel_name(all.channel[row]));
   record.set_string(kScene, t_.scenes.name[t_.samples.scene[all.sample[row]]]);
   record.set_scalar<int64_t>(kTimestamp, all.timestamp[row]);
-  set_data(row, is_camera(all.channel[row]) ? kImage : kPoints, kIntrinsics, record, buffers);
+  const size_t points_field = all.channel[row] == kLidarChannel ? kPoints : kRadarPoints;
+  set_data(row, is_camera(all.channel[row]) ? kImage : points_field, kIntrinsics, record, buffers);
   set_poses(row, kPoses, record);
   record.set_string(kFilename, all.filename[row]);
   record.set_string(kSample, buffers.text(to_string(t_.samples.token[all.sample[row]])));

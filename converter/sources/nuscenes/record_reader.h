@@ -50,7 +50,8 @@ class RecordReader {
   void set_image(Row row, size_t image_field, size_t intrinsics_field, RecordBuilder& record,
                  SampleBuffers& buffers) const;
   void set_poses(Row row, size_t first_field, RecordBuilder& record) const;
-  void set_channel(Row sample, uint8_t channel, RecordBuilder& record, SampleBuffers& buffers) const;
+  void set_channel(Row sample, uint8_t channel, RecordBuilder& record,
+                   SampleBuffers& buffers) const;
   void set_labels(Row sample, size_t num_points, RecordBuilder& record,
                   SampleBuffers& buffers) const;
 

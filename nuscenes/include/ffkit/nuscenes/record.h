@@ -87,6 +87,8 @@ inline constexpr const char* kChannel = "channel";           // string, column
 inline constexpr const char* kScene = "scene";               // string, column
 inline constexpr const char* kTimestamp = "timestamp";       // i64, column
 inline constexpr const char* kSampleToken = "sample_token";  // string: the keyframe it belongs to
+// f32 [n, 18]: of radars. The lidar's are in channel::kPoints, which may be f16; one field has one dtype.
+inline constexpr const char* kRadarPoints = "radar_points";
 }  // namespace sweep
 
 // Fields of a record of <split>_maps.
