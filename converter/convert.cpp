@@ -258,6 +258,11 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
                        const ConvertOptions& options) {
   const auto start = Clock::now();
   validate(options);
+  if (source.has_record_references() && options.on_error != OnError::fail) {
+    throw Error(ErrorCode::invalid_argument,
+                "records of this source refer to each other by number, so none can be left out: "
+                "convert without --on-error");
+  }
   refuse_destination_inside(source.roots(), destination);
   Destination claimed(destination, options.resume ? Destination::Unfinished::go_on
                                                   : Destination::Unfinished::remove);

@@ -100,11 +100,24 @@ std::map<std::string, std::string> options_without_part(const Manifest& manifest
   return options;
 }
 
+bool refers_by_number(const SplitPart& part) {
+  return part.manifest.options.contains(MergePlan::kReferences);
+}
+
 // Sorts the parts of one conversion, all of which must be there.
 void join_parts(PlannedSplit& split) {
   const auto is_part = [](const SplitPart& part) {
     return part.manifest.options.contains(MergePlan::kPart);
   };
+  const bool is_joined = !split.is_new || split.parts.size() > 1;
+  if (is_joined && std::ranges::any_of(split.parts, refers_by_number) &&
+      !(split.is_new && std::ranges::all_of(split.parts, is_part))) {
+    refuse(split.parts.back().folder,
+           fmt::format(
+               "the records of split '{}' refer to each other by number, which would be others "
+               "afterwards: only the parts of one conversion can be joined",
+               split.name));
+  }
   if (!split.is_new) {
     const auto found = std::ranges::find_if(split.parts, is_part);
     if (found == split.parts.end() && !split.manifest.options.contains(MergePlan::kPart)) return;

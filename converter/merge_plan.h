@@ -34,6 +34,8 @@ class MergePlan {
  public:
   // Of Manifest::options, in a part of a conversion: "2/8: shards 10 to 19 of 80".
   static constexpr const char* kPart = "part";
+  // The same, of a source whose records refer to each other by number: only parts of one conversion may be joined.
+  static constexpr const char* kReferences = "record_references";
 
   explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
 

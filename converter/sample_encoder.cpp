@@ -18,7 +18,10 @@ void EncodedSample::shrink() {
 
 SampleEncoder::SampleEncoder(const Source& source, size_t split,
                              const CompressionOptions& compression)
-    : source_(source), split_(split), schema_(source.schema()), compressor_(compression) {
+    : source_(source),
+      split_(split),
+      schema_(source.split_schema(split)),
+      compressor_(compression) {
   builder_.emplace(schema_);
 }
 

@@ -11,6 +11,7 @@
 
 #include "cancel.h"
 #include "format/fnv.h"
+#include "merge_plan.h"
 #include "sample_encoder.h"
 
 namespace ffkit {
@@ -79,7 +80,7 @@ void plan_shards(const Source& source, const ConvertOptions& options, SplitPlan&
 
 Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
   Manifest manifest{.split = source.splits()[split].name,
-                    .schema = source.schema(),
+                    .schema = source.split_schema(split),
                     .classes = source.classes(),
                     .class_names = source.class_names(),
                     .source = source.facts(split),
@@ -91,6 +92,7 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
     manifest.options["zstd_level"] = std::to_string(options.zstd_level);
     manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
   }
+  if (source.has_record_references()) manifest.options[MergePlan::kReferences] = "by number";
   manifest.options.merge(source.options());
   return manifest;
 }

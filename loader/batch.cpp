@@ -70,13 +70,27 @@ BatchArray Batch::field(size_t i) const {
 }
 
 BatchArray Batch::field(std::string_view name) const {
+  return field(position_of(name));
+}
+
+size_t Batch::position_of(std::string_view name) const {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < num_fields(); ++i) {
-    if (field_name(i) == name) return field(i);
+    if (field_name(i) == name) return i;
     names.push_back(field_name(i));
   }
   throw Error(ErrorCode::not_found, fmt::format("the batch has no field '{}'; there are: {}", name,
                                                 fmt::join(names, ", ")));
+}
+
+std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
+  const size_t i = position_of(name);
+  if (slab_->pool->layout().fields[i].rows == nullptr) {
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name));
+  }
+  return slab_->row_offsets[i];
 }
 
 const void* Batch::images() const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "random_streams.h"
+
 namespace ffkit {
 namespace {
 
@@ -80,6 +82,35 @@ DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRan
   crop.rect.height = static_cast<int>(options.size.height);
   crop.flip = random.uniform() < options.flip_probability;
   return crop;
+}
+
+DrawnResizeCrop draw_crop(const ResizeCrop& options, int width, int height, CounterRandom& random) {
+  DrawnResizeCrop drawn;
+  const double factor = random.uniform(options.factor_min, options.factor_max);
+  drawn.resized_width = std::max(1, static_cast<int>(width * factor));
+  drawn.resized_height = std::max(1, static_cast<int>(height * factor));
+  const int across = std::max(0, drawn.resized_width - static_cast<int>(options.size.width));
+  const double place = random.uniform();
+  drawn.x = options.centered ? across / 2 : static_cast<int>(place * across);
+  const double bottom = random.uniform(options.bottom_min, options.bottom_max);
+  drawn.y =
+      static_cast<int>((1 - bottom) * drawn.resized_height) - static_cast<int>(options.size.height);
+  drawn.flip = random.uniform() < options.flip_probability;
+  return drawn;
+}
+
+ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key) {
+  CounterRandom random(key, kCropStream);
+  const DrawnResizeCrop drawn = draw_crop(crop, width, height, random);
+  ImageMap map{.scale_x = static_cast<double>(drawn.resized_width) / width,
+               .scale_y = static_cast<double>(drawn.resized_height) / height,
+               .offset_x = -static_cast<double>(drawn.x),
+               .offset_y = -static_cast<double>(drawn.y)};
+  if (drawn.flip) {
+    map.scale_x = -map.scale_x;
+    map.offset_x = static_cast<double>(crop.size.width) - map.offset_x;
+  }
+  return map;
 }
 
 CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int width, int height) {

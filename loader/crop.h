@@ -19,6 +19,16 @@ DrawnCrop draw_crop(const RandomResizedCrop& options, int width, int height, Cou
 // the image is padding.
 DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRandom& random);
 
+// What ResizeCrop takes of an image of width x height pixels. Drawn: the factor, the place across, the share below, the flip.
+struct DrawnResizeCrop {
+  int resized_width = 0;  // of the whole image after the resize, at least 1
+  int resized_height = 0;
+  int x = 0;  // the crop's corner in the resized image; it may reach beyond it
+  int y = 0;
+  bool flip = false;
+};
+DrawnResizeCrop draw_crop(const ResizeCrop& options, int width, int height, CounterRandom& random);
+
 // Resize(short side) followed by CenterCrop on an image of a given size.
 struct CenterCropGeometry {
   int resized_width = 0;  // of the whole image after the resize

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "element.h"
+#include "format/element.h"
 
 namespace ffkit {
 namespace {

@@ -9,6 +9,7 @@
 #include <ffkit/loader/field_decoder.h>
 
 #include "image_field_decoder.h"
+#include "mix64.h"
 
 namespace ffkit {
 namespace {
@@ -19,6 +20,43 @@ namespace {
               fmt::format("field '{}' is a {}{}; expected {}", field.name, to_string(field.type),
                           dtype, expected));
 }
+
+size_t require_image(const Schema& schema, const std::string& field) {
+  const size_t at = schema.require(field);
+  const FieldType type = schema.fields[at].type;
+  if (type != FieldType::image && type != FieldType::bytes) refuse(schema.fields[at], "an image");
+  return at;
+}
+
+class ImagesDecoder final : public FieldDecoder {
+ public:
+  ImagesDecoder(std::vector<size_t> fields, ImageOptions options)
+      : fields_(std::move(fields)), one_(0, std::move(options)) {
+    const std::vector<int64_t> shape = one_.shape();
+    bytes_per_image_ = size_of(one_.dtype());
+    for (const int64_t extent : shape) bytes_per_image_ *= static_cast<size_t>(extent);
+  }
+  DType dtype() const override { return one_.dtype(); }
+  std::vector<int64_t> shape() const override {
+    std::vector<int64_t> shape = one_.shape();
+    shape.insert(shape.begin(), std::ssize(fields_));
+    return shape;
+  }
+  std::unique_ptr<Scratch> make_scratch() const override { return one_.make_scratch(); }
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    auto& own = static_cast<ImageFieldDecoder::ImageScratch&>(*scratch);
+    auto* to = static_cast<std::byte*>(out);
+    for (size_t i = 0; i < fields_.size(); ++i, to += bytes_per_image_) {
+      own.pipeline.run(record.bytes(fields_[i]), image_key(key, i), to, own.times);
+    }
+  }
+
+ private:
+  std::vector<size_t> fields_;
+  ImageFieldDecoder one_;
+  size_t bytes_per_image_ = 0;
+};
 
 class IntegerDecoder final : public FieldDecoder {
  public:
@@ -90,14 +128,33 @@ class TensorCopier final : public FieldDecoder {
 
 }  // namespace
 
+void FieldDecoder::will_read(int64_t /*record_index*/) const noexcept {}
+
+void RowsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                         void* out) const {
+  size_t row_bytes = size_of(dtype());
+  for (const int64_t extent : shape()) row_bytes *= static_cast<size_t>(extent);
+  const int64_t num_rows = decode_rows(record, key, scratch, out);
+  std::memset(static_cast<std::byte*>(out) + static_cast<size_t>(num_rows) * row_bytes, 0,
+              static_cast<size_t>(max_rows() - num_rows) * row_bytes);
+}
+
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options) {
-  const size_t at = schema.require(field);
-  const Field& description = schema.fields[at];
-  if (description.type != FieldType::image && description.type != FieldType::bytes) {
-    refuse(description, "an image");
-  }
-  return std::make_shared<ImageFieldDecoder>(at, options);
+  return std::make_shared<ImageFieldDecoder>(require_image(schema, field), options);
+}
+
+std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
+                                                  const std::vector<std::string>& fields,
+                                                  const ImageOptions& options) {
+  std::vector<size_t> places;
+  for (const std::string& field : fields) places.push_back(require_image(schema, field));
+  return std::make_shared<ImagesDecoder>(std::move(places), options);
+}
+
+SampleKey image_key(const SampleKey& key, size_t image) {
+  if (image == 0) return key;
+  return {mix64(key.seed, image), key.epoch, key.record_index};
 }
 
 std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const std::string& field) {

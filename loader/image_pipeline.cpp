@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -57,6 +58,8 @@ struct ImagePipeline::Impl {
   void run(const Resize& resize, std::span<const std::byte> encoded, const SampleKey& key,
            void* out);
   void run(const RandomCrop& crop, std::span<const std::byte> encoded, const SampleKey& key,
+           void* out);
+  void run(const ResizeCrop& crop, std::span<const std::byte> encoded, const SampleKey& key,
            void* out);
 
   // What of `region` becomes which part of the output, with the filters built; their begin() is at `offset` of the region's source.
@@ -220,6 +223,52 @@ void ImagePipeline::Impl::run(const RandomCrop& crop, std::span<const std::byte>
   decoded = Clock::now();
   copy(region.pixels, region.source, drawn.flip, left - drawn.rect.x, top - drawn.rect.y, crop.fill,
        key, out);
+}
+
+void ImagePipeline::Impl::run(const ResizeCrop& crop, std::span<const std::byte> encoded,
+                              const SampleKey& key, void* out) {
+  const ImageInfo info = decoder.read_info(encoded);
+  CounterRandom random(key, kCropStream);
+  const DrawnResizeCrop drawn = draw_crop(crop, info.width, info.height, random);
+  const int left = std::max(drawn.x, 0);
+  const int top = std::max(drawn.y, 0);
+  const int num_x = std::min(drawn.x + width, drawn.resized_width) - left;
+  const int num_y = std::min(drawn.y + height, drawn.resized_height) - top;
+  if (num_x <= 0 || num_y <= 0) {
+    decoder.decode_region(encoded, {0, 0, 1, 1}, 0, 0);
+    decoded = Clock::now();
+    return copy({}, {}, false, 0, 0, {}, key, out);
+  }
+  filter_x.build(info.width, 0, info.width, drawn.resized_width, left, num_x, crop.interpolation);
+  filter_y.build(info.height, 0, info.height, drawn.resized_height, top, num_y, crop.interpolation);
+  const Rect needed{filter_x.begin(), filter_y.begin(), filter_x.end() - filter_x.begin(),
+                    filter_y.end() - filter_y.begin()};
+  const double factor_x = static_cast<double>(drawn.resized_width) / info.width;
+  const double factor_y = static_cast<double>(drawn.resized_height) / info.height;
+  const int min_width = static_cast<int>(std::ceil(needed.width * factor_x));
+  const int min_height = static_cast<int>(std::ceil(needed.height * factor_y));
+  const ImageDecoder::Region region = decoder.decode_region(
+      encoded, needed, crop.scaled_decode ? min_width : 0, crop.scaled_decode ? min_height : 0);
+  decoded = Clock::now();
+  Placement place{.flip = drawn.flip,
+                  .x = drawn.flip ? width - (left - drawn.x) - num_x : left - drawn.x,
+                  .y = top - drawn.y,
+                  .vertical_first = is_vertical_first(info.width, info.height, drawn.resized_width,
+                                                      drawn.resized_height)};
+  if (region.width != needed.width || region.height != needed.height) {
+    // Decoded at a fraction of the size: the same stretches of the image, in the pixels that there are.
+    const double scale_x = region.width / needed.width;
+    const double scale_y = region.height / needed.height;
+    const double x = region.x - region.source.x + (left / factor_x - needed.x) * scale_x;
+    const double y = region.y - region.source.y + (top / factor_y - needed.y) * scale_y;
+    filter_x.build(region.source.width, x, x + num_x / factor_x * scale_x, num_x, 0, num_x,
+                   crop.interpolation);
+    filter_y.build(region.source.height, y, y + num_y / factor_y * scale_y, num_y, 0, num_y,
+                   crop.interpolation);
+    place.offset_x = filter_x.begin();
+    place.offset_y = filter_y.begin();
+  }
+  resize(region, place, key, out);
 }
 
 ImagePipeline::ImagePipeline(const ImageOptions& options)

@@ -108,6 +108,7 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
                     }
                     const bool is_last =
                         BatchQueue::finish(*chunk.batch, static_cast<int64_t>(chunk.count));
+                    if (is_last) join_rows(slabs->layout(), *chunk.batch->slab);
                     if (is_last) mixer.run(slot, *chunk.batch->slab);
                     stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
                     if (is_last) BatchQueue::complete(*chunk.batch);

@@ -99,6 +99,14 @@ bool ReadLoop::open_batch() {
   slab->step = next_step_;
   slab->position = parts_.sampler.first_position(start_, next_step_);
   slab->replacements.clear();
+  for (size_t i = 0; i < slab->row_offsets.size(); ++i) {
+    const bool has_rows = parts_.slabs->layout().fields[i].rows != nullptr;
+    if (has_rows) slab->row_offsets[i].assign(static_cast<size_t>(slab->size) + 1, 0);
+  }
+  for (const int64_t record : slab->record_indices) {
+    const int64_t in_split = parts_.dataset.index_in_split(record);
+    for (const BatchField& field : parts_.fields) field.decoder->will_read(in_split);
+  }
   batch_->samples.assign(slab->record_indices.size(), {});
   batch_->num_left = slab->size;
   plan_reads(parts_.dataset, slab->record_indices, static_cast<int64_t>(parts_.files.alignment()),

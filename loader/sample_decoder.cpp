@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -86,12 +87,21 @@ void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t
   const int64_t begin = now_ns();
   for (ImageFieldDecoder::ImageScratch* image : slot.images) image->times = {};
   const RecordView view(dataset_.schema(), record);
-  const SampleKey key{options_.sampler.seed, slab.epoch, record_index};
+  const SampleKey key{options_.sampler.seed, slab.epoch,
+                      random_record(options_.sampler, record_index)};
   for (size_t i = 0; i < fields_.size(); ++i) {
     const SlabField& field = layout_.fields[i];
     std::byte* out =
         slab.memory + field.offset + static_cast<size_t>(position) * field.bytes_per_sample;
-    fields_[i].decoder->decode(view, key, slot.scratch[i].get(), out);
+    if (field.rows == nullptr) {
+      fields_[i].decoder->decode(view, key, slot.scratch[i].get(), out);
+      continue;
+    }
+    const int64_t num_rows = field.rows->decode_rows(view, key, slot.scratch[i].get(), out);
+    slab.row_offsets[i][static_cast<size_t>(position) + 1] = num_rows;
+    if (field.is_ragged) continue;
+    const size_t row_bytes = static_cast<size_t>(num_rows) * field.bytes_per_row;
+    std::memset(out + row_bytes, 0, field.bytes_per_sample - row_bytes);
   }
   int64_t transform_ns = 0;
   for (const ImageFieldDecoder::ImageScratch* image : slot.images) {

@@ -10,6 +10,7 @@
 #include <ffkit/loader/sampler.h>
 
 #include "alias_table.h"
+#include "group_order.h"
 #include "mix64.h"
 #include "windowed_order.h"
 
@@ -25,6 +26,20 @@ constexpr uint8_t kWeightedStream = 127;
 
 void check_at_least_1(const char* name, int64_t value) {
   if (value < 1) refuse(fmt::format("{} is {}, must be at least 1", name, value));
+}
+
+void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order order) {
+  if (order != Order::shuffle && order != Order::sequential) {
+    refuse("groups need Order::shuffle or Order::sequential");
+  }
+  if (groups.empty() || groups.front() != 0) refuse("the first group must begin at record 0");
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const bool ascends = i == 0 || groups[i] > groups[i - 1];
+    if (ascends && groups[i] < num_records) continue;
+    refuse(
+        fmt::format("group {} begins at record {}; groups must ascend and begin before record {}",
+                    i, groups[i], num_records));
+  }
 }
 
 // The length of an epoch.
@@ -48,6 +63,10 @@ int64_t check(int64_t num_records, int64_t batch_size, const SamplerOptions& opt
     refuse(
         fmt::format("there are {} weights for {} records", options.weights->size(), num_records));
   }
+  if (options.groups != nullptr) check_groups(*options.groups, num_records, options.order);
+  if (options.share_randomness && options.groups == nullptr) {
+    refuse("share_randomness needs groups");
+  }
   if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
     refuse(
         fmt::format("epoch_size is {}, must be 0 .. {}, the number of records; only "
@@ -66,6 +85,12 @@ std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
   weights.reserve(labels.size());
   for (int64_t label : labels) weights.push_back(1 / static_cast<double>(counts[label]));
   return weights;
+}
+
+int64_t random_record(const SamplerOptions& options, int64_t record_index) {
+  if (!options.share_randomness || options.groups == nullptr) return record_index;
+  const std::vector<int64_t>& groups = *options.groups;
+  return *std::prev(std::upper_bound(groups.begin(), groups.end(), record_index));
 }
 
 Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options)
@@ -107,6 +132,11 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
       for_positions(first, count, [&](int64_t position) { out.push_back(position); });
       break;
     case Order::shuffle: {
+      if (options_.groups != nullptr) {
+        GroupOrder order(*options_.groups, num_records_, key);
+        for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
+        break;
+      }
       const Permutation permutation(num_records_, key);
       for_positions(first, count, [&](int64_t position) { out.push_back(permutation(position)); });
       break;

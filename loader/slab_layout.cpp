@@ -55,7 +55,16 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.dtype = field.decoder->dtype();
     added.shape = field.decoder->shape();
     added.offset = layout.num_bytes;
+    added.rows = dynamic_cast<const RowsDecoder*>(field.decoder.get());
+    if (added.rows != nullptr) {
+      added.bytes_per_row = bytes_per_sample(added, 1);
+      added.shape.insert(added.shape.begin(), added.rows->max_rows());
+    }
     added.bytes_per_sample = bytes_per_sample(added, batch_size);
+    if (added.rows != nullptr && added.rows->layout() == RowLayout::ragged) {
+      added.is_ragged = true;
+      added.shape.erase(added.shape.begin());
+    }
     const size_t num_bytes = added.bytes_per_sample * static_cast<size_t>(batch_size);
     layout.num_bytes += (num_bytes + kAlignment - 1) / kAlignment * kAlignment;
   }

@@ -17,9 +17,12 @@ namespace ffkit {
 struct SlabField {
   std::string name;
   DType dtype = DType::u8;
-  std::vector<int64_t> shape;  // of a sample
+  std::vector<int64_t> shape;  // of a sample; of ragged rows that of a row
   size_t offset = 0;           // of the array in the slab
   size_t bytes_per_sample = 0;
+  const RowsDecoder* rows = nullptr;  // the decoder, of rows
+  size_t bytes_per_row = 0;
+  bool is_ragged = false;
 };
 
 struct SlabLayout {

@@ -1,9 +1,28 @@
 #include "slab_pool.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace ffkit {
+
+void join_rows(const SlabLayout& layout, Batch::Slab& slab) {
+  for (size_t f = 0; f < layout.fields.size(); ++f) {
+    const SlabField& field = layout.fields[f];
+    if (field.rows == nullptr) continue;
+    std::vector<int64_t>& offsets = slab.row_offsets[f];
+    std::byte* memory = slab.memory + field.offset;
+    for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+      const auto num_rows = static_cast<size_t>(offsets[i + 1]);
+      const auto begin = static_cast<size_t>(offsets[i]);
+      if (field.is_ragged && i > 0) {
+        std::memmove(memory + begin * field.bytes_per_row, memory + i * field.bytes_per_sample,
+                     num_rows * field.bytes_per_row);
+      }
+      offsets[i + 1] += offsets[i];
+    }
+  }
+}
 
 SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
                    SlabLayout layout)
@@ -17,6 +36,8 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
       for (const SlabField& field : layout_.fields) {
         std::vector<int64_t>& shape = slab.shapes.emplace_back(1);
         shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+        std::vector<int64_t>& offsets = slab.row_offsets.emplace_back();
+        if (field.rows != nullptr) offsets.reserve(static_cast<size_t>(batch_size) + 1);
       }
       slab.record_indices.reserve(static_cast<size_t>(batch_size));
       slab.replacements.reserve(static_cast<size_t>(batch_size));
@@ -46,7 +67,10 @@ void SlabPool::discard(Batch::Slab* slab) {
 }
 
 Batch SlabPool::hand_over(Batch::Slab* slab) {
-  for (std::vector<int64_t>& shape : slab->shapes) shape[0] = slab->size;
+  for (size_t i = 0; i < slab->shapes.size(); ++i) {
+    const bool is_ragged = layout_.fields[i].is_ragged;
+    slab->shapes[i][0] = is_ragged ? slab->row_offsets[i].back() : slab->size;
+  }
   std::sort(slab->replacements.begin(), slab->replacements.end(),
             [](const Replacement& a, const Replacement& b) { return a.position < b.position; });
   {

@@ -22,14 +22,19 @@ struct Batch::Slab {
   SlabPool* pool = nullptr;
   std::byte* memory = nullptr;               // as the pool's layout says
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
-  std::vector<int64_t> record_indices;       // [size]
-  std::vector<Replacement> replacements;     // by position once it is handed over
+  // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
+  std::vector<std::vector<int64_t>> row_offsets;
+  std::vector<int64_t> record_indices;    // [size]
+  std::vector<Replacement> replacements;  // by position once it is handed over
   int64_t size = 0;
   int64_t epoch = 0;
   int64_t step = 0;
   int64_t position = 0;  // of the first sample in the epoch's sequence
   double mix_lambda = 1;
 };
+
+// Makes the rows of a batch whose samples are all there one array without gaps, in place.
+void join_rows(const SlabLayout& layout, Batch::Slab& slab);
 
 class SlabPool : public std::enable_shared_from_this<SlabPool> {
  public:

@@ -46,6 +46,20 @@ void check(const RandomCrop& crop) {
   check_probability("RandomCrop flip_probability", crop.flip_probability);
 }
 
+void check_order(const char* name, double min, double low, double high, double max) {
+  if (low >= min && high >= low && high <= max) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("ResizeCrop {} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}",
+                          name, low, high, min, max));
+}
+
+void check(const ResizeCrop& crop) {
+  check_size("ResizeCrop", crop.size);
+  check_order("factor", 1.0 / kMaxSize, crop.factor_min, crop.factor_max, 16);
+  check_order("bottom", 0, crop.bottom_min, crop.bottom_max, 0.999);
+  check_probability("ResizeCrop flip_probability", crop.flip_probability);
+}
+
 void check(const ImageOutput& output) {
   switch (output.dtype) {
     case DType::u8:

@@ -34,6 +34,25 @@ void add_parameter(CLI::App& command, const ffkit::SourceParameter& parameter,
   }
 }
 
+// For records that refer to each other by number.
+void keep_order(const CLI::App& command, ffkit::ConvertArguments& arguments) {
+  const auto refuse = [&](const char* reason) {
+    throw CLI::ValidationError(command.get_name(), reason);
+  };
+  ffkit::ConvertOptions& options = arguments.options;
+  if (command.count("--order") > 0 && options.order == ffkit::RecordOrder::shuffled) {
+    refuse(
+        "--order shuffled: its records refer to each other by number; training shuffles them when "
+        "it reads");
+  }
+  if (options.on_error != ffkit::OnError::fail) {
+    refuse(
+        "--on-error: its records refer to each other by number, so none can be left out; see "
+        "--allow-partial");
+  }
+  options.order = ffkit::RecordOrder::source;
+}
+
 // One command for each kind of source. Parsing the command line sets `chosen`.
 void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Action& chosen) {
   struct Arguments : ffkit::ConvertArguments {
@@ -58,6 +77,7 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   command.callback([&command, &kind, &chosen, arguments] {
     validate_options(command, *arguments);
     if (kind.has_images) validate_image_options(command, arguments->source.images);
+    if (kind.keeps_order) keep_order(command, *arguments);
     chosen = [&kind, arguments] {
       arguments->source.seed = arguments->options.seed;
       arguments->source.images.seed = arguments->options.seed;

@@ -27,10 +27,15 @@ uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
-void print_summary(const ConvertSummary& summary, const std::string& destination,
+// Whether a record is a picture with labels.
+bool has_image_records(const Source& source) {
+  return !source.classes().empty() && source.schema().index_of("image") >= 0;
+}
+
+void print_summary(const ConvertSummary& summary, const std::string& destination, bool has_images,
                    bool can_be_trained) {
   const bool has_classes = summary.num_classes > 0;
-  const char* noun = has_classes ? "images" : "records";
+  const char* noun = has_images ? "images" : "records";
   for (const SplitSummary& split : summary.splits) {
     fmt::print(stderr, "{}: {} {} in {} {}, {:.1f} MB, fingerprint {}\n", split.split,
                split.num_records, noun, split.num_shards,
@@ -43,12 +48,12 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
              static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
   if (summary.num_skipped() > 0) {
     fmt::print(stderr, "{} {} could not be read and were left out: see {}/report.jsonl\n",
-               summary.num_skipped(), has_classes ? "pictures" : "records", destination);
+               summary.num_skipped(), has_images ? "pictures" : "records", destination);
   }
   if (const int64_t num_others = summary.num_reported - summary.num_skipped(); num_others > 0) {
     fmt::print(stderr,
                "{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
-               num_others, has_classes ? "pictures" : "records", destination);
+               num_others, has_images ? "pictures" : "records", destination);
   }
   if (can_be_trained) fmt::print(stderr, "next: fftrain --data {}\n", destination);
 }
@@ -60,11 +65,11 @@ std::string duration(double seconds) {
                       : fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
-void print_estimate(const ConvertEstimate& estimate, bool has_classes) {
+void print_estimate(const ConvertEstimate& estimate, bool has_images) {
   int64_t num_bytes = 0;
   for (const SplitEstimate& split : estimate.splits) {
     fmt::print("{}: {} {} in {} {}, about {:.1f} MB\n", split.split, split.num_samples,
-               has_classes ? "images" : "records", split.num_shards,
+               has_images ? "images" : "records", split.num_shards,
                split.num_shards == 1 ? "shard" : "shards",
                static_cast<double>(split.file_bytes) / 1e6);
     num_bytes += split.file_bytes;
@@ -171,14 +176,14 @@ void run_conversion(ConvertArguments& arguments,
   const auto source = open();
   for (const std::string& sentence : source->notes()) note(sentence);
   if (arguments.dry_run) {
-    return print_estimate(estimate_conversion(*source, options), !source->classes().empty());
+    return print_estimate(estimate_conversion(*source, options), has_image_records(*source));
   }
   const ConvertSummary summary = convert(*source, arguments.destination, options);
   bar.wipe();
   if (arguments.quiet) return;
   const bool can_be_trained = !source->classes().empty() && arguments.options.part.count == 1 &&
                               source->schema().difference(image_classification_schema()).empty();
-  print_summary(summary, arguments.destination, can_be_trained);
+  print_summary(summary, arguments.destination, has_image_records(*source), can_be_trained);
 }
 
 const std::atomic<bool>* stop_flag() {

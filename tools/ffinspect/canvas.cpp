@@ -68,6 +68,37 @@ void Canvas::draw_crossed_box(const Rect& rect, Color color) {
   }
 }
 
+void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, double y1,
+                       Color color) {
+  const int left = std::max(0, within.x);
+  const int top = std::max(0, within.y);
+  const int right = std::min(width_, within.x + within.width) - 1;
+  const int bottom = std::min(height_, within.y + within.height) - 1;
+  // Liang-Barsky: the stretch of the line, 0 .. 1, that lies inside.
+  double begin = 0;
+  double end = 1;
+  const auto clip = [&](double from, double step, double low, double high) {
+    if (step == 0) return from >= low && from <= high;
+    const double a = (low - from) / step;
+    const double b = (high - from) / step;
+    begin = std::max(begin, std::min(a, b));
+    end = std::min(end, std::max(a, b));
+    return begin <= end;
+  };
+  const double dx = x1 - x0;
+  const double dy = y1 - y0;
+  if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(dx) || !std::isfinite(dy)) return;
+  if (!clip(x0, dx, left, right) || !clip(y0, dy, top, bottom)) return;
+  const double length = std::max(std::fabs(dx), std::fabs(dy)) * (end - begin);
+  const int steps = std::max(1, static_cast<int>(std::ceil(length)));
+  for (int i = 0; i <= steps; ++i) {
+    const double t = begin + (end - begin) * i / steps;
+    const int x = std::clamp(static_cast<int>(std::lround(x0 + t * dx)), left, right);
+    const int y = std::clamp(static_cast<int>(std::lround(y0 + t * dy)), top, bottom);
+    std::ranges::copy(color, at(x, y));
+  }
+}
+
 void Canvas::draw_picture(const ImageDecoder::Region& picture, const Rect& to) {
   const RgbView& pixels = picture.pixels;
   const auto columns = make_covers(picture.x, picture.width, pixels.width, to.width);

@@ -18,6 +18,7 @@ Examples:
   ffinspect cat /data/imagenet 17 --split val --field image --output picture.jpg
   ffinspect stats /data/imagenet --split train
   ffinspect view /data/imagenet --split train --count 24 --output sheet.png
+  ffinspect view /data/nuscenes --split val --record 17 --output scene.png
   ffinspect export /data/imagenet pictures
   ffinspect plot runs/a --output plot.png
   ffinspect verify /data/imagenet)";

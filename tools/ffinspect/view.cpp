@@ -16,6 +16,7 @@
 #include "contact_sheet.h"
 #include "data_sets.h"
 #include "output.h"
+#include "scene_view.h"
 
 namespace ffkit {
 namespace {
@@ -25,15 +26,19 @@ constexpr const char* kFooter =
 crossed box with the reason in it.
 
 With --json: one document with split, field, output, width, height, samples: [record, label, class, class_name,
-  problem], where problem says why a picture cannot be shown.)";
+  problem], where problem says why a picture cannot be shown.
+With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (into cameras), problems, output, width, height. There --size
+  is the width of a camera's picture, 640 by default.)";
 
 struct Options {
   Target target;
   int64_t count = 24;
+  std::optional<int64_t> record;
   std::optional<uint64_t> seed;
   std::string field;
   std::string output;
   SheetOptions sheet;
+  bool size_is_given = false;
 };
 
 // `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same everywhere: the generator and the
@@ -103,6 +108,25 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
   return entry;
 }
 
+int view_scene(const Options& options, const Dataset& dataset, int64_t index) {
+  const int camera_width = options.size_is_given ? std::clamp(options.sheet.size, 160, 1600) : 640;
+  const SceneView view = draw_scene(dataset, index, camera_width);
+  write_output(options.output, encode_png(view.canvas.view()));
+  if (options.target.json) {
+    print_json({{"split", dataset.manifest().split},
+                {"record", dataset.index_in_split(index)},
+                {"token", view.token},
+                {"scene", view.scene},
+                {"num_boxes", view.num_boxes},
+                {"num_boxes_drawn", view.num_boxes_drawn},
+                {"problems", view.problems},
+                {"output", options.output},
+                {"width", view.canvas.width()},
+                {"height", view.canvas.height()}});
+  }
+  return 0;
+}
+
 int view(const Options& options) {
   if (options.output.empty() && options.target.json) {
     throw CLI::ValidationError("--json", "say with --output where the picture goes");
@@ -111,9 +135,20 @@ int view(const Options& options) {
     throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
   }
   const Dataset dataset = open_one_split(options.target);
+  if (options.record && *options.record >= dataset.num_records()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("has {} records; there is no number {}", dataset.num_records(),
+                            *options.record),
+                {.path = dataset.path().string()});
+  }
+  if (options.record && options.field.empty() && has_scenes(dataset.schema())) {
+    return view_scene(options, dataset, *options.record);
+  }
   const size_t image_field = find_image_field(dataset, options.field);
-  const std::vector<int64_t> records = draw_records(
-      dataset.num_records(), std::min(options.count, dataset.num_records()), options.seed);
+  const std::vector<int64_t> records =
+      options.record ? std::vector<int64_t>{*options.record}
+                     : draw_records(dataset.num_records(),
+                                    std::min(options.count, dataset.num_records()), options.seed);
   if (records.empty()) {
     throw Error(ErrorCode::invalid_argument, "has no records to look at",
                 {.path = dataset.path().string()});
@@ -152,6 +187,12 @@ void add_view_command(CLI::App& app, Action& action) {
   command->add_option("--count", options->count, "Number of samples, spread evenly over the split")
       ->check(CLI::Range(1, 2'000))
       ->capture_default_str();
+  command
+      ->add_option("--record", options->record,
+                   "Only this record; of nuScenes, all of its cameras with their boxes, and the "
+                   "scene from above")
+      ->option_text("N")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--seed", options->seed, "Draw the samples at random, these with this seed")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--field", options->field,
@@ -165,7 +206,10 @@ void add_view_command(CLI::App& app, Action& action) {
   command->add_option("--output", options->output,
                       "PNG file to write; needed when standard output is a terminal");
   add_choice_options(*command, options->target);
-  command->callback([options, &action] { action = [options] { return view(*options); }; });
+  command->callback([options, command, &action] {
+    options->size_is_given = command->count("--size") > 0;
+    action = [options] { return view(*options); };
+  });
 }
 
 }  // namespace ffkit

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
-#include "element.h"
 #include "elements.h"
 #include "expect_error.h"
+#include "format/element.h"
 #include "highway_targets.h"
 #include "random_streams.h"
 #include "reference_python.h"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "element.h"
 #include "elements.h"
+#include "format/element.h"
 #include "random_streams.h"
 
 namespace ffkit {

@@ -47,7 +47,8 @@ struct SourceKind {
   bool needs_path;
   std::span<const SourceParameter> parameters;
   std::unique_ptr<Source> (*open)(const SourceArguments&);
-  bool has_images = false;  // takes SourceArguments::images
+  bool has_images = false;   // takes SourceArguments::images
+  bool keeps_order = false;  // Source::has_record_references(): not shuffled, nothing left out
 };
 
 // All kinds, in the order in which help lists them.

@@ -65,6 +65,10 @@ class Source {
   // The splits to convert, in a fixed order.
   virtual const std::vector<SourceSplit>& splits() const = 0;
   virtual Schema schema() const = 0;
+  // Of one split, where they differ; schema() by default.
+  virtual Schema split_schema(size_t /*split*/) const { return schema(); }
+  // Whether records refer to others by number: then no sample may be left out, and the set is not to be merged with others. False by default.
+  virtual bool has_record_references() const { return false; }
   // Class i is what label i stands for; the same for all splits. Empty when there are none.
   virtual const std::vector<std::string>& classes() const;
   // Readable names of the same classes; empty or as many as classes().

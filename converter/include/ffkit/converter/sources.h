@@ -105,6 +105,29 @@ std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
                                    DType token_dtype = DType::i32);
 
+// nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. The official splits of the version whose scenes are there
+// become one split each, of keyframes, with "<split>_sweeps" and "<split>_maps" beside it: ffkit/nuscenes/record.h says what their records
+// hold. Records refer to each other by number: none is left out for what is wrong with it, none shuffled.
+//
+// Tables and files are checked first. Missing or empty files are an Error(not_found) that counts them by sensor, unless allow_partial: then
+// their image or points are null, sweeps without a file are left out, and so are keyframes of which no file is there. lidarseg, panoptic, CAN bus
+// and map masks are taken when they are there; notes() says which.
+struct NuScenesOptions {
+  std::string
+      version;  // "v1.0-trainval", "v1.0-test", "v1.0-mini"; empty: the one whose folder is there
+  std::vector<std::string> cameras;  // channels to take, "CAM_FRONT"
+  bool all_cameras = true;           // whatever `cameras` says
+  bool radar = true;
+  int lidar_sweeps = 10;  // frames before each keyframe, 0 .. 100; 0: none
+  int radar_sweeps = 5;
+  int camera_sweeps = 0;
+  bool allow_partial = false;
+  DType lidar_dtype = DType::f32;  // or f16
+  ImageStorage images;             // intrinsics are scaled with images that are resized
+};
+std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
+                                      const NuScenesOptions& options = {});
+
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
 std::vector<Dataset> open_splits(const std::filesystem::path& path);

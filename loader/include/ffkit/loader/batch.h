@@ -55,6 +55,9 @@ class Batch {
   BatchArray field(size_t i) const;
   // Throws Error(not_found) that lists the names there are.
   BatchArray field(std::string_view name) const;
+  // Of a field made by a RowsDecoder, [size + 1]: the rows of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
+  // they are padded, sample i has offsets[i + 1] - offsets[i] of them. Throws Error(not_found), also for a field that has no rows.
+  std::span<const int64_t> row_offsets(std::string_view name) const;
 
   // Images: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader without an image field.
   const void* images() const;
@@ -73,6 +76,7 @@ class Batch {
   explicit Batch(std::shared_ptr<Slab> slab);
 
  private:
+  size_t position_of(std::string_view name) const;
   BatchArray image_array() const;  // without data and shape where there is none
 
   std::shared_ptr<Slab> slab_;

@@ -41,6 +41,29 @@ class FieldDecoder {
   // ends the epoch.
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
+  // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
+  // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw.
+  virtual void will_read(int64_t record_index) const noexcept;
+};
+
+// How the rows of a RowsDecoder lie in a batch.
+enum class RowLayout {
+  ragged,  // those of all samples behind each other, [total, shape()...]: Batch::row_offsets() says where each sample's begin
+  padded,  // [N, max_rows, shape()...], zeros behind the rows of a sample; Batch::row_offsets() says how many they are
+};
+
+// A decoder of any number of rows for each sample, up to a largest number for which there is room: points, boxes.
+class RowsDecoder : public FieldDecoder {
+ public:
+  // shape() is that of a row. Neither of these may change.
+  virtual int64_t max_rows() const = 0;
+  virtual RowLayout layout() const { return RowLayout::ragged; }
+  // As decode(); writes at most max_rows() rows and returns how many.
+  virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                              void* out) const = 0;
+  // The rows and zeros behind them up to max_rows().
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const final;
 };
 
 // Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument) when it is of a type that cannot
@@ -50,6 +73,13 @@ class FieldDecoder {
 // the same options get the same crop and flip, where their sizes agree.
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
+// Images of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W] or [.., H, W, 3]. Image i draws what
+// decode_image() would with image_key(key, i).
+std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
+                                                  const std::vector<std::string>& fields,
+                                                  const ImageOptions& options);
+// `key` itself for image 0, independent keys for the others.
+SampleKey image_key(const SampleKey& key, size_t image);
 // A scalar of any integer type as i64.
 std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const std::string& field);
 // A scalar ({}), or a tensor that has this shape in all records (else Error(corrupt)), as it is.

@@ -6,7 +6,8 @@
 //   start                 + G                 + 2G            G = world_size * batch_size
 //     | rank 0 | rank 1 |   rank 0 | rank 1 |   ...
 //
-// Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted. Immutable, so thread-safe; copies share the
+// Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted; with groups of different sizes a batch takes
+// O(number of groups). Immutable, so thread-safe; copies share the
 // table of the weights.
 #pragma once
 
@@ -61,7 +62,18 @@ struct SamplerOptions {
   // drawn; one lighter than 2^-32 of the mean is drawn as if it weighed that. They become a table of 8 bytes a record.
   // A LoaderState does not hold them: resume with the same ones.
   std::shared_ptr<const std::vector<double>> weights = nullptr;
+
+  // Records that stay together in their order, such as the frames of a scene, or those of a window of a Dataset::subset that repeats
+  // records: the first record of each group, ascending from 0. Order::shuffle then permutes the groups, anew each epoch; it and
+  // Order::sequential are the orders for it. A batch holds whole groups where all are of one size that batch_size is a multiple of.
+  // A LoaderState does not hold them: resume with the same ones.
+  std::shared_ptr<const std::vector<int64_t>> groups = nullptr;
+  // All records of a group draw the same random numbers: its SampleKeys have the record_index of its first record.
+  bool share_randomness = false;
 };
+
+// The record_index of the SampleKey of record `record_index`: the record itself, or the first one of its group.
+int64_t random_record(const SamplerOptions& options, int64_t record_index);
 
 // Weights under which every class is drawn equally often: 1 / (number of records with the label), for each record.
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels);

@@ -7,6 +7,7 @@
 
 #include <ffkit/format/interpolation.h>
 #include <ffkit/format/schema.h>
+#include <ffkit/loader/random.h>
 
 namespace ffkit {
 
@@ -76,7 +77,37 @@ struct RandomCrop {
   double flip_probability = 0.5;
 };
 
-using ImageTransform = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop>;
+// What detectors from vehicles' cameras do (ImageAug3D of BEVFusion, without its rotation): the image times a factor, then a crop of
+// `size` whose lower edge is the image's, or lies above it, and whose place across is drawn. What lies outside of the image is black.
+// image_map() says where its pixels went, for intrinsics to follow.
+struct ResizeCrop {
+  ImageSize size = {256, 704};
+  double factor_min =
+      0.48;  // of width and height, 0 < factor_min <= factor_max <= 16; truncated to whole pixels
+  double factor_max = 0.48;
+  double bottom_min =
+      0;  // share of the resized height left out below the crop, 0 <= bottom_min <= bottom_max < 1
+  double bottom_max = 0;
+  bool centered = true;  // across: in the middle, or at a place drawn uniformly
+  double flip_probability = 0;
+  // As RandomResizedCrop's.
+  bool scaled_decode = true;
+  Interpolation interpolation = Interpolation::bilinear;
+};
+
+using ImageTransform =
+    std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, ResizeCrop>;
+
+// Where a pixel of the image went: x -> scale_x * x + offset_x, y alike; coordinates count from the edge of the first pixel. A
+// mirrored image has a negative scale_x.
+struct ImageMap {
+  double scale_x = 1;
+  double scale_y = 1;
+  double offset_x = 0;
+  double offset_y = 0;
+};
+// Of an image of width x height pixels that a sample with this key has.
+ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key);
 
 enum class Layout { nchw, nhwc };
 

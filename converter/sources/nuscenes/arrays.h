@@ -1,0 +1,33 @@
+// Numbers for tensor fields, in a sample's buffers.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include <ffkit/converter/source.h>
+
+namespace ffkit::nuscenes {
+
+template <typename T>
+std::span<T> new_array(SampleBuffers& buffers, size_t count) {
+  const std::span<std::byte> bytes = buffers.bytes(count * sizeof(T));
+  return {reinterpret_cast<T*>(bytes.data()), count};
+}
+
+template <typename T>
+void set_array(RecordBuilder& record, size_t field, std::span<const T> values,
+               std::vector<int64_t> shape) {
+  record.set_tensor(field, {dtype_of<T>(), std::move(shape), std::as_bytes(values)});
+}
+
+// A copy of `values`.
+template <typename T>
+void set_copy(RecordBuilder& record, size_t field, std::span<const T> values,
+              std::vector<int64_t> shape, SampleBuffers& buffers) {
+  const std::span<T> copy = new_array<T>(buffers, values.size());
+  std::copy(values.begin(), values.end(), copy.begin());
+  set_array<T>(record, field, copy, std::move(shape));
+}
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,349 @@
+#include "listing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/splits.h>
+
+#include "../parallel_io.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kNotTaken = -1;
+constexpr size_t kExamples = 3;
+
+// 0 for what is not there or no file.
+int64_t size_of_file(const fs::path& path) {
+  std::error_code none;
+  const uintmax_t size = fs::file_size(path, none);
+  return none ? 0 : static_cast<int64_t>(size);
+}
+
+struct Missing {
+  int64_t num_missing = 0;
+  int64_t num_all = 0;
+};
+
+}  // namespace
+
+Listing::Listing(const Tables& tables, fs::path root, const std::string& version,
+                 const ListingOptions& options)
+    : t_(tables), root_(std::move(root)), options_(options) {
+  find_key_frames();
+  list_keyframes(version);
+  mark_files();
+  look_at_files();
+  look_at_labels(t_.lidarseg, "lidarseg", has_lidarseg_);
+  look_at_labels(t_.panoptic, "panoptic", has_panoptic_);
+  leave_out_empty_keyframes();
+  list_sweeps();
+  list_maps();
+  if (t_.num_other_channels > 0) {
+    notes_.push_back(fmt::format("{} rows of sample_data.json are of other sensors; left out",
+                                 t_.num_other_channels));
+  }
+}
+
+int64_t Listing::number_of(Row sample) const {
+  if (sample == kNoRow || keyframe_number_[sample] == kNoRow) return -1;
+  return keyframe_number_[sample];
+}
+
+int64_t Listing::map_number(const SplitListing& split, Row map) {
+  const auto found = std::ranges::find(split.maps, map);
+  return map == kNoRow || found == split.maps.end() ? -1 : found - split.maps.begin();
+}
+
+std::string_view Listing::labels(const LabelFiles& files, Row sample) const {
+  const std::vector<bool>& is_there = &files == &t_.lidarseg ? has_lidarseg_ : has_panoptic_;
+  if (!is_there[sample]) return {};
+  return files.of(key_frames_[sample][kLidarChannel]);
+}
+
+template <typename Use>
+void Listing::for_frames_before(Row sample, uint8_t channel, const Use& use) const {
+  Row row = key_frames_[sample][channel];
+  for (int i = 0; i < options_.num_sweeps[channel]; ++i) {
+    row = t_.sample_data.prev[row];
+    if (row == kNoRow) return;
+    use(row);
+  }
+}
+
+std::vector<FrameReference> Listing::sweeps(Row sample, uint8_t channel) const {
+  std::vector<FrameReference> found;
+  for_frames_before(sample, channel, [&](Row row) {
+    if (file_bytes_[row] <= 0) return;
+    if (!t_.sample_data.is_key_frame[row]) {
+      found.push_back({1, sweep_number_[row]});
+    } else if (const int64_t number = number_of(t_.sample_data.sample[row]); number >= 0) {
+      found.push_back({0, number});
+    }
+  });
+  return found;
+}
+
+void Listing::find_key_frames() {
+  std::array<Row, kNumChannels> none;
+  none.fill(kNoRow);
+  key_frames_.assign(t_.samples.size(), none);
+  const SampleDataRows& all = t_.sample_data;
+  for (Row row = 0; row < all.size(); ++row) {
+    if (!all.is_key_frame[row] || all.channel[row] == kOtherChannel) continue;
+    Row& place = key_frames_[all.sample[row]][all.channel[row]];
+    if (place != kNoRow) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("rows {} and {} of sample_data.json are both the key frame of {} in "
+                              "one sample; unpack "
+                              "the metadata (v1.0-*_meta.tgz) again",
+                              to_string(all.token[place]), to_string(all.token[row]),
+                              channel_name(all.channel[row])),
+                  {.path = root_.string()});
+    }
+    place = row;
+  }
+}
+
+void Listing::list_keyframes(const std::string& version) {
+  std::unordered_map<std::string_view, Row> scene_of;
+  for (Row scene = 0; scene < t_.scenes.size(); ++scene) {
+    scene_of.emplace(t_.scenes.name[scene], scene);
+  }
+  keyframe_number_.assign(t_.samples.size(), kNoRow);
+  size_t num_taken = 0;
+  for (const std::string_view name : splits_of_version(version)) {
+    SplitListing split{.name = std::string(name)};
+    const std::vector<std::string> scenes = scenes_of_split(name);
+    size_t num_found = 0;
+    for (const std::string& scene : scenes) {
+      const auto found = scene_of.find(scene);
+      if (found == scene_of.end()) continue;
+      ++num_found;
+      list_scene(found->second, split);
+    }
+    num_taken += num_found;
+    if (num_found < scenes.size()) {
+      notes_.push_back(
+          fmt::format("the tables have {} of the {} scenes of {}", num_found, scenes.size(), name));
+    }
+    if (!split.keyframes.empty()) splits_.push_back(std::move(split));
+  }
+  if (splits_.empty()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("none of the {} scenes is of an official split of {}; is it another version?",
+                    t_.scenes.size(), version),
+        {.path = (root_ / version / "scene.json").string()});
+  }
+  if (num_taken < t_.scenes.size()) {
+    notes_.push_back(fmt::format("{} of the {} scenes are of no official split of {}; left out",
+                                 t_.scenes.size() - num_taken, t_.scenes.size(), version));
+  }
+}
+
+void Listing::list_scene(Row scene, SplitListing& split) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("scene '{}' {}; unpack the metadata (v1.0-*_meta.tgz) again",
+                            t_.scenes.name[scene], what),
+                {.path = root_.string()});
+  };
+  int64_t count = 0;
+  for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
+       sample = t_.samples.next[sample]) {
+    if (t_.samples.scene[sample] != scene) {
+      refuse(fmt::format("goes on with sample {}, which is of another scene",
+                         to_string(t_.samples.token[sample])));
+    }
+    for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+      if (options_.is_taken[channel] && key_frames_[sample][channel] == kNoRow) {
+        refuse(fmt::format("has no key frame of {} for sample {} in sample_data.json",
+                           channel_name(channel), to_string(t_.samples.token[sample])));
+      }
+    }
+    split.keyframes.push_back(sample);
+    ++count;
+  }
+  if (count != t_.scenes.num_samples[scene]) {
+    refuse(fmt::format("has {} samples by scene.json, but {} follow each other in sample.json",
+                       t_.scenes.num_samples[scene], count));
+  }
+}
+
+// Marks the files that will be read: those of keyframes, and of the frames before them.
+void Listing::mark_files() {
+  file_bytes_.assign(t_.sample_data.size(), kNotTaken);
+  for (const SplitListing& split : splits_) {
+    for (const Row sample : split.keyframes) {
+      for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+        if (!options_.is_taken[channel]) continue;
+        file_bytes_[key_frames_[sample][channel]] = 0;
+        for_frames_before(sample, channel, [this](Row row) { file_bytes_[row] = 0; });
+      }
+    }
+  }
+}
+
+void Listing::look_at_files() {
+  const SampleDataRows& all = t_.sample_data;
+  std::vector<Row> taken;
+  for (Row row = 0; row < all.size(); ++row) {
+    if (file_bytes_[row] != kNotTaken) taken.push_back(row);
+  }
+  parallel_io(taken.size(), [&](size_t i) {
+    file_bytes_[taken[i]] = size_of_file(root_ / all.filename[taken[i]]);
+  });
+  std::array<Missing, kNumChannels> missing{};
+  std::vector<std::string_view> examples;
+  int64_t num_missing = 0;
+  for (const Row row : taken) {
+    const uint8_t channel = all.channel[row];
+    ++missing[channel].num_all;
+    constexpr int64_t kPointBytes = 20;
+    if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
+                      file_bytes_[row]),
+          {.path = (root_ / all.filename[row]).string()});
+    }
+    if (file_bytes_[row] > 0) continue;
+    ++num_missing;
+    ++missing[channel].num_missing;
+    if (examples.size() < kExamples) examples.push_back(all.filename[row]);
+  }
+  if (num_missing == 0) return;
+  std::vector<std::string> by_sensor;
+  for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+    if (missing[channel].num_missing == 0) continue;
+    by_sensor.push_back(fmt::format("{} {} of {}", channel_name(channel),
+                                    missing[channel].num_missing, missing[channel].num_all));
+  }
+  const std::string what =
+      fmt::format("{} of the {} files are missing or empty ({}): {}{}", num_missing, taken.size(),
+                  fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
+                  num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
+  if (!options_.allow_partial) {
+    throw Error(
+        ErrorCode::not_found,
+        what +
+            "; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps (--cameras, "
+            "--no-radar, --keyframes-only), or take what is there with --allow-partial",
+        {.path = root_.string()});
+  }
+  notes_.push_back(what + "; their fields are null");
+}
+
+void Listing::look_at_labels(const LabelFiles& files, const char* what,
+                             std::vector<bool>& is_there) {
+  is_there.assign(t_.samples.size(), false);
+  if (!files.is_there || !options_.is_taken[kLidarChannel]) return;
+  std::vector<Row> samples;
+  for (const SplitListing& split : splits_) {
+    samples.insert(samples.end(), split.keyframes.begin(), split.keyframes.end());
+  }
+  std::vector<uint8_t> found(samples.size(), 0);
+  parallel_io(samples.size(), [&](size_t i) {
+    const std::string_view name = files.of(key_frames_[samples[i]][kLidarChannel]);
+    found[i] = !name.empty() && size_of_file(root_ / name) > 0 ? 1 : 0;
+  });
+  int64_t num_found = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    is_there[samples[i]] = found[i] != 0;
+    num_found += found[i];
+  }
+  // v1.0-test has the table's name but no labels.
+  if (num_found == static_cast<int64_t>(samples.size())) {
+    notes_.push_back(fmt::format("{} labels are taken", what));
+  } else {
+    notes_.push_back(
+        fmt::format("{} of the {} keyframes have a file of {} labels; null for the others",
+                    num_found, samples.size(), what));
+  }
+}
+
+// A keyframe of which nothing is there, as of blobs that were not downloaded, is no record.
+void Listing::leave_out_empty_keyframes() {
+  size_t num_left_out = 0;
+  for (SplitListing& split : splits_) {
+    num_left_out += std::erase_if(split.keyframes, [this](Row sample) {
+      for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+        if (options_.is_taken[channel] && file_bytes_[key_frames_[sample][channel]] > 0)
+          return false;
+      }
+      return true;
+    });
+    for (size_t i = 0; i < split.keyframes.size(); ++i) {
+      keyframe_number_[split.keyframes[i]] = static_cast<Row>(i);
+    }
+  }
+  std::erase_if(splits_, [](const SplitListing& split) { return split.keyframes.empty(); });
+  if (splits_.empty()) {
+    throw Error(ErrorCode::not_found, "has the file of no keyframe; unpack v1.0-*_blobs.tgz here",
+                {.path = root_.string()});
+  }
+  if (num_left_out > 0) {
+    notes_.push_back(fmt::format("{} keyframes have no file at all; left out", num_left_out));
+  }
+}
+
+void Listing::list_sweeps() {
+  const SampleDataRows& all = t_.sample_data;
+  sweep_number_.assign(all.size(), kNoRow);
+  constexpr Row kListed = 0;
+  for (SplitListing& split : splits_) {
+    std::unordered_map<Row, size_t> position_of;  // of scenes, in the split's order
+    for (const Row sample : split.keyframes) {
+      position_of.emplace(t_.samples.scene[sample], position_of.size());
+      for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+        if (!options_.is_taken[channel]) continue;
+        for_frames_before(sample, channel, [&](Row row) {
+          if (all.is_key_frame[row] || file_bytes_[row] <= 0 || sweep_number_[row] != kNoRow)
+            return;
+          sweep_number_[row] = kListed;
+          split.sweeps.push_back(row);
+        });
+      }
+    }
+    std::ranges::sort(split.sweeps, {}, [&](Row row) {
+      return std::tuple(position_of.at(t_.samples.scene[all.sample[row]]), all.channel[row],
+                        all.timestamp[row], row);
+    });
+    for (size_t i = 0; i < split.sweeps.size(); ++i) {
+      sweep_number_[split.sweeps[i]] = static_cast<Row>(i);
+    }
+  }
+}
+
+void Listing::list_maps() {
+  std::vector<bool> is_there;
+  for (const std::string& filename : t_.maps.filename) {
+    is_there.push_back(size_of_file(root_ / filename) > 0);
+  }
+  for (SplitListing& split : splits_) {
+    std::vector<bool> is_used(t_.maps.size(), false);
+    for (const Row sample : split.keyframes) {
+      const Row map = t_.maps.of_log[t_.scenes.log[t_.samples.scene[sample]]];
+      if (map != kNoRow && is_there[map]) is_used[map] = true;
+    }
+    for (Row map = 0; map < t_.maps.size(); ++map) {
+      if (is_used[map]) split.maps.push_back(map);
+    }
+  }
+  const auto num_missing = std::ranges::count(is_there, false);
+  if (num_missing > 0) {
+    notes_.push_back(fmt::format("{} of the {} map masks are not there; left out", num_missing,
+                                 is_there.size()));
+  }
+}
+
+}  // namespace ffkit::nuscenes

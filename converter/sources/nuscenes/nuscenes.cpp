@@ -1,0 +1,269 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/classes.h>
+#include <ffkit/nuscenes/record.h>
+#include <ffkit/nuscenes/splits.h>
+
+#include "listing.h"
+#include "record_reader.h"
+#include "tables.h"
+
+namespace ffkit {
+namespace nuscenes {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder of tables that is there.
+std::string find_version(const fs::path& path, const std::string& wanted) {
+  if (!fs::is_directory(path)) {
+    throw Error(ErrorCode::not_found,
+                "there is no such folder; give the one with v1.0-*/ and samples/",
+                {.path = path.string()});
+  }
+  std::vector<std::string> found;
+  for (const char* version : {"v1.0-trainval", "v1.0-test", "v1.0-mini"}) {
+    if (fs::is_directory(path / version)) found.emplace_back(version);
+  }
+  const std::string is_there = found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", "));
+  if (!wanted.empty()) {
+    (void)splits_of_version(wanted);
+    if (std::ranges::find(found, wanted) != found.end()) return wanted;
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("has no folder {} with the tables (there is {}); unpack {}_meta.tgz here",
+                    wanted, is_there, wanted),
+        {.path = path.string()});
+  }
+  if (found.size() == 1) return found.front();
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format(
+          "of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables there is {}; {}",
+          is_there, found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by --version"),
+      {.path = path.string()});
+}
+
+KeyframeFields fields_of(const NuScenesOptions& options) {
+  KeyframeFields fields{.radar = options.radar,
+                        .lidar_dtype = options.lidar_dtype,
+                        .lidar_sweeps = options.lidar_sweeps > 0,
+                        .radar_sweeps = options.radar_sweeps > 0,
+                        .camera_sweeps = options.camera_sweeps > 0};
+  if (options.lidar_dtype != DType::f32 && options.lidar_dtype != DType::f16) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the lidar's dtype is {}; it must be f32 or f16",
+                            to_string(options.lidar_dtype)));
+  }
+  for (const int sweeps : {options.lidar_sweeps, options.radar_sweeps, options.camera_sweeps}) {
+    if (sweeps >= 0 && sweeps <= 100) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the number of sweeps is {}; it must be 0 .. 100", sweeps));
+  }
+  for (const std::string& camera : options.cameras) {
+    if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}' is no camera; there are {}", camera, fmt::join(kCameras, ", ")));
+  }
+  for (const std::string_view camera : kCameras) {
+    const bool is_named = std::ranges::find(options.cameras, camera) != options.cameras.end();
+    if (options.all_cameras || is_named) fields.cameras.emplace_back(camera);
+  }
+  return fields;
+}
+
+ListingOptions listing_options(const NuScenesOptions& options, const KeyframeFields& fields) {
+  ListingOptions result{.allow_partial = options.allow_partial};
+  for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+    if (is_camera(channel)) {
+      result.is_taken[channel] =
+          std::ranges::find(fields.cameras, channel_name(channel)) != fields.cameras.end();
+      result.num_sweeps[channel] = options.camera_sweeps;
+    } else if (channel == kLidarChannel) {
+      result.is_taken[channel] = true;
+      result.num_sweeps[channel] = options.lidar_sweeps;
+    } else {
+      result.is_taken[channel] = options.radar;
+      result.num_sweeps[channel] = options.radar_sweeps;
+    }
+  }
+  return result;
+}
+
+std::unique_ptr<Tables> load_tables(const fs::path& folder) {
+  auto tables = std::make_unique<Tables>();
+  read_tables(folder, *tables);
+  return tables;
+}
+
+class NuScenes : public Source {
+ public:
+  NuScenes(const fs::path& path, const NuScenesOptions& options)
+      : path_(path),
+        options_(options),
+        version_(find_version(path, options.version)),
+        fields_(fields_of(options)),
+        storer_(options.images),
+        tables_(load_tables(path / version_)),
+        listing_(*tables_, path, version_, listing_options(options, fields_)),
+        reader_(*tables_, listing_, path, fields_, storer_),
+        classes_(kClasses.begin(), kClasses.end()) {
+    for (const SplitListing& split : listing_.splits()) {
+      add(split, Kind::keyframes, split.name, split.keyframes.size());
+      add(split, Kind::sweeps, sweeps_split(split.name), split.sweeps.size());
+      add(split, Kind::maps, maps_split(split.name), split.maps.size());
+    }
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return infos_; }
+  Schema schema() const override { return reader_.keyframe_schema(); }
+  bool has_record_references() const override { return true; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& notes() const override { return listing_.notes(); }
+  std::vector<fs::path> roots() const override { return {path_}; }
+
+  Schema split_schema(size_t split) const override {
+    switch (parts_.at(split).kind) {
+      case Kind::keyframes:
+        break;
+      case Kind::sweeps:
+        return reader_.sweep_schema();
+      case Kind::maps:
+        return reader_.map_schema();
+    }
+    return reader_.keyframe_schema();
+  }
+
+  std::map<std::string, std::string> facts(size_t /*split*/) const override {
+    std::map<std::string, std::string> facts = {
+        {"kind", "nuscenes"}, {"path", fs::absolute(path_).string()}, {"version", version_}};
+    if (!tables_->label_names.empty()) {
+      facts["lidarseg_names"] = fmt::format("{}", fmt::join(tables_->label_names, ","));
+    }
+    return facts;
+  }
+
+  std::map<std::string, std::string> options() const override {
+    std::map<std::string, std::string> options = manifest_options(options_.images);
+    options["cameras"] = fmt::format("{}", fmt::join(fields_.cameras, ","));
+    options["radar"] = options_.radar ? "yes" : "no";
+    options["lidar_dtype"] = to_string(options_.lidar_dtype);
+    options["lidar_sweeps"] = std::to_string(options_.lidar_sweeps);
+    options["radar_sweeps"] = std::to_string(options_.radar_sweeps);
+    options["camera_sweeps"] = std::to_string(options_.camera_sweeps);
+    if (options_.allow_partial) options["allow_partial"] = "yes";
+    return options;
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    int64_t num_bytes = 0;
+    for_files(split, index, [&](Row row) {
+      const int64_t file_bytes = listing_.file_bytes(row);
+      num_bytes += is_camera(tables_->sample_data.channel[row]) ? storer_.memory_bytes(file_bytes)
+                                                                : file_bytes;
+    });
+    return num_bytes;
+  }
+
+  // Opening a file costs less than waiting for its disk: the next samples' files are fetched side by side.
+  void will_read(size_t split, int64_t index) const override {
+    for_files(split, index, [&](Row row) {
+      if (listing_.file_bytes(row) <= 0) return;
+      const int fd =
+          ::open((path_ / tables_->sample_data.filename[row]).c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd < 0) return;
+      (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+      ::close(fd);
+    });
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const Part& part = parts_.at(split);
+    const auto i = static_cast<size_t>(index);
+    switch (part.kind) {
+      case Kind::keyframes:
+        break;
+      case Kind::sweeps:
+        return (path_ / tables_->sample_data.filename[part.listing->sweeps.at(i)]).string();
+      case Kind::maps:
+        return (path_ / tables_->maps.filename[part.listing->maps.at(i)]).string();
+    }
+    const Row sample = part.listing->keyframes.at(i);
+    return fmt::format("{}: sample {} of {}", path_.string(),
+                       to_string(tables_->samples.token[sample]),
+                       tables_->scenes.name[tables_->samples.scene[sample]]);
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const Part& part = parts_.at(split);
+    switch (part.kind) {
+      case Kind::keyframes:
+        return reader_.read_keyframe(*part.listing, index, record, buffers);
+      case Kind::sweeps:
+        return reader_.read_sweep(*part.listing, index, record, buffers);
+      case Kind::maps:
+        return reader_.read_map(*part.listing, index, record, buffers);
+    }
+  }
+
+ private:
+  enum class Kind : uint8_t { keyframes, sweeps, maps };
+  struct Part {
+    const SplitListing* listing = nullptr;
+    Kind kind = Kind::keyframes;
+  };
+
+  void add(const SplitListing& listing, Kind kind, const std::string& name, size_t num_samples) {
+    if (num_samples == 0) return;
+    parts_.push_back({&listing, kind});
+    SourceSplit info{.name = name, .num_samples = static_cast<int64_t>(num_samples)};
+    infos_.push_back(info);
+    for (int64_t i = 0; i < info.num_samples; ++i) {
+      infos_.back().num_bytes += sample_bytes(infos_.size() - 1, i);
+    }
+  }
+
+  // Calls use(row of sample_data) for the files of a sample.
+  template <typename Use>
+  void for_files(size_t split, int64_t index, const Use& use) const {
+    const Part& part = parts_.at(split);
+    const auto i = static_cast<size_t>(index);
+    if (part.kind == Kind::sweeps) use(part.listing->sweeps.at(i));
+    if (part.kind != Kind::keyframes) return;
+    for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+      const Row row = listing_.key_frame(part.listing->keyframes.at(i), channel);
+      if (row != kNoRow && listing_.file_bytes(row) > 0) use(row);
+    }
+  }
+
+  const fs::path path_;
+  const NuScenesOptions options_;
+  const std::string version_;
+  const KeyframeFields fields_;
+  const ImageStorer storer_;
+  const std::unique_ptr<const Tables> tables_;
+  const Listing listing_;
+  const RecordReader reader_;
+  const std::vector<std::string> classes_;
+  std::vector<Part> parts_;
+  std::vector<SourceSplit> infos_;
+};
+
+}  // namespace
+}  // namespace nuscenes
+
+std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
+                                      const NuScenesOptions& options) {
+  return std::make_unique<nuscenes::NuScenes>(path, options);
+}
+
+}  // namespace ffkit

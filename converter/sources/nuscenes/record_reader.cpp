@@ -1,0 +1,207 @@
+#include "record_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/classes.h>
+
+#include "../image_sample.h"
+#include "arrays.h"
+#include "boxes.h"
+#include "input_file.h"
+#include "points.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+// Runs `body`; its Errors get the file's name.
+template <typename Body>
+auto with_path(const std::filesystem::path& path, const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (!error.context().path.empty()) throw;
+    throw Error(error.code(), error.what(), {.path = path.string()});
+  }
+}
+
+}  // namespace
+
+RecordReader::RecordReader(const Tables& tables, const Listing& listing, std::filesystem::path root,
+                           const KeyframeFields& fields, const ImageStorer& storer)
+    : t_(tables),
+      listing_(listing),
+      root_(std::move(root)),
+      storer_(storer),
+      lidar_dtype_(fields.lidar_dtype),
+      keyframe_schema_(nuscenes::keyframe_schema(fields)),
+      sweep_schema_(nuscenes::sweep_schema(fields.lidar_dtype)),
+      map_schema_(nuscenes::map_schema()) {
+  const auto position = [this](uint8_t channel, const char* name) {
+    return keyframe_schema_.index_of(channel_field(channel_name(channel), name));
+  };
+  for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+    const int pose = position(channel, channel::kSensorToEgo);
+    if (pose < 0) continue;
+    taken_.push_back(channel);
+    const char* data = is_camera(channel) ? channel::kImage : channel::kPoints;
+    channels_[channel] = {
+        .data = static_cast<size_t>(position(channel, data)),
+        .intrinsics = static_cast<size_t>(std::max(position(channel, channel::kIntrinsics), 0)),
+        .sensor_to_ego = static_cast<size_t>(pose),
+        .sweeps = static_cast<size_t>(std::max(position(channel, channel::kSweeps), 0))};
+  }
+  first_box_field_ = keyframe_schema_.require(keyframe::kBoxToken);
+}
+
+std::span<const std::byte> RecordReader::read_file(std::string_view name,
+                                                   SampleBuffers& buffers) const {
+  const InputFile file(root_ / name);
+  require_image_size(file.size(), file.path().string());
+  const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
+  file.read_at(0, bytes);
+  return bytes;
+}
+
+void RecordReader::set_image(Row row, size_t image_field, size_t intrinsics_field,
+                             RecordBuilder& record, SampleBuffers& buffers) const {
+  const std::string_view name = t_.sample_data.filename[row];
+  std::array<double, 9> intrinsics = t_.calibrations.intrinsics[t_.sample_data.calibration[row]];
+  if (listing_.file_bytes(row) > 0) {
+    const std::span<const std::byte> file = read_file(name, buffers);
+    const ImageStorer::Stored stored =
+        with_path(root_ / name, [&] { return storer_.store(file, name, buffers); });
+    record.set_bytes(image_field, stored.bytes);
+    if (stored.size != stored.original) {
+      for (size_t i = 0; i < 3; ++i)
+        intrinsics[i] *= double(stored.size.width) / stored.original.width;
+      for (size_t i = 3; i < 6; ++i)
+        intrinsics[i] *= double(stored.size.height) / stored.original.height;
+    }
+  }
+  set_copy<double>(record, intrinsics_field, intrinsics, {3, 3}, buffers);
+}
+
+size_t RecordReader::set_data(Row row, size_t data_field, size_t intrinsics_field,
+                              RecordBuilder& record, SampleBuffers& buffers) const {
+  const uint8_t channel = t_.sample_data.channel[row];
+  if (is_camera(channel)) {
+    set_image(row, data_field, intrinsics_field, record, buffers);
+    return 0;
+  }
+  if (listing_.file_bytes(row) <= 0) return 0;
+  const std::string_view name = t_.sample_data.filename[row];
+  const std::span<const std::byte> file = read_file(name, buffers);
+  with_path(root_ / name, [&] {
+    if (channel == kLidarChannel) {
+      set_lidar_points(file, lidar_dtype_, record, data_field, buffers);
+    } else {
+      set_radar_points(file, record, data_field, buffers);
+    }
+  });
+  return file.size() / (kLidarColumns * sizeof(float));
+}
+
+void RecordReader::set_poses(Row row, size_t first_field, RecordBuilder& record) const {
+  const PoseNumbers& calibration = t_.calibrations.pose[t_.sample_data.calibration[row]];
+  const PoseNumbers& ego = t_.ego_poses.pose[t_.sample_data.ego_pose[row]];
+  set_array<double>(record, first_field, calibration, {7});
+  set_array<double>(record, first_field + 1, ego, {7});
+}
+
+void RecordReader::set_channel(Row sample, uint8_t channel, RecordBuilder& record,
+                               SampleBuffers& buffers) const {
+  const Row row = listing_.key_frame(sample, channel);
+  const ChannelFields& fields = channels_[channel];
+  const size_t num_points = set_data(row, fields.data, fields.intrinsics, record, buffers);
+  if (channel == kLidarChannel) set_labels(sample, num_points, record, buffers);
+  set_poses(row, fields.sensor_to_ego, record);
+  size_t field = fields.sensor_to_ego + 2;
+  record.set_scalar<int64_t>(field++, t_.sample_data.timestamp[row]);
+  record.set_string(field++, buffers.text(to_string(t_.sample_data.token[row])));
+  record.set_string(field, t_.sample_data.filename[row]);
+  if (fields.sweeps == 0) return;
+  const std::vector<FrameReference> sweeps = listing_.sweeps(sample, channel);
+  const auto numbers = new_array<int64_t>(buffers, 2 * sweeps.size());
+  for (size_t i = 0; i < sweeps.size(); ++i) std::ranges::copy(sweeps[i], &numbers[2 * i]);
+  set_array<int64_t>(record, fields.sweeps, numbers, {static_cast<int64_t>(sweeps.size()), 2});
+}
+
+// The fields behind the points.
+void RecordReader::set_labels(Row sample, size_t num_points, RecordBuilder& record,
+                              SampleBuffers& buffers) const {
+  if (num_points == 0) return;
+  const size_t field = channels_[kLidarChannel].data + 1;
+  if (const std::string_view name = listing_.labels(t_.lidarseg, sample); !name.empty()) {
+    const auto file = read_file(name, buffers);
+    with_path(root_ / name, [&] { set_lidarseg(file, num_points, record, field); });
+  }
+  if (const std::string_view name = listing_.labels(t_.panoptic, sample); !name.empty()) {
+    const auto file = read_file(name, buffers);
+    with_path(root_ / name, [&] { set_panoptic(file, num_points, record, field + 1, buffers); });
+  }
+}
+
+void RecordReader::read_keyframe(const SplitListing& split, int64_t index, RecordBuilder& record,
+                                 SampleBuffers& buffers) const {
+  const Row sample = split.keyframes.at(static_cast<size_t>(index));
+  const Row scene = t_.samples.scene[sample];
+  const Row log = t_.scenes.log[scene];
+  size_t field = 0;  // in the schema's order
+  record.set_string(field++, buffers.text(to_string(t_.samples.token[sample])));
+  record.set_string(field++, t_.scenes.name[scene]);
+  record.set_string(field++, buffers.text(to_string(t_.scenes.token[scene])));
+  record.set_scalar<int64_t>(field++, t_.samples.timestamp[sample]);
+  record.set_scalar<int64_t>(field++, listing_.number_of(t_.samples.prev[sample]));
+  record.set_scalar<int64_t>(field++, listing_.number_of(t_.samples.next[sample]));
+  record.set_string(field++, t_.logs.location[log]);
+  record.set_string(field++, t_.logs.vehicle[log]);
+  record.set_string(field++, t_.logs.logfile[log]);
+  record.set_scalar<int64_t>(field, Listing::map_number(split, t_.maps.of_log[log]));
+  for (const uint8_t channel : taken_) set_channel(sample, channel, record, buffers);
+  const Row lidar = listing_.key_frame(sample, kLidarChannel);
+  set_boxes(t_, sample, t_.calibrations.pose[t_.sample_data.calibration[lidar]],
+            t_.ego_poses.pose[t_.sample_data.ego_pose[lidar]], record, first_box_field_, buffers);
+}
+
+void RecordReader::read_sweep(const SplitListing& split, int64_t index, RecordBuilder& record,
+                              SampleBuffers& buffers) const {
+  const Row row = split.sweeps.at(static_cast<size_t>(index));
+  const SampleDataRows& all = t_.sample_data;
+  enum : size_t {
+    kToken,
+    kChannel,
+    kScene,
+    kTimestamp,
+    kPoints,
+    kRadarPoints,
+    kImage,
+    kIntrinsics,
+    kPoses,
+    kEgo,
+    kFilename,
+    kSample
+  };
+  record.set_string(kToken, buffers.text(to_string(all.token[row])));
+  record.set_string(kChannel, channel_name(all.channel[row]));
+  record.set_string(kScene, t_.scenes.name[t_.samples.scene[all.sample[row]]]);
+  record.set_scalar<int64_t>(kTimestamp, all.timestamp[row]);
+  const size_t points_field = all.channel[row] == kLidarChannel ? kPoints : kRadarPoints;
+  set_data(row, is_camera(all.channel[row]) ? kImage : points_field, kIntrinsics, record, buffers);
+  set_poses(row, kPoses, record);
+  record.set_string(kFilename, all.filename[row]);
+  record.set_string(kSample, buffers.text(to_string(t_.samples.token[all.sample[row]])));
+}
+
+void RecordReader::read_map(const SplitListing& split, int64_t index, RecordBuilder& record,
+                            SampleBuffers& buffers) const {
+  const Row map = split.maps.at(static_cast<size_t>(index));
+  record.set_string(0, buffers.text(to_string(t_.maps.token[map])));
+  record.set_string(1, t_.maps.location[map]);
+  record.set_string(2, t_.maps.filename[map]);
+  record.set_bytes(3, read_file(t_.maps.filename[map], buffers));
+}
+
+}  // namespace ffkit::nuscenes

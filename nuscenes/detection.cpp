@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/detection.h>
+
+#include "detection_curves.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+bool is_parked_in(const DetectionBox& box, const std::vector<BoxInterior>& racks) {
+  const std::string_view name = kClasses[static_cast<size_t>(box.class_number)];
+  if (name != "bicycle" && name != "motorcycle") return false;
+  return std::any_of(racks.begin(), racks.end(),
+                     [&](const BoxInterior& rack) { return rack.contains(box.translation); });
+}
+
+// What of the ground truth decides whether a box of the sample counts.
+struct SampleFilter {
+  explicit SampleFilter(const SampleTruth& sample) : ego(sample.ego_translation) {
+    for (const Box& rack : sample.bicycle_racks) racks.emplace_back(rack);
+  }
+  bool keeps(const DetectionBox& box, const DetectionConfig& config) const {
+    const double x = box.translation[0] - ego[0];
+    const double y = box.translation[1] - ego[1];
+    return std::sqrt(x * x + y * y) < config.class_range[static_cast<size_t>(box.class_number)] &&
+           box.num_points != 0 && !is_parked_in(box, racks);
+  }
+  Vector3 ego;
+  std::vector<BoxInterior> racks;
+};
+
+// Position of each of the submission's samples in the ground truth. Both must have the same samples.
+std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& submission) {
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < truth.samples.size(); ++i) places.emplace(truth.samples[i].token, i);
+  std::vector<size_t> found;
+  std::vector<char> has_results(truth.samples.size(), 0);
+  for (const SampleDetections& sample : submission.samples) {
+    const auto place = places.find(sample.token);
+    if (place == places.end()) {
+      refuse(
+          fmt::format("the results hold sample {}, which the split lacks; evaluate them on the "
+                      "split they were made for",
+                      sample.token));
+    }
+    if (has_results[place->second] != 0) {
+      refuse(fmt::format("the results hold sample {} twice", sample.token));
+    }
+    has_results[place->second] = 1;
+    found.push_back(place->second);
+  }
+  const auto num_missing = std::count(has_results.begin(), has_results.end(), char{0});
+  if (num_missing > 0) {
+    const auto first = std::find(has_results.begin(), has_results.end(), char{0});
+    refuse(
+        fmt::format("the results lack {} of the split's {} samples, first {}; give every sample "
+                    "a list, empty where nothing was detected",
+                    num_missing, truth.samples.size(),
+                    truth.samples[static_cast<size_t>(first - has_results.begin())].token));
+  }
+  return found;
+}
+
+std::vector<ClassBoxes> choose_boxes(const GroundTruth& truth, const Submission& submission,
+                                     const DetectionConfig& config) {
+  const std::vector<size_t> places = find_samples(truth, submission);
+  std::vector<ClassBoxes> classes(kClasses.size());
+  for (ClassBoxes& boxes : classes) boxes.truth.resize(truth.samples.size());
+  std::vector<SampleFilter> filters;
+  for (size_t i = 0; i < truth.samples.size(); ++i) {
+    const SampleFilter& filter = filters.emplace_back(truth.samples[i]);
+    for (const DetectionBox& box : truth.samples[i].boxes) {
+      if (!filter.keeps(box, config)) continue;
+      classes[static_cast<size_t>(box.class_number)].truth[i].push_back(&box);
+    }
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (const DetectionBox& box : submission.samples[i].boxes) {
+      if (!filters[places[i]].keeps(box, config)) continue;
+      classes[static_cast<size_t>(box.class_number)].detections.push_back({places[i], &box});
+    }
+  }
+  return classes;
+}
+
+// Cones have no front, and neither cones nor barriers a velocity or attributes.
+bool has_error(std::string_view class_name, std::string_view error) {
+  const bool is_size_or_place = error == "trans_err" || error == "scale_err";
+  if (class_name == "traffic_cone") return is_size_or_place;
+  if (class_name == "barrier") return is_size_or_place || error == "orient_err";
+  return true;
+}
+
+template <size_t N>
+double mean(const std::array<double, N>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(N);
+}
+
+double mean_over_classes(const DetectionMetrics& metrics, size_t error) {
+  double sum = 0;
+  double count = 0;
+  for (const auto& errors : metrics.label_tp_errors) {
+    if (std::isnan(errors[error])) continue;
+    sum += errors[error];
+    count += 1;
+  }
+  return sum / count;
+}
+
+void summarise(const DetectionConfig& config, DetectionMetrics& metrics) {
+  for (size_t c = 0; c < kClasses.size(); ++c)
+    metrics.mean_dist_aps[c] = mean(metrics.label_aps[c]);
+  metrics.mean_ap = mean(metrics.mean_dist_aps);
+  double total = config.mean_ap_weight * metrics.mean_ap;
+  for (size_t e = 0; e < kTpErrors.size(); ++e) {
+    metrics.tp_errors[e] = mean_over_classes(metrics, e);
+    metrics.tp_scores[e] = std::max(0.0, 1 - metrics.tp_errors[e]);
+    total += metrics.tp_scores[e];
+  }
+  metrics.nd_score = total / (config.mean_ap_weight + static_cast<double>(kTpErrors.size()));
+}
+
+}  // namespace
+
+DetectionMetrics evaluate(const GroundTruth& truth, const Submission& submission,
+                          const DetectionConfig& config) {
+  const std::vector<ClassBoxes> classes = choose_boxes(truth, submission, config);
+  DetectionMetrics metrics;
+  for (size_t c = 0; c < kClasses.size(); ++c) {
+    const ClassBoxes& boxes = classes[c];
+    metrics.num_detections[c] = std::ssize(boxes.detections);
+    for (const auto& sample : boxes.truth) metrics.num_truth[c] += std::ssize(sample);
+    for (size_t t = 0; t < config.distance_thresholds.size(); ++t) {
+      const DetectionCurves curves =
+          match_detections(boxes, static_cast<int>(c), config.distance_thresholds[t]);
+      metrics.label_aps[c][t] = average_precision(curves, config.min_recall, config.min_precision);
+      if (t != config.tp_threshold) continue;
+      for (size_t e = 0; e < kTpErrors.size(); ++e) {
+        metrics.label_tp_errors[c][e] = has_error(kClasses[c], kTpErrors[e])
+                                            ? mean_error(curves, e, config.min_recall)
+                                            : std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+  }
+  summarise(config, metrics);
+  return metrics;
+}
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,56 @@
+// The names of nuScenes: sensors' channels, detection classes, attributes. Constants, in the devkit's words.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace ffkit::nuscenes {
+
+// In the order of records' fields, which is also that of a batch of cameras.
+inline constexpr std::array<std::string_view, 6> kCameras = {"CAM_FRONT",      "CAM_FRONT_RIGHT",
+                                                             "CAM_FRONT_LEFT", "CAM_BACK",
+                                                             "CAM_BACK_LEFT",  "CAM_BACK_RIGHT"};
+inline constexpr std::string_view kLidar = "LIDAR_TOP";
+inline constexpr std::array<std::string_view, 5> kRadars = {
+    "RADAR_FRONT", "RADAR_FRONT_LEFT", "RADAR_FRONT_RIGHT", "RADAR_BACK_LEFT", "RADAR_BACK_RIGHT"};
+
+// Class i of boxes/class, in mmdetection3d's order.
+inline constexpr std::array<std::string_view, 10> kClasses = {
+    "car",        "truck",   "construction_vehicle", "bus",         "trailer", "barrier",
+    "motorcycle", "bicycle", "pedestrian",           "traffic_cone"};
+
+// Attribute i of boxes/attribute, in the order of the devkit's eval/detection/constants.py.
+inline constexpr std::array<std::string_view, 8> kAttributes = {
+    "pedestrian.moving",   "pedestrian.sitting_lying_down",
+    "pedestrian.standing", "cycle.with_rider",
+    "cycle.without_rider", "vehicle.moving",
+    "vehicle.parked",      "vehicle.stopped"};
+
+// The 18 numbers of a radar point, in the order of the files and of the columns of RADAR_*/points.
+inline constexpr std::array<std::string_view, 18> kRadarFields = {"x",
+                                                                  "y",
+                                                                  "z",
+                                                                  "dyn_prop",
+                                                                  "id",
+                                                                  "rcs",
+                                                                  "vx",
+                                                                  "vy",
+                                                                  "vx_comp",
+                                                                  "vy_comp",
+                                                                  "is_quality_valid",
+                                                                  "ambig_state",
+                                                                  "x_rms",
+                                                                  "y_rms",
+                                                                  "invalid_state",
+                                                                  "pdh0",
+                                                                  "vx_rms",
+                                                                  "vy_rms"};
+
+// The class of a box of `category` ("vehicle.bus.bendy"), a position in kClasses; -1 when detection has no such class. As the devkit's
+// category_to_detection_name().
+int class_of_category(std::string_view category);
+// The position of `name` in kClasses or kAttributes, or -1.
+int class_number(std::string_view name);
+int attribute_number(std::string_view name);
+
+}  // namespace ffkit::nuscenes

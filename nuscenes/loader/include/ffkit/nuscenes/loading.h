@@ -1,0 +1,85 @@
+// Batches of nuScenes keyframes: cameras, aggregated point clouds, boxes, and the matrices that join them, as fields of a Loader.
+//
+//   const auto split = ffkit::nuscenes::open_split("/fast/nuscenes", "train");
+//   ffkit::LoaderOptions options{.batch_size = 4, .image_field = "", .label_field = ""};
+//   options.fields = ffkit::nuscenes::keyframe_fields(split, {});
+//   ffkit::Loader loader(split.keyframes, options);
+//
+//   field            shape of a batch of B        what
+//   images           [B, C, 3, H, W]              the C cameras
+//   intrinsics       [B, C, 3, 3] f32             of the pixels of `images`: resize, crop and flip are in them
+//   lidar_to_camera  [B, C, 4, 4] f32             from the (augmented) lidar frame to each camera's, at its own time
+//   lidar_to_image   [B, C, 4, 4] f32             intrinsics * lidar_to_camera
+//   lidar_to_global  [B, 4, 4] f64                from the (augmented) lidar frame
+//   points           [sum of rows, 6] f32         x y z intensity ring time lag; see sweeps.h
+//   radar_points     [sum of rows, 19] f32        the 18 columns of kRadarFields, x y z in the lidar frame (the others as they are), time lag
+//   boxes            [sum of rows, 9] f32         centre x y z, size l w h, yaw, velocity x y, in the (augmented) lidar frame
+//   box_classes      [sum of rows] i64            position in kClasses
+//   timestamp        [B] i64                      microseconds
+//
+// All random numbers of a sample come from its SampleKey, so that images, points, boxes and matrices agree, for any number of threads and
+// ranks. Thread-safe as field decoders are.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/nuscenes/bev_augmentation.h>
+#include <ffkit/nuscenes/classes.h>
+
+namespace ffkit::nuscenes {
+
+// A converted split: its keyframes, and the frames between them where the conversion stored such.
+struct Split {
+  Dataset keyframes;
+  std::optional<Dataset> sweeps;
+};
+
+// `path` is the folder that ffconvert wrote. Throws what Dataset::open throws.
+Split open_split(const std::filesystem::path& path, const std::string& split);
+
+struct CameraOptions {
+  std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no images
+  // Its transform must be a ResizeCrop; each camera of a sample draws for itself.
+  ImageOptions image{.transform = ResizeCrop{}};
+};
+
+struct PointOptions {
+  bool is_on = true;
+  int num_sweeps =
+      10;  // clouds of a channel, the keyframe's own among them, 1 .. 100; fewer at a scene's beginning
+  double min_distance = 1;  // metres; see sweeps.h
+  // Room for points of a sample; what is more, the oldest, is left out. 0: for 35,000 points a lidar sweep and 125 a radar's, which are
+  // all that nuScenes has.
+  int64_t max_points = 0;
+  RowLayout layout = RowLayout::ragged;
+};
+
+struct BoxOptions {
+  bool is_on = true;
+  bool only_valid = true;             // those with a lidar or radar point inside
+  bool only_classes = true;           // those of the ten classes; the others have class -1
+  bool zero_unknown_velocity = true;  // as mmdetection3d trains; false: NaN
+  int64_t max_boxes = 500;  // room for boxes of a sample; Error(unsupported) for one that has more
+  RowLayout layout = RowLayout::ragged;
+};
+
+struct KeyframeOptions {
+  CameraOptions cameras;
+  PointOptions lidar;
+  PointOptions radar{.is_on = false, .num_sweeps = 1, .min_distance = 0};  // of the five radars
+  BoxOptions boxes;
+  BevAugmentation bev;
+};
+
+// The fields listed above, without those that are switched off. `split.keyframes` is the whole split; the Loader may be given a subset of it. The
+// decoders read sweeps and earlier keyframes themselves, and announce a sample's sweeps to the kernel when its own read is planned. Throws
+// Error(invalid_argument) for options out of range and Error(not_found) for what the conversion left out, such as sweeps.
+std::vector<BatchField> keyframe_fields(const Split& split, const KeyframeOptions& options);
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,40 @@
+// Keyframes in sequence: scenes that stay together, and windows of a frame and those before it, for temporal models.
+//
+//   keyframes  0 1 2 | 3 4 ...            scenes of 3 and of 2
+//   windows of 2 previous frames, oldest first:   0 0 0 | 0 0 1 | 0 1 2 | 3 3 3 | 3 3 4 ...    repeated: 1 1 0 | 1 0 0 | 0 0 0 | 1 1 0 ...
+//
+// Pure functions: thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/loader/sampler.h>
+
+namespace ffkit::nuscenes {
+
+// Where each scene begins, for SamplerOptions::groups. Records of a scene must lie next to each other, as ffconvert writes them.
+std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes);
+
+struct Windows {
+  Dataset
+      frames;  // for the Loader: window w is its records w * length .. w * length + length - 1, the last of them keyframe w
+  int64_t length = 1;
+  // [frames.num_records()] 1 where a scene has no frame so far back and its first one stands in.
+  std::vector<uint8_t> is_repeated;
+  std::shared_ptr<const std::vector<int64_t>> groups;
+
+  // Adds what keeps windows whole and draws their augmentation once. LoaderOptions::batch_size must then be a multiple of `length`:
+  // a batch [B * length, ...] is [B, length, ...].
+  void apply(SamplerOptions& options) const;
+  // is_repeated of a batch's samples.
+  std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
+};
+
+// A window for each keyframe: it and `num_previous` (0 .. 1000) before it. Of a subset of a split the frames before are those of the subset.
+Windows make_windows(const Dataset& keyframes, int64_t num_previous);
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,38 @@
+// SweepAnnouncer: tells the kernel which sweeps a keyframe will need (posix_fadvise), so that they come from a cold disk while others are
+// decoded. A hint: where it is wrong, reading only takes longer. Owns its descriptors. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+
+namespace ffkit::nuscenes {
+
+class SweepAnnouncer {
+ public:
+  // Of the `num_previous` frames before a keyframe on each channel.
+  SweepAnnouncer(const Dataset& keyframes, const Dataset& sweeps,
+                 const std::vector<std::string>& channels, int64_t num_previous);
+  ~SweepAnnouncer();
+  SweepAnnouncer(const SweepAnnouncer&) = delete;
+  SweepAnnouncer& operator=(const SweepAnnouncer&) = delete;
+
+  void announce(int64_t keyframe) const noexcept;
+
+ private:
+  // Records begin .. end-1 of the sweeps.
+  struct Range {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  void announce(const Range& range) const;
+
+  const Dataset sweeps_;
+  size_t num_channels_;
+  std::vector<Range> ranges_;     // by keyframe, then channel
+  std::vector<int> descriptors_;  // of the sweeps' shards; -1 where one cannot be opened
+};
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/record.h>
+#include <ffkit/nuscenes/windows.h>
+
+namespace ffkit::nuscenes {
+
+std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes) {
+  const std::vector<std::string> scenes = keyframes.string_column(keyframe::kScene);
+  auto starts = std::make_shared<std::vector<int64_t>>();
+  for (size_t i = 0; i < scenes.size(); ++i) {
+    if (i == 0 || scenes[i] != scenes[i - 1]) starts->push_back(static_cast<int64_t>(i));
+  }
+  return starts;
+}
+
+Windows make_windows(const Dataset& keyframes, int64_t num_previous) {
+  constexpr int64_t kMaxPrevious = 1000;
+  if (num_previous < 0 || num_previous > kMaxPrevious) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("num_previous is {}, must be 0 .. {}", num_previous, kMaxPrevious));
+  }
+  const auto scenes = scene_groups(keyframes);
+  std::vector<int64_t> records;
+  std::vector<uint8_t> is_repeated;
+  auto groups = std::make_shared<std::vector<int64_t>>();
+  size_t scene = 0;
+  for (int64_t i = 0; i < keyframes.num_records(); ++i) {
+    if (scene + 1 < scenes->size() && (*scenes)[scene + 1] == i) ++scene;
+    const int64_t first = (*scenes)[scene];
+    groups->push_back(std::ssize(records));
+    for (int64_t back = num_previous; back >= 0; --back) {
+      records.push_back(std::max(first, i - back));
+      is_repeated.push_back(i - back < first ? 1 : 0);
+    }
+  }
+  return {.frames = keyframes.subset(records),
+          .length = num_previous + 1,
+          .is_repeated = std::move(is_repeated),
+          .groups = std::move(groups)};
+}
+
+void Windows::apply(SamplerOptions& options) const {
+  options.groups = groups;
+  options.share_randomness = true;
+}
+
+std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) const {
+  std::vector<uint8_t> repeated;
+  repeated.reserve(record_indices.size());
+  for (const int64_t record : record_indices) {
+    repeated.push_back(is_repeated.at(static_cast<size_t>(record)));
+  }
+  return repeated;
+}
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,240 @@
+// Batches of keyframes: made-up sets, and the small real one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include <ffkit/loader/loader.h>
+#include <ffkit/nuscenes/loading.h>
+#include <ffkit/nuscenes/record.h>
+
+#include "collect_epoch.h"
+#include "expect_error.h"
+#include "make_nuscenes.h"
+#include "temp_dir.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+constexpr int kPoints = 200;
+
+class KeyframeLoading : public ::testing::Test {
+ protected:
+  KeyframeLoading() {
+    testing::make_nuscenes(dir_ / "set", {.num_points = kPoints});
+    split_.emplace(open_split(dir_ / "set", "mini_val"));
+  }
+  static KeyframeOptions fields() {
+    KeyframeOptions options;
+    options.cameras.image.transform =
+        ResizeCrop{.size = {40, 80}, .factor_min = 0.5, .factor_max = 0.5};
+    options.cameras.image.output = {.dtype = DType::u8, .normalize = false};
+    options.lidar.max_points = 5000;
+    return options;
+  }
+  static KeyframeOptions augmented() {
+    KeyframeOptions options = fields();
+    options.cameras.image.transform = ResizeCrop{.size = {40, 80},
+                                                 .factor_min = 0.5,
+                                                 .factor_max = 0.8,
+                                                 .bottom_max = 0.1,
+                                                 .centered = false,
+                                                 .flip_probability = 0.5};
+    options.bev = {.rotation_min = -0.4,
+                   .rotation_max = 0.4,
+                   .scale_min = 0.9,
+                   .scale_max = 1.1,
+                   .flip_x_probability = 0.5,
+                   .flip_y_probability = 0.5};
+    return options;
+  }
+  LoaderOptions options(const KeyframeOptions& keyframes) const {
+    LoaderOptions out{.batch_size = 3, .image_field = "", .label_field = ""};
+    out.num_threads = 2;
+    out.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 9};
+    out.fields = keyframe_fields(*split_, keyframes);
+    return out;
+  }
+  testing::TempDir dir_;
+  std::optional<Split> split_;
+};
+
+std::vector<int64_t> shape_of(const Batch& batch, const char* name) {
+  const auto shape = batch.field(name).shape;
+  return {shape.begin(), shape.end()};
+}
+
+template <typename T>
+const T* data_of(const Batch& batch, const char* name) {
+  return static_cast<const T*>(batch.field(name).data);
+}
+
+TEST_F(KeyframeLoading, FieldsHaveTheirShapes) {
+  KeyframeOptions with = fields();
+  with.radar.is_on = true;
+  with.lidar.layout = RowLayout::padded;
+  Loader loader(split_->keyframes, options(with));
+  const auto batch = loader.next();
+  EXPECT_EQ(shape_of(*batch, "images"), (std::vector<int64_t>{3, 6, 3, 40, 80}));
+  EXPECT_EQ(shape_of(*batch, "intrinsics"), (std::vector<int64_t>{3, 6, 3, 3}));
+  EXPECT_EQ(shape_of(*batch, "lidar_to_camera"), (std::vector<int64_t>{3, 6, 4, 4}));
+  EXPECT_EQ(shape_of(*batch, "lidar_to_image"), (std::vector<int64_t>{3, 6, 4, 4}));
+  EXPECT_EQ(shape_of(*batch, "lidar_to_global"), (std::vector<int64_t>{3, 4, 4}));
+  EXPECT_EQ(shape_of(*batch, "points"), (std::vector<int64_t>{3, 5000, 6}));
+  EXPECT_EQ(shape_of(*batch, "radar_points"), (std::vector<int64_t>{3 * 5 * 4, 19}));
+  // Of the six boxes one is of no class and one without points.
+  EXPECT_EQ(shape_of(*batch, "boxes"), (std::vector<int64_t>{3 * 4, 9}));
+  EXPECT_EQ(shape_of(*batch, "box_classes"), (std::vector<int64_t>{3 * 4}));
+  const auto* classes = data_of<int64_t>(*batch, "box_classes");
+  EXPECT_EQ(kClasses[static_cast<size_t>(classes[2])], "pedestrian");
+  EXPECT_EQ(data_of<int64_t>(*batch, "timestamp")[0], 1532402927000000);
+  EXPECT_EQ(data_of<float>(*batch, "boxes")[9 + 7], 0) << "the unknown velocity";
+}
+
+TEST_F(KeyframeLoading, CloudsHaveTheSweepsBeforeThem) {
+  KeyframeOptions with = fields();
+  with.lidar.min_distance = 0;
+  Loader loader(split_->keyframes, options(with));
+  const auto batch = loader.next();
+  // Of a scene's first keyframe alone; then with 2 sweeps and a keyframe more each.
+  const auto offsets = batch->row_offsets("points");
+  EXPECT_EQ(std::vector<int64_t>(offsets.begin(), offsets.end()),
+            (std::vector<int64_t>{0, kPoints, 5 * kPoints, 12 * kPoints}));
+  const auto* points = data_of<float>(*batch, "points");
+  for (int64_t sweep = 0; sweep < 4; ++sweep) {
+    EXPECT_NEAR(points[(kPoints + sweep * kPoints) * 6 + 5], 0.050001 * double(sweep), 1e-6);
+  }
+  // The newest only, as many as there is room for.
+  with.lidar.max_points = kPoints + 50;
+  Loader few(split_->keyframes, options(with));
+  const auto cut = few.next();
+  EXPECT_EQ(cut->row_offsets("points")[2] - cut->row_offsets("points")[1], kPoints + 50);
+  with = fields();
+  with.lidar.num_sweeps = 2;
+  Loader two(split_->keyframes, options(with));
+  const auto of_two = two.next();
+  const auto near = of_two->row_offsets("points");
+  EXPECT_LT(near[2] - near[1], 2 * kPoints);  // without those on the vehicle
+  EXPECT_GT(near[2] - near[1], kPoints);
+}
+
+// A point of the world stays where it is, whatever the augmentation: by the matrix to the global frame.
+TEST_F(KeyframeLoading, AugmentedPointsAndBoxesAreThePlainOnesInTheGlobalFrame) {
+  Loader plain_loader(split_->keyframes, options(fields()));
+  Loader augmented_loader(split_->keyframes, options(augmented()));
+  const auto plain = plain_loader.next();
+  const auto moved = augmented_loader.next();
+  const auto to_global = [](const Batch& batch, int64_t sample, const float* p) {
+    const double* m = data_of<double>(batch, "lidar_to_global") + 16 * sample;
+    Vector3 out{};
+    for (size_t row = 0; row < 3; ++row) {
+      out[row] = m[4 * row] * p[0] + m[4 * row + 1] * p[1] + m[4 * row + 2] * p[2] + m[4 * row + 3];
+    }
+    return out;
+  };
+  const auto offsets = plain->row_offsets("points");
+  const auto moved_offsets = moved->row_offsets("points");
+  ASSERT_TRUE(std::equal(offsets.begin(), offsets.end(), moved_offsets.begin()));
+  double largest_move = 0;
+  for (const char* name : {"points", "boxes"}) {
+    const int64_t columns = plain->field(name).shape[1];
+    for (int64_t sample = 0; sample < plain->size(); ++sample) {
+      const auto begin = plain->row_offsets(name)[static_cast<size_t>(sample)];
+      const auto end = plain->row_offsets(name)[static_cast<size_t>(sample) + 1];
+      for (int64_t i = begin; i < end; ++i) {
+        const float* a = data_of<float>(*plain, name) + i * columns;
+        const float* b = data_of<float>(*moved, name) + i * columns;
+        const Vector3 at = to_global(*plain, sample, a);
+        const Vector3 moved_at = to_global(*moved, sample, b);
+        for (size_t k = 0; k < 3; ++k) ASSERT_NEAR(at[k], moved_at[k], 1e-4);
+        largest_move = std::max(largest_move, std::fabs(double(a[0]) - double(b[0])));
+      }
+    }
+  }
+  EXPECT_GT(largest_move, 1);
+}
+
+// A plain point's pixel in the stored image, sent through the crop's map, is where lidar_to_image puts the augmented point.
+TEST_F(KeyframeLoading, PointsProjectToTheSamePlaceOfTheImage) {
+  KeyframeOptions plain_options = fields();
+  // The image as it is stored.
+  plain_options.cameras.image.transform =
+      ResizeCrop{.size = {90, 160}, .factor_min = 1, .factor_max = 1};
+  Loader plain_loader(split_->keyframes, options(plain_options));
+  const KeyframeOptions with = augmented();
+  Loader augmented_loader(split_->keyframes, options(with));
+  const auto plain = plain_loader.next();
+  const auto moved = augmented_loader.next();
+  const auto pixel = [](const Batch& batch, int64_t sample, int64_t camera, const float* p) {
+    const float* m = data_of<float>(batch, "lidar_to_image") + 16 * (6 * sample + camera);
+    std::array<double, 3> out{};
+    for (size_t row = 0; row < 3; ++row) {
+      out[row] = double(m[4 * row]) * p[0] + double(m[4 * row + 1]) * p[1] +
+                 double(m[4 * row + 2]) * p[2] + double(m[4 * row + 3]);
+    }
+    return std::array<double, 3>{out[0] / out[2], out[1] / out[2], out[2]};
+  };
+  int num_seen = 0;
+  for (int64_t sample = 0; sample < 3; ++sample) {
+    const SampleKey key{9, 0, sample};
+    const int64_t begin = plain->row_offsets("points")[static_cast<size_t>(sample)];
+    for (int64_t camera = 0; camera < 6; ++camera) {
+      const ImageMap map = image_map(std::get<ResizeCrop>(with.cameras.image.transform), 160, 90,
+                                     image_key(key, static_cast<size_t>(camera)));
+      for (int64_t i = begin; i < begin + 150; ++i) {
+        const auto a = pixel(*plain, sample, camera, data_of<float>(*plain, "points") + 6 * i);
+        const auto b = pixel(*moved, sample, camera, data_of<float>(*moved, "points") + 6 * i);
+        if (a[2] < 1 || a[0] < 0 || a[0] > 160 || a[1] < 0 || a[1] > 90) continue;
+        ++num_seen;
+        EXPECT_NEAR(map.scale_x * a[0] + map.offset_x, b[0], 2e-2);
+        EXPECT_NEAR(map.scale_y * a[1] + map.offset_y, b[1], 2e-2);
+      }
+    }
+  }
+  EXPECT_GT(num_seen, 100);
+}
+
+TEST_F(KeyframeLoading, BatchesAreTheSameForAnyThreads) {
+  LoaderOptions with = options(augmented());
+  with.sampler.order = Order::shuffle;
+  Loader reference(split_->keyframes, with);
+  const auto expected = testing::collect_epoch(reference, 2);
+  for (const int num_threads : {1, 5}) {
+    with.num_threads = num_threads;
+    Loader loader(split_->keyframes, with);
+    EXPECT_EQ(testing::collect_epoch(loader, 2), expected);
+  }
+}
+
+TEST_F(KeyframeLoading, WhatCannotBeIsSaidAtOnce) {
+  KeyframeOptions wrong = fields();
+  wrong.lidar.num_sweeps = 0;
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "num_sweeps is 0");
+  wrong = fields();
+  wrong.cameras.image.transform = RandomResizedCrop{};
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "must be a ResizeCrop");
+  wrong = fields();
+  wrong.cameras.channels = {"CAM_TOP"};
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "CAM_TOP/image");
+  wrong = fields();
+  wrong.radar = {.is_on = true, .num_sweeps = 3};
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "RADAR_FRONT/sweeps");
+  wrong = fields();
+  wrong.boxes.max_boxes = 0;
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "max_boxes is 0");
+  wrong = fields();
+  wrong.boxes.max_boxes = 2;
+  Loader loader(split_->keyframes, options(wrong));
+  EXPECT_ERROR(loader.next(), unsupported, "more than 2 boxes; raise BoxOptions::max_boxes");
+}
+
+TEST_F(KeyframeLoading, SweepsThatAreNotThereAreSaid) {
+  std::filesystem::remove_all(dir_ / "set" / "mini_val_sweeps");
+  split_.emplace(open_split(dir_ / "set", "mini_val"));
+  Loader loader(split_->keyframes, options(fields()));
+  EXPECT_ERROR(loader.next(), not_found, "there is no split 'mini_val_sweeps'");
+}
+
+}  // namespace
+}  // namespace ffkit::nuscenes

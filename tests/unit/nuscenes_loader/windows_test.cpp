@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <ffkit/loader/loader.h>
+#include <ffkit/nuscenes/loading.h>
+#include <ffkit/nuscenes/windows.h>
+
+#include "collect_epoch.h"
+#include "expect_error.h"
+#include "make_nuscenes.h"
+#include "temp_dir.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+class WindowsTest : public ::testing::Test {
+ protected:
+  WindowsTest() {
+    testing::make_nuscenes(dir_ / "set", {.num_scenes = 3, .keyframes_per_scene = 4});
+    split_.emplace(open_split(dir_ / "set", "mini_val"));
+  }
+  LoaderOptions options() {
+    LoaderOptions out{.batch_size = 6, .image_field = "", .label_field = ""};
+    out.num_threads = 2;
+    out.sampler = {.tail = Tail::exact, .seed = 4};
+    KeyframeOptions fields;
+    fields.cameras.channels = {"CAM_FRONT"};
+    fields.cameras.image.transform = ResizeCrop{.size = {32, 64},
+                                                .factor_min = 0.4,
+                                                .factor_max = 0.8,
+                                                .centered = false,
+                                                .flip_probability = 0.5};
+    fields.lidar.max_points = 4000;
+    fields.bev = {.rotation_min = -1, .rotation_max = 1, .flip_x_probability = 0.5};
+    out.fields = keyframe_fields(*split_, fields);
+    return out;
+  }
+  testing::TempDir dir_;
+  std::optional<Split> split_;
+};
+
+TEST_F(WindowsTest, FramesBeforeAreThoseOfTheScene) {
+  const Windows windows = make_windows(split_->keyframes, 2);
+  EXPECT_EQ(windows.length, 3);
+  EXPECT_EQ(*scene_groups(split_->keyframes), (std::vector<int64_t>{0, 4, 8}));
+  ASSERT_EQ(windows.frames.num_records(), 36);
+  std::vector<int64_t> frames;
+  for (int64_t i = 0; i < 18; ++i) frames.push_back(windows.frames.index_in_split(i));
+  EXPECT_EQ(frames, (std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 1, 2, 1, 2, 3, 4, 4, 4, 4, 4, 5}));
+  const std::vector<int64_t> records = {0, 1, 2, 3, 4, 5, 6, 12};
+  EXPECT_EQ(windows.mask(records), (std::vector<uint8_t>{1, 1, 0, 1, 0, 0, 0, 1}));
+  EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument, "num_previous is -1");
+  EXPECT_EQ(make_windows(split_->keyframes, 0).frames.num_records(), 12);
+}
+
+TEST_F(WindowsTest, ABatchHoldsWholeWindowsThatDrawOnce) {
+  const Windows windows = make_windows(split_->keyframes, 2);
+  LoaderOptions with = options();
+  windows.apply(with.sampler);
+  Loader loader(windows.frames, with);
+  int num_windows = 0;
+  std::vector<float> first_scales;
+  while (const auto batch = loader.next()) {
+    const auto* intrinsics = static_cast<const float*>(batch->field("intrinsics").data);
+    for (int64_t i = 0; i < batch->size(); ++i) {
+      const int64_t record = batch->record_indices()[static_cast<size_t>(i)];
+      EXPECT_EQ(record % 3, i % 3);
+      EXPECT_EQ(intrinsics[9 * i], intrinsics[9 * (i - i % 3)]) << "the frames are resized alike";
+      if (i % 3 > 0) continue;
+      ++num_windows;
+      first_scales.push_back(intrinsics[9 * i]);
+      EXPECT_EQ(batch->record_indices()[static_cast<size_t>(i) + 2], record + 2);
+    }
+  }
+  EXPECT_EQ(num_windows, 12);
+  std::sort(first_scales.begin(), first_scales.end());
+  const auto num_different =
+      std::unique(first_scales.begin(), first_scales.end()) - first_scales.begin();
+  EXPECT_GT(num_different, 6) << "windows are resized differently";
+}
+
+TEST_F(WindowsTest, BatchesAreTheSameForAnyThreadsAndWhenResumed) {
+  const Windows windows = make_windows(split_->keyframes, 1);
+  LoaderOptions with = options();
+  windows.apply(with.sampler);
+  Loader reference(windows.frames, with);
+  const auto expected = testing::collect_epoch(reference, 3);
+  with.num_threads = 1;
+  Loader loader(windows.frames, with);
+  loader.start_epoch(3);
+  EXPECT_EQ(testing::collect(*loader.next()), expected[0]);
+  const LoaderState state = loader.state();
+  with.num_threads = 4;
+  Loader resumed(windows.frames, with);
+  resumed.restore(state);
+  auto rest = testing::collect_rest(resumed);
+  ASSERT_EQ(rest.size(), expected.size() - 1);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    rest[i].step = expected[i + 1].step;
+    EXPECT_EQ(rest[i], expected[i + 1]);
+  }
+}
+
+}  // namespace
+}  // namespace ffkit::nuscenes
