@@ -6,7 +6,7 @@
 #include <map>
 
 #include "expect_error.h"
-#include "expected.h"
+#include "nuscenes_expected.h"
 
 namespace ffkit::nuscenes {
 namespace {
