@@ -63,14 +63,17 @@ void run(const fs::path& folder, int scenes) {
   auto start = Clock::now();
   ffkit::testing::NuScenesTables(trainval(scenes)).write(folder);
   fmt::print("made: {:.0f} MB of tables of {} scenes in {:.1f} s; {} processors\n",
-             folder_mb(folder / "v1.0-trainval"), scenes, seconds_since(start), sysconf(_SC_NPROCESSORS_ONLN));
+             folder_mb(folder / "v1.0-trainval"), scenes, seconds_since(start),
+             sysconf(_SC_NPROCESSORS_ONLN));
   Tables tables;
   start = Clock::now();
   read_tables(folder / "v1.0-trainval", tables);
   const double read_seconds = seconds_since(start);
-  fmt::print("read: {} samples, {} sample_data, {} ego_pose, {} sample_annotation in {:.1f} s, peak {:.0f} MB\n",
-             tables.samples.size(), tables.sample_data.size(), tables.ego_poses.size(), tables.annotations.size(),
-             read_seconds, peak_mb());
+  fmt::print(
+      "read: {} samples, {} sample_data, {} ego_pose, {} sample_annotation in {:.1f} s, peak "
+      "{:.0f} MB\n",
+      tables.samples.size(), tables.sample_data.size(), tables.ego_poses.size(),
+      tables.annotations.size(), read_seconds, peak_mb());
   ListingOptions options;
   options.is_taken.fill(true);
   options.num_sweeps.fill(10);
@@ -80,8 +83,8 @@ void run(const fs::path& folder, int scenes) {
   } catch (const Error& error) {  // there are no files
     fmt::print("preflight: {}\n", error.what());
   }
-  fmt::print("preflight of every file: {:.1f} s; all: {:.1f} s, peak {:.0f} MB\n", seconds_since(start),
-             read_seconds + seconds_since(start), peak_mb());
+  fmt::print("preflight of every file: {:.1f} s; all: {:.1f} s, peak {:.0f} MB\n",
+             seconds_since(start), read_seconds + seconds_since(start), peak_mb());
 }
 
 }  // namespace
@@ -91,10 +94,13 @@ int main(int argc, char** argv) {
   fs::path folder;
   int scenes = 850;
   app.add_option("--folder", folder, "Where to put the tables; new")->required();
-  app.add_option("--scenes", scenes, "Of trainval's 850")->check(CLI::Range(1, 850))->capture_default_str();
+  app.add_option("--scenes", scenes, "Of trainval's 850")
+      ->check(CLI::Range(1, 850))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (fs::exists(folder)) {
-    fmt::print(stderr, "nuscenes_tables_bench: error: {} is there already; give a new folder\n", folder.string());
+    fmt::print(stderr, "nuscenes_tables_bench: error: {} is there already; give a new folder\n",
+               folder.string());
     return 1;
   }
   run(folder, scenes);
