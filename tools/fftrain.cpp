@@ -281,7 +281,9 @@ void add_distributed_options(CLI::App& app, Command& command) {
 void add_measuring_options(CLI::App& app, Command& command) {
   CLI::Option* benchmark = app.add_option("--benchmark", command.benchmark,
                                           "Only measure the model on one batch of noise: forward, "
-                                          "or step (forward, backward, update)")
+                                          "or step (forward, backward, update; the default)")
+                               ->expected(0, 1)
+                               ->default_str("step")
                                ->check(CLI::IsMember({"forward", "step"}))
                                ->type_name("MODE");
   CLI::Option* loader =

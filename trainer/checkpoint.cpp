@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
 constexpr char kModel[] = "model.";
-constexpr char kAverage[] = "ema.";
 
 std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
   const Json progress = {{"epochs_done", info.epochs_done}, {"steps_done", info.steps_done},
@@ -136,8 +135,8 @@ std::vector<NamedTensor> model_state(const Model& model) {
 std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options) {
   if (options.ema_decay == 0) return model_state(model);
   std::vector<NamedTensor> out;
-  append_with_prefix(kAverage, model.parameters(), out);
-  append_with_prefix(kAverage, model.buffers(), out);
+  append_with_prefix(kAveragePrefix, model.parameters(), out);
+  append_with_prefix(kAveragePrefix, model.buffers(), out);
   return out;
 }
 
@@ -182,7 +181,7 @@ bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) 
 std::vector<NamedTensor> model_tensors(const fs::path& path, SafeTensors contents) {
   require_crc(path, contents);
   const bool has_average = from_metadata(path, contents.metadata).options.ema_decay > 0;
-  const std::string_view prefix = has_average ? kAverage : kModel;
+  const std::string_view prefix = has_average ? kAveragePrefix : kModel;
   std::vector<NamedTensor> tensors;
   for (NamedTensor& t : contents.tensors) {
     if (!t.name.starts_with(prefix)) continue;

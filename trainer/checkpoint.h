@@ -33,6 +33,9 @@ struct CheckpointInfo {
   LoaderState loader;      // of the training loader
 };
 
+// Of the tensors of an average of the weights.
+inline constexpr char kAveragePrefix[] = "ema.";
+
 // `tensors` with `prefix` before their names, at the end of `out`.
 void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,
                         std::vector<NamedTensor>& out);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -19,6 +20,7 @@
 
 #include "communicator_impl.h"
 #include "cuda_module.h"
+#include "network_address.h"
 
 namespace ffkit {
 namespace {
@@ -58,6 +60,22 @@ c10::intrusive_ptr<c10d::Store> open_store(const ProcessPlace& place) {
   }
   store->setTimeout(timeout_of(place));
   return c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
+}
+
+// GLOO_SOCKET_IFNAME names the network interfaces, as for PyTorch; else they are found. libtorch's own default is what the machine's name
+// stands for, 127.0.0.1 on many: no other machine gets through to that.
+c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPlace& place) {
+  using c10d::ProcessGroupGloo;
+  auto options = ProcessGroupGloo::Options::create(timeout_of(place));
+  const char* names = std::getenv("GLOO_SOCKET_IFNAME");
+  std::istringstream list(names == nullptr ? "" : names);
+  for (std::string name; std::getline(list, name, ',');)
+    options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(name));
+  if (!options->devices.empty()) return options;
+  const std::string address = reachable_address(place);
+  options->devices.push_back(address.empty() ? ProcessGroupGloo::createDefaultDevice()
+                                             : ProcessGroupGloo::createDeviceForHostname(address));
+  return options;
 }
 
 // The first line of what libtorch says, without its backtrace and its place in the source.
@@ -113,13 +131,13 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
   c10::initLogging();
   try {
     impl_ = std::make_unique<Impl>();
+    const auto options = gloo_options(place);
     impl_->store = open_store(place);
     impl_->group =
         c10::make_intrusive<c10d::ProcessGroup>(impl_->store, place.rank, place.world_size);
     // Gloo takes part with GPUs too: for what is on the CPU.
-    const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
-        impl_->store, place.rank, place.world_size,
-        c10d::ProcessGroupGloo::Options::create_default(timeout_of(place)));
+    const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(impl_->store, place.rank,
+                                                                  place.world_size, options);
     impl_->group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
     if (backend == "nccl") {
       cuda_module().add_nccl(impl_->group, impl_->store, device, timeout_of(place));
@@ -172,6 +190,12 @@ void Communicator::broadcast(const std::vector<at::Tensor>& tensors) {
       rest = std::move(others);
     }
   });
+}
+
+void Communicator::broadcast(const std::vector<NamedTensor>& tensors) {
+  std::vector<at::Tensor> values;
+  for (const NamedTensor& t : tensors) values.push_back(t.tensor);
+  broadcast(values);
 }
 
 std::string Communicator::broadcast(const std::string& text) {

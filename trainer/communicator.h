@@ -38,6 +38,7 @@ class Communicator {
 
   // Rank 0's values for everybody, in place; the tensors are on device() or on the CPU, of any dtype.
   void broadcast(const std::vector<at::Tensor>& tensors);
+  void broadcast(const std::vector<NamedTensor>& tensors);
   // Rank 0's text.
   std::string broadcast(const std::string& text);
   // Sums over all processes, in place. `tensor`: contiguous, on device().

@@ -28,12 +28,6 @@ std::unique_ptr<Reducer> make_reducer(Head&&... head) {
   }
 }
 
-std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
-  std::vector<at::Tensor> out;
-  for (const NamedTensor& n : named) out.push_back(n.tensor);
-  return out;
-}
-
 }  // namespace
 
 struct DataParallel::Impl {
@@ -43,15 +37,18 @@ struct DataParallel::Impl {
 
 DataParallel::DataParallel(Communicator& communicator, const Model& model) {
   if (communicator.is_alone()) return;
-  const std::vector<at::Tensor> parameters = tensors_of(model.parameters());
+  std::vector<at::Tensor> parameters;
+  std::unordered_map<size_t, std::string> names;
+  for (const NamedTensor& p : model.parameters()) {
+    names.emplace(names.size(), p.name);
+    parameters.push_back(p.tensor);
+  }
   communicator.with_peers("comparing models", [&] {
     c10d::verify_params_across_processes(communicator.impl().group, parameters, std::nullopt);
   });
   communicator.broadcast(parameters);
-  communicator.broadcast(tensors_of(model.buffers()));
+  communicator.broadcast(model.buffers());
 
-  std::unordered_map<size_t, std::string> names;
-  for (const NamedTensor& p : model.parameters()) names.emplace(names.size(), p.name);
   // Gradients become ready from the last layer to the first: so the buckets are filled. After the first step the Reducer itself puts
   // them into the order that it saw.
   Buckets buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(

@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kDummyClasses = 1000;
+constexpr double kLoaderSeconds = 2;  // at least
 
 int64_t num_measured_steps(const TrainOptions& options) {
   return options.limit_batches > 0 ? options.limit_batches : 20;
@@ -113,12 +114,19 @@ ThroughputMeter time_training(Setting& s, BatchSource& source, int64_t num_class
 
 double time_loader(Setting& s, DataSource& loader) {
   Endless batches(loader);
-  const ThroughputMeter meter =
-      time_steps(num_measured_steps(s.options), s.options.batch_size, [&] {
-        batches.next();
-        return 0.0;
-      });
-  return s.communicator.sum(std::vector<double>{meter.images_per_second()})[0];
+  // What was read ahead before the clock started does not count, and small batches are gone too fast to be timed by their number.
+  const auto num_ahead = s.options.prefetch + ThroughputMeter::kWarmupSteps;
+  for (int64_t i = 0; i < num_ahead; ++i) batches.next();
+  const Clock::time_point start = Clock::now();
+  int64_t num_batches = 0;
+  double seconds = 0;
+  while (num_batches < num_measured_steps(s.options) || seconds < kLoaderSeconds) {
+    batches.next();
+    ++num_batches;
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  const double rate = double(num_batches * s.options.batch_size) / seconds;
+  return s.communicator.sum(std::vector<double>{rate})[0];
 }
 
 }  // namespace

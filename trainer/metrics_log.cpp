@@ -10,7 +10,7 @@
 
 #include <ffkit/format/error.h>
 
-#include "format/file.h"
+#include "durable_file.h"
 
 namespace ffkit {
 namespace {
@@ -37,12 +37,7 @@ std::string read_lines(const fs::path& path, int64_t last_step) {
 // Under another name first: a run that is killed here keeps its log.
 fs::path cut(const fs::path& path, int64_t last_step) {
   const std::string kept = read_lines(path, last_step);
-  fs::path temporary = path;
-  temporary += ".tmp";
-  File file = File::create(temporary);
-  file.write(std::as_bytes(std::span(kept)));
-  file.close();
-  rename_file(temporary, path);
+  write_durably(path, [&](File& file) { file.write(std::as_bytes(std::span(kept))); });
   return path;
 }
 

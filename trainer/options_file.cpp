@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file.h"
+#include "durable_file.h"
 #include "options_json.h"
 
 namespace ffkit {
@@ -83,12 +83,7 @@ std::string options_to_toml(const TrainOptions& options) {
 
 void write_options_file(const std::filesystem::path& path, const TrainOptions& options) {
   const std::string text = options_to_toml(options);
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
-  File file = File::create(temporary);
-  file.write(std::as_bytes(std::span(text)));
-  file.close();
-  rename_file(temporary, path);
+  write_durably(path, [&](File& file) { file.write(std::as_bytes(std::span(text))); });
 }
 
 }  // namespace ffkit

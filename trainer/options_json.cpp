@@ -1,6 +1,7 @@
 #include "options_json.h"
 
 #include <filesystem>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -82,25 +83,11 @@ void for_each_option(Options& o, Visitor visit) {
 }
 
 Json encode(const auto& value) {
-  return value;
-}
-Json encode(Amp value) {
-  return to_string(value);
-}
-Json encode(LrScaling value) {
-  return to_string(value);
-}
-Json encode(LrSchedule value) {
-  return to_string(value);
-}
-Json encode(OptimizerKind value) {
-  return to_string(value);
-}
-Json encode(AutoAugment value) {
-  return to_string(value);
-}
-Json encode(Interpolation value) {
-  return to_string(value);
+  if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>) {
+    return to_string(value);
+  } else {
+    return value;
+  }
 }
 Json encode(const std::filesystem::path& value) {
   return value.empty() ? std::string()

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "model_factory.h"
 #include "model_registry.h"
+#include "same_run.h"
 #include "torch_errors.h"
 #include "training_run.h"
 #include "validation.h"
@@ -52,9 +53,10 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
                                  ? ""
                                  : fmt::format("best top-1 {:.2f} % (epoch {}), last {:.2f} %; ",
                                                100 * s.best_top1, s.best_epoch, 100 * s.last.top1);
-    fmt::print(output.lines, "{}{:.0f} images/s, data wait {:.1f} %; {} in all{}{}\n", best,
-               s.images_per_second, 100 * s.data_wait_share, format_duration(s.seconds),
-               s.checkpoint.empty() ? "" : "; ", s.checkpoint.string());
+    const std::string rate = throughput_text(s.images_per_second, s.data_wait_share);
+    fmt::print(output.lines, "{}{}; {} in all{}{}\n", best,
+               rate.empty() ? "too few steps to measure images/s" : rate,
+               format_duration(s.seconds), s.checkpoint.empty() ? "" : "; ", s.checkpoint.string());
   }
   std::fflush(output.lines);
   return s;
@@ -78,9 +80,7 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
 
 EvalResult evaluate_model(const TrainOptions& options, Model& model, DataSource& val,
                           Communicator& communicator) {
-  std::vector<at::Tensor> weights;
-  for (const NamedTensor& t : model_state(model)) weights.push_back(t.tensor);
-  communicator.broadcast(weights);
+  communicator.broadcast(model_state(model));
   return validate_model(model, val, options.amp, communicator);
 }
 
@@ -132,6 +132,7 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output,
   return with_torch_errors([&] {
     validate(options);
     Communicator communicator(place, resolve_device(options.device, place));
+    check_same_options(communicator, options);
     return run(options, {}, output, communicator);
   });
 }
@@ -141,6 +142,7 @@ TrainSummary resume_training(const TrainOptions& options, const fs::path& checkp
   return with_torch_errors([&] {
     validate(options);
     Communicator communicator(place, resolve_device(options.device, place));
+    check_same_options(communicator, options);
     fs::path file = checkpoint;
     on_rank_0(communicator, [&] { file = resolve_checkpoint(checkpoint); });
     return run(options, file, output, communicator);
@@ -156,6 +158,7 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
                   "going on by itself needs a work folder; give --work-dir");
     }
     Communicator communicator(place, resolve_device(options.device, place));
+    check_same_options(communicator, options);
     // Rank 0 alone may see the folder.
     std::string file, info;
     on_rank_0(communicator, [&] {
@@ -188,6 +191,7 @@ EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
   return with_torch_errors([&] {
     validate(options);
     Communicator communicator(place, resolve_device(options.device, place));
+    check_same_options(communicator, options);
     fs::path file = checkpoint;
     bool is_alone = false;
     on_rank_0(communicator, [&] {

@@ -11,6 +11,7 @@
 #include "model_factory.h"
 #include "model_registry.h"
 #include "options_file.h"
+#include "same_run.h"
 #include "validation.h"
 #include "weights.h"
 
@@ -73,8 +74,7 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
   }
 }
 
-TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
-                                         const Communicator& communicator) {
+TrainingRun::Data TrainingRun::open_data(const TrainOptions& options, Communicator& communicator) {
   Data data;
   const int64_t shares = communicator.world_size() * options.accumulate;
   const int64_t limit = options.limit_batches * options.accumulate;
@@ -89,6 +89,7 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
   const Dataset train = Dataset::open(options.data, "train");
   data.classes = class_list(train);
   const auto num_classes = int64_t(data.classes.size());
+  check_same_data(communicator, train.fingerprint(), options.data);
   data.start = {.fingerprint = train.fingerprint(), .seed = options.seed};
   if (train.num_records() < options.batch_size * shares) {
     throw Error(
@@ -111,7 +112,7 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options,
 std::vector<NamedTensor> TrainingRun::state_tensors() const {
   std::vector<NamedTensor> out = model_state(*model_);
   append_with_prefix("optimizer.", optimizer_->state(), out);
-  if (average_) append_with_prefix("ema.", average_->tensors(), out);
+  if (average_) append_with_prefix(kAveragePrefix, average_->tensors(), out);
   append_with_prefix("scaler.", step_.scaler().state(), out);
   return out;
 }
@@ -153,15 +154,15 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     // An average that the run did not keep so far begins as a copy of the model.
     const bool has_average = stored.options.ema_decay > 0;
     if (!has_average)
-      std::erase_if(wanted, [](const NamedTensor& t) { return t.name.starts_with("ema."); });
+      std::erase_if(wanted,
+                    [](const NamedTensor& t) { return t.name.starts_with(kAveragePrefix); });
     info = info_to_text(load_checkpoint(checkpoint, wanted));
     if (average_ && !has_average) average_->reset();
   });
   state_ = info_from_text(communicator_.broadcast(info));
   state_.options = options_;
-  std::vector<at::Tensor> values;
-  for (const NamedTensor& t : tensors) values.push_back(t.tensor);
-  communicator_.broadcast(values);
+  communicator_.broadcast(tensors);
+  last_checkpoint_ = checkpoint;
 }
 
 void TrainingRun::load_pretrained() {
@@ -175,9 +176,7 @@ void TrainingRun::load_pretrained() {
                options_.pretrained.string(), num_classes(weights, entry), state_.classes.size());
     std::fflush(output_.lines);
   });
-  std::vector<at::Tensor> values;
-  for (const NamedTensor& t : model_state(*model_)) values.push_back(t.tensor);
-  communicator_.broadcast(values);
+  communicator_.broadcast(model_state(*model_));
   if (average_) average_->reset();
 }
 
@@ -355,14 +354,8 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
 EvalResult TrainingRun::validate_epoch() {
   if (!data_.val) return {};
   // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
-  std::vector<at::Tensor> buffers;
-  for (const NamedTensor& b : model_->buffers()) buffers.push_back(b.tensor);
-  communicator_.broadcast(buffers);
-  if (average_) {
-    std::vector<at::Tensor> averages;
-    for (const NamedTensor& t : average_->tensors()) averages.push_back(t.tensor);
-    communicator_.broadcast(averages);
-  }
+  communicator_.broadcast(model_->buffers());
+  if (average_) communicator_.broadcast(average_->tensors());
   const AveragedWeights averaged(average_.get());
   return validate_model(*model_, *data_.val, resolved_.amp, communicator_);
 }
@@ -394,14 +387,14 @@ void TrainingRun::report(const EpochResult& epoch) {
       data_.val ? fmt::format("val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  ", epoch.val.loss,
                               100 * epoch.val.top1, 100 * epoch.val.top5)
                 : "";
-  fmt::print(
-      output_.lines,
-      "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {:.0f} images/s  data wait {:.1f} %  {}{}\n",
-      state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
-      throughput_.images_per_second(), 100 * throughput_.wait_share(),
-      format_duration(epoch.seconds),
-      step_.num_skipped() > 0 ? fmt::format("  {} steps left out (overflow)", step_.num_skipped())
-                              : "");
+  const std::string rate =
+      throughput_text(throughput_.images_per_second(), throughput_.wait_share());
+  fmt::print(output_.lines, "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {}{}{}\n",
+             state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
+             rate.empty() ? "" : rate + "  ", format_duration(epoch.seconds),
+             step_.num_skipped() > 0
+                 ? fmt::format("  {} steps left out (overflow)", step_.num_skipped())
+                 : "");
   std::fflush(output_.lines);
 }
 

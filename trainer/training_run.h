@@ -67,7 +67,7 @@ class TrainingRun {
   TrainingRun(const TrainOptions& options, const ProgressOutput& output, Communicator& communicator,
               Data data);
 
-  static Data open_data(const TrainOptions& options, const Communicator& communicator);
+  static Data open_data(const TrainOptions& options, Communicator& communicator);
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
   // Everything that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;

@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 
+#include <ffkit/loader/random.h>
+
 #include "autocast.h"
 #include "classification_loss.h"
 #include "gradient_clip.h"
@@ -10,12 +12,8 @@
 namespace ffkit {
 namespace {
 
-// SplitMix64's finaliser (Steele et al., "Fast Splittable Pseudorandom Number Generators", 2014).
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
+// Of what a model draws: none of the loader's, 0 .. 127.
+constexpr uint8_t kModelStream = 128;
 
 }  // namespace
 
@@ -29,13 +27,13 @@ TrainingStep::TrainingStep(const TrainOptions& options, Model& model, Optimizer&
       scaler_(options.amp == Amp::fp16, options.loss_scale, communicator.device()) {}
 
 void TrainingStep::begin(int64_t step) {
-  at::manual_seed(mix(mix(options_.seed + uint64_t(step) * 0x9e3779b97f4a7c15U) +
-                      uint64_t(communicator_.rank())));
+  at::manual_seed(
+      CounterRandom({.seed = options_.seed, .epoch = step, .record_index = communicator_.rank()},
+                    kModelStream)
+          .next());
   optimizer_.zero_grad();
   if (options_.broadcast_buffers) {
-    std::vector<at::Tensor> buffers;
-    for (const NamedTensor& b : model_.buffers()) buffers.push_back(b.tensor);
-    communicator_.broadcast(buffers);
+    communicator_.broadcast(model_.buffers());
   }
   loss_sum_.reset();
   num_batches_ = 0;

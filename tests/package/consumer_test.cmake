@@ -33,5 +33,9 @@ file(WRITE ${WORK_DIR}/table/b.bin "xyz")
 file(WRITE ${WORK_DIR}/table/table.csv "a.bin,0.5,1,2\nb.bin,0.25,3,-4.5\n")
 build_and_run(${EXAMPLES_DIR}/custom_source custom_source
   "2 records, weights add up to 0.75, the first is 'a.bin' of 5 bytes" ${WORK_DIR}/table/table.csv ${WORK_DIR}/table-ff)
+run(${MAKE_NUSCENES} ${WORK_DIR}/nuscenes-ff)
+build_and_run(${EXAMPLES_DIR}/nuscenes nuscenes
+  "6 keyframes, 24 boxes\n6 windows, 6 frames repeated" ${WORK_DIR}/nuscenes-ff mini_val)
+run(${WORK_DIR}/prefix/bin/ffeval nuscenes --data ${WORK_DIR}/nuscenes-ff --split mini_val --results ${WORK_DIR}/nuscenes-ff/results.json)
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/table-ff)
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/data)

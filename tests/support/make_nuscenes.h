@@ -34,6 +34,9 @@ struct NuscenesSpec {
   int height = 90;
   int num_points = 200;  // of a cloud; every one has a few within 1 m
   int num_boxes = 6;     // of a keyframe: one of each class in turn, one of no class
+  // Instead of what is made up: the six cameras' JPEGs, and the numbers of a cloud, five a point.
+  std::vector<std::vector<std::byte>> images;
+  std::vector<float> cloud;
 };
 
 // Writes folder/<split> and folder/<split>_sweeps.
@@ -77,7 +80,14 @@ class NuscenesMaker {
     const nuscenes::Quaternion ahead = {0.5, -0.5, 0.5, -0.5};  // z ahead, x right, y down
     return {{1.5, 0, 1.5}, around_z(kDegrees[camera] * 3.14159265358979 / 180) * ahead};
   }
+  std::vector<std::byte> made_up(uint32_t seed) const {
+    return encode_jpeg(make_picture(spec_.width, spec_.height, seed).view());
+  }
+  int64_t num_points() const {
+    return spec_.cloud.empty() ? spec_.num_points : std::ssize(spec_.cloud) / 5;
+  }
   std::vector<float> cloud(int scene, int frame, int64_t columns) const {
+    if (!spec_.cloud.empty()) return spec_.cloud;
     std::mt19937 random(static_cast<uint32_t>(scene * 1000 + frame));
     std::vector<float> points;
     for (int64_t i = 0; i < spec_.num_points * columns; ++i) {
@@ -185,9 +195,9 @@ class NuscenesMaker {
                                     i + 1 == spec_.keyframes_per_scene ? -1 : number + 1);
         for (size_t camera = 0; camera < kCameras.size(); ++camera) {
           const std::string name(kCameras[camera]);
-          const Picture picture = make_picture(
-              spec_.width, spec_.height, static_cast<uint32_t>(number * 6) + uint32_t(camera));
-          auto& image = kept_.emplace_back(encode_jpeg(picture.view()));
+          auto& image = kept_.emplace_back(
+              spec_.images.empty() ? made_up(static_cast<uint32_t>(number * 6) + uint32_t(camera))
+                                   : spec_.images[camera]);
           builder.set_bytes(schema.require(channel_field(name, channel::kImage)), image);
           const double focal = 0.8 * spec_.width;
           set(builder, schema, channel_field(name, channel::kIntrinsics), {3, 3},
@@ -196,7 +206,7 @@ class NuscenesMaker {
           set_sensor(builder, schema, name, camera_pose(camera), scene, frame);
         }
         const std::string lidar(kLidar);
-        set(builder, schema, channel_field(lidar, channel::kPoints), {spec_.num_points, 5},
+        set(builder, schema, channel_field(lidar, channel::kPoints), {num_points(), 5},
             cloud(scene, frame, 5));
         set_sensor(builder, schema, lidar, lidar_pose(), scene, frame);
         std::vector<int64_t> sweeps;
@@ -242,7 +252,7 @@ class NuscenesMaker {
         RecordBuilder builder(schema);
         set_text(builder, schema, sweep::kChannel, std::string(kLidar));
         set_text(builder, schema, sweep::kScene, fmt::format("scene-{:04}", scene));
-        set(builder, schema, channel::kPoints, {spec_.num_points, 5}, cloud(scene, frame, 5));
+        set(builder, schema, channel::kPoints, {num_points(), 5}, cloud(scene, frame, 5));
         set_sensor(builder, schema, "", lidar_pose(), scene, frame);
         builder.encode(record);
         writer.append(record);
