@@ -37,12 +37,14 @@ void for_messages(const fs::path& path, const Use& use) {
   const std::vector<std::byte> bytes = read_whole(path, kMaxFileBytes);
   dom::parser parser;
   dom::array array;
-  const auto error =
-      parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size()).get_array().get(array);
+  const auto error = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size())
+                         .get_array()
+                         .get(array);
   if (error != simdjson::SUCCESS) refuse(path, simdjson::error_message(error));
   for (const dom::element element : array) {
     dom::object object;
-    if (element.get_object().get(object) != simdjson::SUCCESS) refuse(path, "a message is no object");
+    if (element.get_object().get(object) != simdjson::SUCCESS)
+      refuse(path, "a message is no object");
     use(object);
   }
 }
@@ -124,7 +126,8 @@ std::vector<double> CanBus::read(size_t message, const std::string& scene) const
   std::ranges::stable_sort(order, {}, [&](size_t row) { return rows[row * width]; });
   std::vector<double> sorted;
   sorted.reserve(rows.size());
-  for (const size_t row : order) sorted.insert(sorted.end(), &rows[row * width], &rows[row * width] + width);
+  for (const size_t row : order)
+    sorted.insert(sorted.end(), &rows[row * width], &rows[row * width] + width);
   return sorted;
 }
 
@@ -149,7 +152,8 @@ void CanBus::set(size_t message, const std::string& scene, int64_t begin, int64_
     taken.insert(taken.end(), &rows[at], &rows[at] + width);
   }
   set_copy<double>(record, field, taken,
-                   {static_cast<int64_t>(taken.size() / width), static_cast<int64_t>(width)}, buffers);
+                   {static_cast<int64_t>(taken.size() / width), static_cast<int64_t>(width)},
+                   buffers);
 }
 
 }  // namespace ffkit::nuscenes
