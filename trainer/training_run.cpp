@@ -162,6 +162,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   state_ = info_from_text(communicator_.broadcast(info));
   state_.options = options_;
   communicator_.broadcast(tensors);
+  last_checkpoint_ = checkpoint;
 }
 
 void TrainingRun::load_pretrained() {

@@ -10,6 +10,14 @@ bad() { # REGEX ARGUMENTS...
 }
 
 bad 'nowhere' --data nowhere "${options[@]}"
+printf '{"text": "a"}\n{"text": "b"}\n' >lines.jsonl
+run 0 "$FFCONVERT" jsonl lines.jsonl lines --quiet
+bad "lines/train: the data set has no field 'label'; training needs image classification data" --data lines "${options[@]}"
+bad "there is no --device 'tpu'; there are auto, cpu, cuda and cuda:N" --data data --device tpu
+for wrong in '--arch resnet19:resnet18,resnet34' '--optimizer adam:{sgd,adamw,lars}' '--lr-schedule cosin:cosine'; do
+  run 2 "$FFTRAIN" --data data ${wrong%%:*}
+  one_line_err "${wrong##*:}"
+done
 bad 'val' --data train_only "${options[@]}" --work-dir run
 check test ! -e run
 bad 'image-size must be' --data data --image-size 0
@@ -24,6 +32,7 @@ check test ! -e nan/epoch-0001.safetensors
 run 0 "$FFTRAIN" --data data "${options[@]}" --work-dir run
 bad 'holds another run; go on with it by --resume' --data data "${options[@]}" --work-dir run
 bad 'has done 1 of 1 epochs; give more --epochs' --resume run
+bad 'the loss became -?(nan|inf) in epoch 2, step [0-9]+; .*; the last good checkpoint is run/epoch-0001.safetensors' --resume run --epochs 3 --lr 1e30 --weight-decay 1e30
 bad 'is of arch resnet18, but resnet34 was asked for' --resume run --arch resnet34 --epochs 2
 bad "its 3 classes are not the 4 of the data set" --resume run --data four --epochs 2
 bad "its 4 classes are not the 3" --evaluate run --data four
