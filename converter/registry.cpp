@@ -107,6 +107,19 @@ std::unique_ptr<Source> open_nuscenes_at(const SourceArguments& a) {
     return a.flag("keyframes-only") ? 0
                                     : static_cast<int>(a.number(kNuScenesParameters[parameter]));
   };
+  // Options that would have no effect.
+  const auto is_given = [&a](const SourceParameter& p) { return a.number(p) != p.default_value; };
+  for (const size_t i : {4, 5, 6}) {
+    const SourceParameter& sweeps_of = kNuScenesParameters[i];
+    const char* without = a.flag("keyframes-only")       ? "keyframes-only"
+                          : i == 5 && a.flag("no-radar") ? "no-radar"
+                                                         : nullptr;
+    if (without != nullptr && is_given(sweeps_of)) {
+      throw Error(ErrorCode::invalid_argument, std::string("--") + sweeps_of.name +
+                                                   " has no effect with --" + without +
+                                                   "; give one of them");
+    }
+  }
   const std::string cameras = a.text("cameras");
   const std::string dtype = a.text("lidar-dtype");
   return open_nuscenes(
@@ -128,7 +141,7 @@ constexpr std::array kKinds = {
     SourceKind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, {}, open_folder_at, true},
     SourceKind{"webdataset", "WebDataset: a folder of tar files, or one", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at},
     SourceKind{"coco", "COCO: pictures with boxes, key points or segmentations", "/data/coco /fast/coco", true, kCocoParameters, open_coco_at},
-    SourceKind{"nuscenes", "nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them", "/data/nuscenes /fast/nuscenes --version v1.0-trainval", true, kNuScenesParameters, open_nuscenes_at, true, true},
+    SourceKind{"nuscenes", "nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them", "/data/nuscenes /fast/nuscenes --version v1.0-trainval\n  ffconvert nuscenes /data/nuscenes /fast/front --cameras CAM_FRONT --no-radar --keyframes-only", true, kNuScenesParameters, open_nuscenes_at, true, true},
     SourceKind{"jsonl", "JSON lines: texts, numbers and tokens; a file, or a folder of them", "/data/tokens /fast/tokens --token-dtype u16", true, kJsonlParameters, open_jsonl_at},
     SourceKind{"demo", "Generated pictures that a network can learn, for trying things out", "/tmp/demo --classes 10 --images 2000", false, kDemoParameters, open_demo, true},
 };

@@ -148,6 +148,7 @@ std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
                                                   const std::vector<std::string>& fields,
                                                   const ImageOptions& options) {
   std::vector<size_t> places;
+  places.reserve(fields.size());
   for (const std::string& field : fields) places.push_back(require_image(schema, field));
   return std::make_shared<ImagesDecoder>(std::move(places), options);
 }

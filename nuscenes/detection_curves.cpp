@@ -47,9 +47,7 @@ double scale_error(const DetectionBox& truth, const DetectionBox& detection) {
 double orientation_error(const DetectionBox& truth, const DetectionBox& detection, double period) {
   const double difference = yaw_of(truth.rotation) - yaw_of(detection.rotation) + period / 2;
   // Python's %: the remainder of a positive divisor is not negative.
-  double angle = difference - std::floor(difference / period) * period - period / 2;
-  if (angle > kPi) angle -= 2 * kPi;
-  return std::fabs(angle);
+  return std::fabs(difference - std::floor(difference / period) * period - period / 2);
 }
 
 double attribute_error(const DetectionBox& truth, const DetectionBox& detection) {
@@ -86,7 +84,7 @@ std::vector<double> cumulative_mean(const std::vector<double>& values) {
 
 double recall_at(size_t step) {
   // numpy.linspace(0, 1, 101), to the last bit: recalls are compared with it for equality.
-  return step + 1 == DetectionCurves::kNumSteps ? 1.0 : static_cast<double>(step) * 0.01;
+  return static_cast<double>(step) * 0.01;
 }
 
 size_t first_step(double min_recall) {

@@ -1,6 +1,7 @@
 #include "same_run.h"
 
 #include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
@@ -14,8 +15,7 @@ using Json = nlohmann::ordered_json;
 
 // `difference`: what is wrong on this rank, empty when nothing is.
 void fail_together(Communicator& communicator, const std::string& difference) {
-  const double num_other =
-      communicator.sum(std::vector<double>{difference.empty() ? 0.0 : 1.0})[0];
+  const double num_other = communicator.sum(std::vector<double>{difference.empty() ? 0.0 : 1.0})[0];
   if (!difference.empty()) throw Error(ErrorCode::invalid_argument, difference);
   if (num_other > 0) {
     throw Error(ErrorCode::invalid_argument,

@@ -51,9 +51,7 @@ SweepAnnouncer::~SweepAnnouncer() {
 
 void SweepAnnouncer::announce(int64_t keyframe) const noexcept {
   try {
-    for (size_t c = 0; c < num_channels_; ++c) {
-      announce(ranges_.at(static_cast<size_t>(keyframe) * num_channels_ + c));
-    }
+    for (size_t c = 0; c < num_channels_; ++c) announce(range(keyframe, c));
   } catch (const std::exception&) {
     // What is wrong with the sweeps is said where they are read.
   }

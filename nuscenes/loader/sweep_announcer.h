@@ -21,12 +21,17 @@ class SweepAnnouncer {
 
   void announce(int64_t keyframe) const noexcept;
 
- private:
   // Records begin .. end-1 of the sweeps.
   struct Range {
     int64_t begin = 0;
     int64_t end = 0;
   };
+  // What is announced of the channel that was number `channel` of those given.
+  const Range& range(int64_t keyframe, size_t channel) const {
+    return ranges_.at(static_cast<size_t>(keyframe) * num_channels_ + channel);
+  }
+
+ private:
   void announce(const Range& range) const;
 
   const Dataset sweeps_;

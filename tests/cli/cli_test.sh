@@ -10,7 +10,8 @@
 #   skip REASON             ends the case as skipped (status 77)
 #   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
-# Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES. Real data: $FFKIT_SHARED_DATA, may be empty.
+# Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES
+# $MAKE_NUSCENES_ROOT. Real data: $FFKIT_SHARED_DATA, may be empty.
 set -uo pipefail
 export FFKIT_SHARED_DATA=${FFKIT_SHARED_DATA:-}
 

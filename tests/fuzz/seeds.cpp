@@ -13,6 +13,7 @@
 
 #include "bmp_builder.h"
 #include "encode_webp.h"
+#include "nuscenes_tables.h"
 #include "reseal.h"
 
 namespace ffkit::fuzzing {
@@ -180,12 +181,24 @@ void make_images(const fs::path& folder) {
   }
 }
 
+// Radar files of nuScenes.
+void make_pcds(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const int num_points : {0, 1, 7}) {
+    std::string file = testing::radar_pcd(num_points);
+    std::ofstream(folder / ("radar_" + std::to_string(num_points)), std::ios::binary) << file;
+    file.pop_back();
+    std::ofstream(folder / ("whole_" + std::to_string(num_points)), std::ios::binary) << file;
+  }
+}
+
 }  // namespace
 
 void make_seeds(const fs::path& folder) {
   make_shards(folder / "fuzz_shard");
   make_manifests(folder / "fuzz_manifest");
   make_images(folder / "fuzz_image");
+  make_pcds(folder / "fuzz_pcd");
   make_v1_seeds(folder / "fuzz_v1");
   make_pickle_seeds(folder / "fuzz_pickle");
   make_imagenet_seeds(folder);

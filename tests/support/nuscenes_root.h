@@ -1,6 +1,7 @@
 // A small made-up nuScenes data root with all of its files: nuscenes_tables.h, and pictures, points and labels to them.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -28,18 +29,27 @@ inline std::string lidar_points(int num_points) {
   return file;
 }
 
-inline void write_nuscenes_root(const std::filesystem::path& root,
-                                const NuScenesShape& shape = {}) {
+// Of the files; nuScenes' own have about 150 kB, 34,000 and 60.
+struct NuScenesFileSizes {
+  size_t image_bytes = 0;  // at least; bytes behind the picture
+  int lidar_points = 10;   // and a few more
+  int radar_points = 0;
+};
+
+inline void write_nuscenes_root(const std::filesystem::path& root, const NuScenesShape& shape = {},
+                                const NuScenesFileSizes& sizes = {}) {
   int number = 0;
   NuScenesTables(shape).write(root, [&](std::string_view filename, bool) {
     const std::filesystem::path path = root / filename;
     ++number;
     if (filename.ends_with(".jpg")) {
-      write_bytes(path, jpeg_picture(number, 32));
+      std::string picture = jpeg_picture(number, 32);
+      picture.resize(std::max(picture.size(), sizes.image_bytes), 'x');
+      write_bytes(path, picture);
     } else if (filename.ends_with(".bin")) {
-      write_bytes(path, lidar_points(10 + number % 7));
+      write_bytes(path, lidar_points(sizes.lidar_points + number % 7));
     } else {
-      write_bytes(path, radar_pcd(number % 5));
+      write_bytes(path, radar_pcd(sizes.radar_points + number % 5));
     }
   });
   write_bytes(root / "maps/m.png", "a mask");

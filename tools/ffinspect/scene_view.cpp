@@ -219,7 +219,8 @@ void draw_lidar(FromAbove& above, const Keyframe& record) {
       kLidarColumns, count, moved.data());
   for (int64_t i = 0; i < num_rows; ++i) {
     const float* p = &moved[static_cast<size_t>(i * (kLidarColumns + 1))];
-    above.dot({p[0], p[1], 0}, 1, color_of_distance(std::hypot(p[0], p[1])));
+    const double distance = std::hypot(p[0], p[1]);
+    if (std::isfinite(distance)) above.dot({p[0], p[1], 0}, 1, color_of_distance(distance));
   }
 }
 

@@ -212,7 +212,8 @@ void Listing::look_at_files() {
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
       throw Error(
           ErrorCode::corrupt,
-          fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
+          fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
+                      "again, or remove it and go on with --allow-partial",
                       file_bytes_[row]),
           {.path = (root_ / all.filename[row]).string()});
     }

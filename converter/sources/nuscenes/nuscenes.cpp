@@ -12,6 +12,7 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/splits.h>
 
+#include "can_bus.h"
 #include "listing.h"
 #include "record_reader.h"
 #include "tables.h"
@@ -104,6 +105,22 @@ std::unique_ptr<Tables> load_tables(const fs::path& folder) {
   return tables;
 }
 
+std::vector<std::string> scenes_of(const Tables& tables, const Listing& listing) {
+  std::vector<std::string> scenes;
+  for (const SplitListing& split : listing.splits()) {
+    for (const Row sample : split.keyframes) {
+      const std::string& name = tables.scenes.name[tables.samples.scene[sample]];
+      if (scenes.empty() || scenes.back() != name) scenes.push_back(name);
+    }
+  }
+  return scenes;
+}
+
+KeyframeFields with_can_bus(KeyframeFields fields, const CanBus& can_bus) {
+  fields.can_bus = can_bus.messages();
+  return fields;
+}
+
 class NuScenes : public Source {
  public:
   NuScenes(const fs::path& path, const NuScenesOptions& options)
@@ -114,8 +131,15 @@ class NuScenes : public Source {
         storer_(options.images),
         tables_(load_tables(path / version_)),
         listing_(*tables_, path, version_, listing_options(options, fields_)),
-        reader_(*tables_, listing_, path, fields_, storer_),
-        classes_(kClasses.begin(), kClasses.end()) {
+        can_bus_(path, scenes_of(*tables_, listing_)),
+        reader_(*tables_, listing_, can_bus_, path, with_can_bus(fields_, can_bus_), storer_),
+        classes_(kClasses.begin(), kClasses.end()),
+        notes_(listing_.notes()) {
+    if (!can_bus_.messages().empty()) {
+      notes_.push_back(fmt::format("CAN bus messages are taken ({}); {} scenes have none",
+                                   fmt::join(can_bus_.messages(), ", "),
+                                   can_bus_.num_scenes_without()));
+    }
     for (const SplitListing& split : listing_.splits()) {
       add(split, Kind::keyframes, split.name, split.keyframes.size());
       add(split, Kind::sweeps, sweeps_split(split.name), split.sweeps.size());
@@ -127,7 +151,7 @@ class NuScenes : public Source {
   Schema schema() const override { return reader_.keyframe_schema(); }
   bool has_record_references() const override { return true; }
   const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& notes() const override { return listing_.notes(); }
+  const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<fs::path> roots() const override { return {path_}; }
 
   Schema split_schema(size_t split) const override {
@@ -147,6 +171,9 @@ class NuScenes : public Source {
         {"kind", "nuscenes"}, {"path", fs::absolute(path_).string()}, {"version", version_}};
     if (!tables_->label_names.empty()) {
       facts["lidarseg_names"] = fmt::format("{}", fmt::join(tables_->label_names, ","));
+    }
+    for (size_t i = 0; i < can_bus_.messages().size(); ++i) {
+      facts[can_bus_field(can_bus_.messages()[i])] = can_bus_.columns(i);
     }
     return facts;
   }
@@ -252,8 +279,10 @@ class NuScenes : public Source {
   const ImageStorer storer_;
   const std::unique_ptr<const Tables> tables_;
   const Listing listing_;
+  const CanBus can_bus_;
   const RecordReader reader_;
   const std::vector<std::string> classes_;
+  std::vector<std::string> notes_;
   std::vector<Part> parts_;
   std::vector<SourceSplit> infos_;
 };

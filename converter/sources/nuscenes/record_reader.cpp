@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
@@ -29,10 +30,12 @@ auto with_path(const std::filesystem::path& path, const Body& body) {
 
 }  // namespace
 
-RecordReader::RecordReader(const Tables& tables, const Listing& listing, std::filesystem::path root,
-                           const KeyframeFields& fields, const ImageStorer& storer)
+RecordReader::RecordReader(const Tables& tables, const Listing& listing, const CanBus& can_bus,
+                           std::filesystem::path root, const KeyframeFields& fields,
+                           const ImageStorer& storer)
     : t_(tables),
       listing_(listing),
+      can_bus_(can_bus),
       root_(std::move(root)),
       storer_(storer),
       lidar_dtype_(fields.lidar_dtype),
@@ -54,6 +57,7 @@ RecordReader::RecordReader(const Tables& tables, const Listing& listing, std::fi
         .sweeps = static_cast<size_t>(std::max(position(channel, channel::kSweeps), 0))};
   }
   first_box_field_ = keyframe_schema_.require(keyframe::kBoxToken);
+  first_can_bus_field_ = keyframe_schema_.fields.size() - fields.can_bus.size();
 }
 
 std::span<const std::byte> RecordReader::read_file(std::string_view name,
@@ -164,6 +168,13 @@ void RecordReader::read_keyframe(const SplitListing& split, int64_t index, Recor
   const Row lidar = listing_.key_frame(sample, kLidarChannel);
   set_boxes(t_, sample, t_.calibrations.pose[t_.sample_data.calibration[lidar]],
             t_.ego_poses.pose[t_.sample_data.ego_pose[lidar]], record, first_box_field_, buffers);
+  const Row before = t_.samples.prev[sample];
+  const int64_t begin =
+      before == kNoRow ? std::numeric_limits<int64_t>::min() : t_.samples.timestamp[before];
+  for (size_t i = 0; i < can_bus_.messages().size(); ++i) {
+    can_bus_.set(i, t_.scenes.name[scene], begin, t_.samples.timestamp[sample], record,
+                 first_can_bus_field_ + i, buffers);
+  }
 }
 
 void RecordReader::read_sweep(const SplitListing& split, int64_t index, RecordBuilder& record,

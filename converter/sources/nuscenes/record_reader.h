@@ -11,6 +11,7 @@
 #include <ffkit/converter/source.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "can_bus.h"
 #include "listing.h"
 #include "tables.h"
 
@@ -19,8 +20,8 @@ namespace ffkit::nuscenes {
 class RecordReader {
  public:
   // All must outlive this. `fields` is what `listing` was made for.
-  RecordReader(const Tables& tables, const Listing& listing, std::filesystem::path root,
-               const KeyframeFields& fields, const ImageStorer& storer);
+  RecordReader(const Tables& tables, const Listing& listing, const CanBus& can_bus,
+               std::filesystem::path root, const KeyframeFields& fields, const ImageStorer& storer);
 
   const Schema& keyframe_schema() const { return keyframe_schema_; }
   const Schema& sweep_schema() const { return sweep_schema_; }
@@ -57,6 +58,7 @@ class RecordReader {
 
   const Tables& t_;
   const Listing& listing_;
+  const CanBus& can_bus_;
   const std::filesystem::path root_;
   const ImageStorer& storer_;
   const DType lidar_dtype_;
@@ -66,6 +68,7 @@ class RecordReader {
   std::array<ChannelFields, kNumChannels> channels_{};
   std::vector<uint8_t> taken_;  // channels
   size_t first_box_field_ = 0;
+  size_t first_can_bus_field_ = 0;
 };
 
 }  // namespace ffkit::nuscenes

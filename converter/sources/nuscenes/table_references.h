@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/format/error.h>
@@ -27,6 +29,16 @@ class TableFile {
     throw Error(ErrorCode::corrupt,
                 fmt::format("row {}: {}; {}", to_string(row), what, kUnpackAgain),
                 {.path = path_.string()});
+  }
+
+  // Files are looked for in the data set's folder only.
+  void require_inside(const Token& row, std::string_view filename) const {
+    const std::filesystem::path file(filename);
+    const bool goes_up =
+        std::ranges::any_of(file, [](const std::filesystem::path& part) { return part == ".."; });
+    if (filename.empty() || file.is_absolute() || goes_up) {
+      refuse(row, fmt::format("'filename' is '{}', which is no file in the data set", filename));
+    }
   }
 
   // The row of `to` that `token`, the member `key` of row `row`, names.

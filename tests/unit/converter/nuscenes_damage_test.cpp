@@ -267,6 +267,40 @@ TEST_F(NuScenesDamage, SensorsAndSweepsAreOptional) {
   EXPECT_ERROR(open({.lidar_dtype = DType::f64}), invalid_argument, "f32 or f16");
 }
 
+TEST_F(NuScenesDamage, CanBusMessagesGoToTheKeyframeThatFollows) {
+  const int64_t time = NuScenesTables::time_of(0, 0);
+  const auto message = [&](int64_t after) {
+    return json{{"utime", time + after}, {"pos", {after, 2}}, {"speed", 0.5}};
+  };
+  // In no order of time; keyframes are 500 ms apart.
+  write_bytes(root() / "can_bus/scene-0061_pose.json",
+              json{message(600'000), message(-5), message(500'000), message(1)}.dump());
+  const auto source = open();
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("(pose); 1 scenes have none")));
+  EXPECT_EQ(source->facts(0).at("can_bus/pose"), "utime,pos.0,pos.1,speed");
+  const Dataset keyframes = converted({}, "mini_train");
+  const size_t field = keyframes.schema().require("can_bus/pose");
+  const std::vector<std::vector<double>> wanted = {{-5}, {1, 500'000}, {600'000}};
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < 3; ++i) {
+    keyframes.read(static_cast<int64_t>(i), bytes);
+    const TensorView rows = RecordView(keyframes.schema(), bytes).tensor(field);
+    ASSERT_EQ(rows.shape, (std::vector<int64_t>{static_cast<int64_t>(wanted[i].size()), 4}));
+    for (size_t j = 0; j < wanted[i].size(); ++j) {
+      std::array<double, 4> row{};
+      std::memcpy(row.data(), &rows.data[j * sizeof(row)], sizeof(row));
+      EXPECT_EQ(row, (std::array<double, 4>{static_cast<double>(time) + wanted[i][j], wanted[i][j],
+                                            2, 0.5}));
+    }
+  }
+  const Dataset others = converted({}, "mini_val");
+  others.read(0, bytes);
+  EXPECT_TRUE(RecordView(others.schema(), bytes).is_null(others.schema().require("can_bus/pose")));
+  write_bytes(root() / "can_bus/scene-0061_pose.json",
+              "[{\"utime\": 1, \"speed\": 2}, {\"utime\": 3}]");
+  EXPECT_ERROR(convert(*open(), dir_ / "z", {}), corrupt, "a message has no 'speed'");
+}
+
 TEST_F(NuScenesDamage, IntrinsicsAreScaledWithTheImage) {
   const Dataset keyframes = converted({.images = {.max_resolution = 8}}, "mini_val");
   std::vector<std::byte> bytes;

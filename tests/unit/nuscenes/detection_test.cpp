@@ -8,7 +8,7 @@
 
 #include "detection_curves.h"
 #include "expect_error.h"
-#include "expected.h"
+#include "nuscenes_expected.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "expect_error.h"
-#include "expected.h"
+#include "nuscenes_expected.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -74,6 +74,9 @@ TEST(Geometry, BoxesBehindTheCameraAreNotVisible) {
   };
   EXPECT_TRUE(visible_at(10));
   EXPECT_FALSE(visible_at(0.4));  // a corner is behind
+  // Seen, but nearer than 1 m with every corner.
+  EXPECT_FALSE(
+      is_visible(corners({.center = {0, 0, 0.5}, .size = {0.1, 0.1, 0.1}}), intrinsics, 100, 100));
   EXPECT_FALSE(visible_at(-10));
 }
 

@@ -8,7 +8,7 @@
 #include <ffkit/nuscenes/sweeps.h>
 
 #include "expect_error.h"
-#include "expected.h"
+#include "nuscenes_expected.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -51,8 +51,8 @@ struct CameraOptions {
 
 struct PointOptions {
   bool is_on = true;
-  int num_sweeps =
-      10;  // clouds of a channel, the keyframe's own among them, 1 .. 100; fewer at a scene's beginning
+  // Clouds of a channel, the keyframe's own among them, 1 .. 100; fewer at a scene's beginning, and where the conversion stored fewer.
+  int num_sweeps = 10;
   double min_distance = 1;  // metres; see sweeps.h
   // Room for points of a sample; what is more, the oldest, is left out. 0: for 35,000 points a lidar sweep and 125 a radar's, which are
   // all that nuScenes has.
