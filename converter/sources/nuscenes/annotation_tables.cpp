@@ -73,7 +73,7 @@ class AnnotationReader {
       std::vector<Token> attributes;
       std::array<double, 10> box;
       int32_t num_lidar_points, num_radar_points;
-      int8_t visibility;
+      int16_t visibility;
     };
     const TableFile table = file("sample_annotation");
     AnnotationRows& all = t_.annotations;
@@ -119,16 +119,16 @@ class AnnotationReader {
     sort_annotations();
   }
 
-  static int8_t visibility_of(const JsonRow& row) {
+  static int16_t visibility_of(const JsonRow& row) {
     const std::string_view token = row.text("visibility_token");
     if (token.empty()) return 0;
     if (token.size() != 1 || token[0] < '1' || token[0] > '4') {
       row.refuse(fmt::format("'visibility_token' is '{}' instead of 1, 2, 3, 4 or nothing", token));
     }
-    return static_cast<int8_t>(token[0] - '0');
+    return static_cast<int16_t>(token[0] - '0');
   }
 
-  int8_t attribute_of(const TableFile& table, const Token& row,
+  int16_t attribute_of(const TableFile& table, const Token& row,
                       const std::vector<Token>& attributes) const {
     if (attributes.empty()) return -1;
     return attributes_[table.resolve(row, "attribute token", attributes.front(), attribute_rows_,
@@ -161,7 +161,7 @@ class AnnotationReader {
         },
         [&](const Attribute& attribute) {
           attribute_rows_.token.push_back(attribute.first);
-          attributes_.push_back(static_cast<int8_t>(attribute.second));
+          attributes_.push_back(static_cast<int16_t>(attribute.second));
         });
     table.make_index(attribute_rows_);
   }
@@ -183,7 +183,7 @@ class AnnotationReader {
   Rows instance_rows_;
   std::vector<uint8_t> instance_categories_;
   Rows attribute_rows_;
-  std::vector<int8_t> attributes_;
+  std::vector<int16_t> attributes_;
 };
 
 }  // namespace

@@ -113,8 +113,8 @@ struct AnnotationRows : Rows {
   std::vector<std::array<double, 10>> box;  // centre, size w l h, rotation
   std::vector<int32_t> num_lidar_points;
   std::vector<int32_t> num_radar_points;
-  std::vector<int8_t> visibility;  // 1..4, 0 unknown
-  std::vector<int8_t>
+  std::vector<int16_t> visibility;  // 1..4, 0 unknown
+  std::vector<int16_t>
       attribute;  // position in kAttributes, -1 for none; the first where there are several
   // The annotations of sample i are order[first[i]] .. order[first[i + 1] - 1], in the table's order.
   std::vector<Row> first;
