@@ -129,7 +129,7 @@ class AnnotationReader {
   }
 
   int16_t attribute_of(const TableFile& table, const Token& row,
-                      const std::vector<Token>& attributes) const {
+                       const std::vector<Token>& attributes) const {
     if (attributes.empty()) return -1;
     return attributes_[table.resolve(row, "attribute token", attributes.front(), attribute_rows_,
                                      "attribute")];
