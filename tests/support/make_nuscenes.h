@@ -103,7 +103,7 @@ class NuscenesMaker {
   void set(RecordBuilder& builder, const Schema& schema, const std::string& name,
            std::vector<int64_t> shape, const std::vector<T>& values) {
     auto& kept = kept_.emplace_back(values.size() * sizeof(T));
-    std::memcpy(kept.data(), values.data(), kept.size());
+    if (!values.empty()) std::memcpy(kept.data(), values.data(), kept.size());
     builder.set_tensor(schema.require(name), {dtype_of<T>(), std::move(shape), kept});
   }
   void set_text(RecordBuilder& builder, const Schema& schema, const std::string& name,
