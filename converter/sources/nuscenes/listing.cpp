@@ -12,6 +12,7 @@
 #include <ffkit/nuscenes/splits.h>
 
 #include "../parallel_io.h"
+#include "json_rows.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -103,10 +104,9 @@ void Listing::find_key_frames() {
     if (place != kNoRow) {
       throw Error(ErrorCode::corrupt,
                   fmt::format("rows {} and {} of sample_data.json are both the key frame of {} in "
-                              "one sample; unpack "
-                              "the metadata (v1.0-*_meta.tgz) again",
+                              "one sample; {}",
                               to_string(all.token[place]), to_string(all.token[row]),
-                              channel_name(all.channel[row])),
+                              channel_name(all.channel[row]), kUnpackAgain),
                   {.path = root_.string()});
     }
     place = row;
@@ -153,8 +153,7 @@ void Listing::list_keyframes(const std::string& version) {
 void Listing::list_scene(Row scene, SplitListing& split) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("scene '{}' {}; unpack the metadata (v1.0-*_meta.tgz) again",
-                            t_.scenes.name[scene], what),
+                fmt::format("scene '{}' {}; {}", t_.scenes.name[scene], what, kUnpackAgain),
                 {.path = root_.string()});
   };
   int64_t count = 0;
