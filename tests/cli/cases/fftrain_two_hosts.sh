@@ -45,8 +45,9 @@ torchrun=
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] && torchrun=$(dirname "$FFKIT_REFERENCE_PYTHON")/torchrun
 if [ -x "$torchrun" ]; then
   agent=("$torchrun" --nnodes 2 --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint 10.77.0.1:29400 --rdzv-id 7 --no-python)
-  ip netns exec "$two" "${agent[@]}" --local-addr 10.77.0.2 "$FFTRAIN" "${options[@]}" >other.out 2>&1 &
-  run 0 ip netns exec "$one" "${agent[@]}" --local-addr 10.77.0.1 "$FFTRAIN" "${options[@]}"
+  # torchrun knows a host by its name's address, and here both have the same name: so who holds the meeting point is said.
+  ip netns exec "$two" "${agent[@]}" --rdzv-conf is_host=0 --local-addr 10.77.0.2 "$FFTRAIN" "${options[@]}" >other.out 2>&1 &
+  run 0 ip netns exec "$one" "${agent[@]}" --rdzv-conf is_host=1 --local-addr 10.77.0.1 "$FFTRAIN" "${options[@]}"
   check wait $!
   check test "$(cat "$work/.stdout" other.out | grep -c '^epoch 2/2')" = 1  # rank 0 may be on either
 fi
