@@ -48,6 +48,28 @@ void DecodePool::submit(std::span<const SampleChunk> chunks) {
   for (size_t i = 0; i < num_to_wake; ++i) arrived_.notify_one();
 }
 
+void DecodePool::share(int slot, int64_t count, const Part& part) {
+  SharedWork work{.part = &part, .count = count};
+  std::unique_lock lock(mutex_);
+  if (count > 1) {
+    shared_.push_back(&work);
+    const auto wanted = static_cast<size_t>(count - 1);
+    for (size_t i = 0; i < std::min(num_asleep_, wanted); ++i) arrived_.notify_one();
+  }
+  while (work.num_begun < count) run_part(lock, slot, work);
+  shared_done_.wait(lock, [&work] { return work.num_done == work.count; });
+}
+
+// Precondition: not all have begun.
+void DecodePool::run_part(std::unique_lock<std::mutex>& lock, int slot, SharedWork& work) {
+  const int64_t index = work.num_begun++;
+  if (work.num_begun == work.count) std::erase(shared_, &work);
+  lock.unlock();
+  (*work.part)(slot, index);
+  lock.lock();
+  if (++work.num_done == work.count) shared_done_.notify_all();
+}
+
 void DecodePool::cancel() {
   std::unique_lock lock(mutex_);
   num_waiting_ = 0;
@@ -58,11 +80,15 @@ void DecodePool::run(int slot) {
   std::unique_lock lock(mutex_);
   while (true) {
     ++num_asleep_;
-    arrived_.wait(lock, [this] { return stop_ || num_waiting_ > 0; });
+    arrived_.wait(lock, [this] { return stop_ || num_waiting_ > 0 || !shared_.empty(); });
     --num_asleep_;
     if (stop_) return;
     ++num_working_;
-    while (num_waiting_ > 0) {
+    while (num_waiting_ > 0 || !shared_.empty()) {
+      if (num_waiting_ == 0) {
+        run_part(lock, slot, *shared_.front());
+        continue;
+      }
       const SampleChunk chunk = waiting_[first_];
       first_ = (first_ + 1) % waiting_.size();
       --num_waiting_;

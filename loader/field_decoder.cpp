@@ -43,13 +43,17 @@ class ImagesDecoder final : public FieldDecoder {
     return shape;
   }
   std::unique_ptr<Scratch> make_scratch() const override { return one_.make_scratch(); }
+  int64_t num_parts() const override { return std::ssize(fields_); }
+  void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
+                   void* out) const override {
+    auto& own = static_cast<ImageFieldDecoder::ImageScratch&>(*scratch);
+    const auto image = static_cast<size_t>(part);
+    own.pipeline.run(record.bytes(fields_[image]), image_key(key, image),
+                     static_cast<std::byte*>(out) + image * bytes_per_image_, own.times);
+  }
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    auto& own = static_cast<ImageFieldDecoder::ImageScratch&>(*scratch);
-    auto* to = static_cast<std::byte*>(out);
-    for (size_t i = 0; i < fields_.size(); ++i, to += bytes_per_image_) {
-      own.pipeline.run(record.bytes(fields_[i]), image_key(key, i), to, own.times);
-    }
+    for (int64_t i = 0; i < num_parts(); ++i) decode_part(record, key, i, scratch, out);
   }
 
  private:
@@ -129,6 +133,11 @@ class TensorCopier final : public FieldDecoder {
 }  // namespace
 
 void FieldDecoder::will_read(int64_t /*record_index*/) const noexcept {}
+
+void FieldDecoder::decode_part(const RecordView& record, const SampleKey& key, int64_t /*part*/,
+                               Scratch* scratch, void* out) const {
+  decode(record, key, scratch, out);
+}
 
 void RowsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                          void* out) const {

@@ -101,7 +101,7 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
                   [this](int slot, const SampleChunk& chunk) {
                     const int64_t begin = now_ns();
                     for (const int64_t i : std::span(chunk.positions).first(chunk.count)) {
-                      decoder.decode(slot, *chunk.batch, i);
+                      decoder.decode(decode_pool, slot, *chunk.batch, i);
                       ReadBufferPool::Block* block =
                           chunk.batch->samples[static_cast<size_t>(i)].block;
                       if (block != nullptr && buffers.release(block)) io_wake.notify();

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include "mix64.h"
@@ -39,6 +41,16 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
       cached_reader_(cached_reader),
       stats_(stats),
       slots_(static_cast<size_t>(options.num_threads)) {
+  // The undivided fields first: a long one among them is then not what all wait for at the end.
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (fields_[i].decoder->num_parts() == 1) pieces_.push_back({.field = i});
+  }
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const int64_t num_parts = fields_[i].decoder->num_parts();
+    if (num_parts == 1) continue;
+    has_parts_ = true;
+    for (int64_t part = 0; part < num_parts; ++part) pieces_.push_back({.field = i, .part = part});
+  }
   for (Slot& slot : slots_) {
     for (const BatchField& field : fields_) {
       slot.scratch.push_back(field.decoder->make_scratch());
@@ -48,19 +60,19 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
   }
 }
 
-void SampleDecoder::decode(int slot, PendingBatch& batch, int64_t position) {
+void SampleDecoder::decode(DecodePool& pool, int slot, PendingBatch& batch, int64_t position) {
+  const Job job{pool, slot, batch, position};
   const PendingSample& sample = batch.samples[static_cast<size_t>(position)];
   const int64_t record_index = batch.slab->record_indices[static_cast<size_t>(position)];
-  Slot& own = slots_[static_cast<size_t>(slot)];
   try {
     try {
-      write(own, unpack(own, sample), record_index, *batch.slab, position);
+      write(job, unpack(own(job), sample), record_index);
     } catch (const Error& error) {
       // A read that neighbours share fails with any of them: the record may be well when read alone.
-      if (is_media_error(error) && sample.is_shared && write_alone(own, batch, position)) return;
+      if (is_media_error(error) && sample.is_shared && write_alone(job)) return;
       const Error described = describe(error, record_index);
       if (options_.bad_samples == BadSamples::fail || !is_bad_sample(error)) throw described;
-      replace(own, batch, position, described.what());
+      replace(job, described.what());
     }
   } catch (...) {
     BatchQueue::fail_sample(batch, position, std::current_exception());
@@ -82,33 +94,86 @@ std::span<const std::byte> SampleDecoder::unpack(Slot& slot, const PendingSample
   return record;
 }
 
-void SampleDecoder::write(Slot& slot, std::span<const std::byte> record, int64_t record_index,
-                          Batch::Slab& slab, int64_t position) {
+template <typename Function>
+int64_t SampleDecoder::timed(Slot& slot, const Function& work) {
   const int64_t begin = now_ns();
   for (ImageFieldDecoder::ImageScratch* image : slot.images) image->times = {};
-  const RecordView view(dataset_.schema(), record);
-  const SampleKey key{options_.sampler.seed, slab.epoch,
-                      random_record(options_.sampler, record_index)};
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    const SlabField& field = layout_.fields[i];
-    std::byte* out =
-        slab.memory + field.offset + static_cast<size_t>(position) * field.bytes_per_sample;
-    if (field.rows == nullptr) {
-      fields_[i].decoder->decode(view, key, slot.scratch[i].get(), out);
-      continue;
-    }
-    const int64_t num_rows = field.rows->decode_rows(view, key, slot.scratch[i].get(), out);
-    slab.row_offsets[i][static_cast<size_t>(position) + 1] = num_rows;
-    if (field.is_ragged) continue;
-    const size_t row_bytes = static_cast<size_t>(num_rows) * field.bytes_per_row;
-    std::memset(out + row_bytes, 0, field.bytes_per_sample - row_bytes);
-  }
+  work();
   int64_t transform_ns = 0;
   for (const ImageFieldDecoder::ImageScratch* image : slot.images) {
     transform_ns += image->times.transform_ns;
   }
+  const int64_t all_ns = now_ns() - begin;
   stats_.transform_ns.fetch_add(transform_ns, std::memory_order_relaxed);
-  stats_.decode_ns.fetch_add(now_ns() - begin - transform_ns, std::memory_order_relaxed);
+  stats_.decode_ns.fetch_add(all_ns - transform_ns, std::memory_order_relaxed);
+  return all_ns;
+}
+
+void SampleDecoder::write(const Job& job, std::span<const std::byte> record, int64_t record_index) {
+  Batch::Slab& slab = *job.batch.slab;
+  const RecordView view(dataset_.schema(), record);
+  const SampleKey key{options_.sampler.seed, slab.epoch,
+                      random_record(options_.sampler, record_index)};
+  if (has_parts_) {
+    write_shared(job, view, key);
+    return;
+  }
+  timed(own(job), [&] {
+    for (const Piece& piece : pieces_) {
+      write_piece(own(job), view, key, slab, job.position, piece);
+    }
+  });
+}
+
+// A sample in pieces; the error is that of the first bad one, whichever thread came first.
+struct SampleDecoder::SharedSample {
+  const RecordView& record;
+  const SampleKey& key;
+  const Job& job;
+  std::atomic<int64_t> pieces_ns{0};
+  std::mutex mutex;  // guards what follows
+  int64_t failed_piece = -1;
+  std::exception_ptr error;
+};
+
+void SampleDecoder::write_shared(const Job& job, const RecordView& record, const SampleKey& key) {
+  SharedSample shared{.record = record, .key = key, .job = job};
+  const int64_t begin = now_ns();
+  job.pool.share(job.slot, std::ssize(pieces_), [this, &shared](int slot_index, int64_t index) {
+    try {
+      Slot& slot = slots_[static_cast<size_t>(slot_index)];
+      shared.pieces_ns += timed(slot, [&] {
+        write_piece(slot, shared.record, shared.key, *shared.job.batch.slab, shared.job.position,
+                    pieces_[static_cast<size_t>(index)]);
+      });
+    } catch (...) {
+      std::lock_guard lock(shared.mutex);
+      if (shared.failed_piece >= 0 && shared.failed_piece < index) return;
+      shared.failed_piece = index;
+      shared.error = std::current_exception();
+    }
+  });
+  // The caller counts the time that this thread was here; it worked less, and others helped.
+  stats_.busy_ns.fetch_add(shared.pieces_ns - (now_ns() - begin), std::memory_order_relaxed);
+  if (shared.error != nullptr) std::rethrow_exception(shared.error);
+}
+
+void SampleDecoder::write_piece(Slot& slot, const RecordView& record, const SampleKey& key,
+                                Batch::Slab& slab, int64_t position, const Piece& piece) {
+  const FieldDecoder& decoder = *fields_[piece.field].decoder;
+  FieldDecoder::Scratch* scratch = slot.scratch[piece.field].get();
+  const SlabField& field = layout_.fields[piece.field];
+  std::byte* out =
+      slab.memory + field.offset + static_cast<size_t>(position) * field.bytes_per_sample;
+  if (field.rows == nullptr) {
+    decoder.decode_part(record, key, piece.part, scratch, out);
+    return;
+  }
+  const int64_t num_rows = field.rows->decode_rows(record, key, scratch, out);
+  slab.row_offsets[piece.field][static_cast<size_t>(position) + 1] = num_rows;
+  if (field.is_ragged) return;
+  const size_t row_bytes = static_cast<size_t>(num_rows) * field.bytes_per_row;
+  std::memset(out + row_bytes, 0, field.bytes_per_sample - row_bytes);
 }
 
 Error SampleDecoder::describe(const Error& error, int64_t record_index) const {
@@ -127,33 +192,33 @@ std::span<const std::byte> SampleDecoder::read(Slot& slot, int64_t record_index)
 }
 
 // False when the record cannot be read alone either.
-bool SampleDecoder::write_alone(Slot& slot, PendingBatch& batch, int64_t position) {
-  const int64_t record_index = batch.slab->record_indices[static_cast<size_t>(position)];
+bool SampleDecoder::write_alone(const Job& job) {
+  const int64_t record_index = job.batch.slab->record_indices[static_cast<size_t>(job.position)];
   std::span<const std::byte> record;
   try {
-    record = read(slot, record_index);
+    record = read(own(job), record_index);
   } catch (const Error&) {
     return false;
   }
-  write(slot, record, record_index, *batch.slab, position);
+  write(job, record, record_index);
   return true;
 }
 
-void SampleDecoder::replace(Slot& slot, PendingBatch& batch, int64_t position,
-                            const std::string& reason) {
-  const int64_t bad = batch.slab->record_indices[static_cast<size_t>(position)];
-  const uint64_t key = mix64(mix64(options_.sampler.seed, static_cast<uint64_t>(batch.slab->epoch)),
+void SampleDecoder::replace(const Job& job, const std::string& reason) {
+  const Batch::Slab& slab = *job.batch.slab;
+  const int64_t bad = slab.record_indices[static_cast<size_t>(job.position)];
+  const uint64_t key = mix64(mix64(options_.sampler.seed, static_cast<uint64_t>(slab.epoch)),
                              static_cast<uint64_t>(bad));
   const auto num_records = static_cast<uint64_t>(dataset_.num_records());
   for (uint64_t attempt = 0; attempt < kMaxReplacements; ++attempt) {
     const auto candidate = static_cast<int64_t>(mix64(key, attempt) % num_records);
     try {
-      write(slot, read(slot, candidate), candidate, *batch.slab, position);
+      write(job, read(own(job), candidate), candidate);
     } catch (const Error& error) {
       if (!is_bad_sample(error)) throw;
       continue;
     }
-    BatchQueue::replace_sample(batch, {.position = position, .bad_record = bad}, candidate);
+    BatchQueue::replace_sample(job.batch, {.position = job.position, .bad_record = bad}, candidate);
     spdlog::warn("record {} is replaced by record {}: {}", bad, candidate, reason);
     return;
   }

@@ -19,6 +19,7 @@
 
 #include "batch_queue.h"
 #include "cached_reader.h"
+#include "decode_pool.h"
 #include "image_field_decoder.h"
 #include "slab_layout.h"
 #include "stats_counters.h"
@@ -32,8 +33,9 @@ class SampleDecoder {
                 std::vector<BatchField> fields, const SlabLayout& layout,
                 const CachedReader& cached_reader, StatsCounters& stats);
 
-  // Fills the slab of `batch` at `position`, or marks the batch as failed. Does not throw and does not finish the sample.
-  void decode(int slot, PendingBatch& batch, int64_t position);
+  // Fills the slab of `batch` at `position`, or marks the batch as failed. Does not throw and does not finish the sample. Fields that
+  // have parts are shared with idle threads of `pool`, on one of which this is called.
+  void decode(DecodePool& pool, int slot, PendingBatch& batch, int64_t position);
 
  private:
   struct Slot {
@@ -44,20 +46,42 @@ class SampleDecoder {
     std::vector<std::byte> replacement;  // as stored; of read()
   };
 
+  // Where a sample goes, and which thread decodes it.
+  struct Job {
+    DecodePool& pool;
+    int slot;
+    PendingBatch& batch;
+    int64_t position;
+  };
+  // What can be decoded on its own: a field that has one part, or a part of another.
+  struct Piece {
+    size_t field = 0;
+    int64_t part = 0;
+  };
+  struct SharedSample;
+
+  Slot& own(const Job& job) { return slots_[static_cast<size_t>(job.slot)]; }
   // The record of a sample that was read.
   std::span<const std::byte> unpack(Slot& slot, const PendingSample& sample);
-  void write(Slot& slot, std::span<const std::byte> record, int64_t record_index, Batch::Slab& slab,
-             int64_t position);
+  void write(const Job& job, std::span<const std::byte> record, int64_t record_index);
+  void write_shared(const Job& job, const RecordView& record, const SampleKey& key);
+  void write_piece(Slot& slot, const RecordView& record, const SampleKey& key, Batch::Slab& slab,
+                   int64_t position, const Piece& piece);
+  // Calls `work`, which decodes with `slot`, and counts its time; returns nanoseconds.
+  template <typename Function>
+  int64_t timed(Slot& slot, const Function& work);
   // A record through the page cache, outside the engine's order.
   std::span<const std::byte> read(Slot& slot, int64_t record_index) const;
-  bool write_alone(Slot& slot, PendingBatch& batch, int64_t position);
+  bool write_alone(const Job& job);
   // `error`, completed by file and record where it lacks them.
   Error describe(const Error& error, int64_t record_index) const;
-  void replace(Slot& slot, PendingBatch& batch, int64_t position, const std::string& reason);
+  void replace(const Job& job, const std::string& reason);
 
   const Dataset& dataset_;
   const LoaderOptions& options_;
   const std::vector<BatchField> fields_;
+  std::vector<Piece> pieces_;  // of a sample
+  bool has_parts_ = false;     // a field has more than one
   const SlabLayout& layout_;
   const CachedReader& cached_reader_;
   StatsCounters& stats_;

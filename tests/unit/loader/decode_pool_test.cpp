@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -87,6 +88,52 @@ TEST(DecodePool, CancelDropsWhatHasNotBegunAndWaitsForTheRest) {
   pool.submit({&chunk, 1});
   last.wait();
   EXPECT_EQ(num_done, after_cancel + 1) << "something that was dropped ran after all";
+}
+
+// Each part waits for the others: one thread alone would never end.
+TEST(DecodePool, IdleThreadsHelpWithTheParts) {
+  constexpr int kNumThreads = 3;
+  std::latch all_begun(kNumThreads);
+  std::mutex mutex;
+  std::set<int> slots;
+  std::multiset<int64_t> parts;
+  Event done;
+  DecodePool* own = nullptr;
+  DecodePool pool(kNumThreads, 10, [&](int slot, const SampleChunk&) {
+    own->share(slot, kNumThreads, [&](int part_slot, int64_t index) {
+      all_begun.arrive_and_wait();
+      std::lock_guard lock(mutex);
+      slots.insert(part_slot);
+      parts.insert(index);
+    });
+    done.notify();
+  });
+  own = &pool;
+  pool.submit(make_chunks(1));
+  done.wait();
+  EXPECT_EQ(slots.size(), 3U);
+  EXPECT_EQ(parts, (std::multiset<int64_t>{0, 1, 2}));
+}
+
+TEST(DecodePool, PartsAreDoneOnceWhenAllThreadsShare) {
+  for (const int num_threads : {1, 2, 4}) {
+    constexpr int32_t kNumChunks = 300;
+    constexpr int64_t kNumParts = 7;
+    std::vector<std::atomic<int>> counts(size_t{kNumChunks} * kNumParts);
+    std::atomic<int> num_done = 0;
+    Event all_done;
+    DecodePool* own = nullptr;
+    DecodePool pool(num_threads, kNumChunks, [&](int slot, const SampleChunk& chunk) {
+      const auto first = size_t(chunk.positions[0]) * kNumParts;
+      own->share(slot, kNumParts, [&](int, int64_t index) { ++counts[first + size_t(index)]; });
+      for (int64_t i = 0; i < kNumParts; ++i) EXPECT_EQ(counts[first + size_t(i)], 1);
+      own->share(slot, 0, [](int, int64_t) { ADD_FAILURE() << "there is no part"; });
+      if (++num_done == kNumChunks) all_done.notify();
+    });
+    own = &pool;
+    pool.submit(make_chunks(kNumChunks));
+    all_done.wait();
+  }
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // Batches of many fields: the loader's own decoders, and a user's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <latch>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <ffkit/format/dataset_writer.h>
@@ -187,6 +190,96 @@ TEST_F(FieldDecoderTest, ErrorsOfAUsersDecoderAreBadSamples) {
   EXPECT_EQ(batch->replacements()[0].bad_record, 5);
   EXPECT_EQ(values<float>(batch->field("points"))[5 * 3 + 1],
             float(batch->record_indices()[5] + 1));
+}
+
+// [4] numbers in four parts; parts `bad_parts` of record 5 are broken.
+class FourParts final : public FieldDecoder {
+ public:
+  explicit FourParts(std::vector<int64_t> bad_parts = {}, std::latch* meeting = nullptr)
+      : bad_parts_(std::move(bad_parts)), meeting_(meeting) {}
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {4}; }
+  int64_t num_parts() const override { return 4; }
+  void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch*,
+                   void* out) const override {
+    const auto number = int64_t(record.scalar<float>(2) * 2);
+    if (number == 0 && meeting_ != nullptr) meeting_->arrive_and_wait();
+    EXPECT_EQ(number, key.record_index);
+    if (number == 5 && std::count(bad_parts_.begin(), bad_parts_.end(), part) > 0) {
+      throw Error(ErrorCode::corrupt, "part " + std::to_string(part) + " is broken");
+    }
+    static_cast<int64_t*>(out)[part] = number * 10 + part;
+  }
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    for (int64_t part = 0; part < 4; ++part) decode_part(record, key, part, scratch, out);
+  }
+
+ private:
+  std::vector<int64_t> bad_parts_;
+  std::latch* meeting_;
+};
+
+// The parts of record 0 wait for each other.
+TEST_F(FieldDecoderTest, ThreadsShareTheOnlySample) {
+  const Dataset dataset = write("data");
+  std::latch meeting(4);
+  LoaderOptions with = options(dataset);
+  with.fields = {{"parts", std::make_shared<FourParts>(std::vector<int64_t>{}, &meeting)}};
+  with.batch_size = 1;
+  with.prefetch_batches = 1;
+  with.num_threads = 4;
+  with.read_ahead_epochs = false;
+  with.sampler.order = Order::sequential;
+  Loader loader(dataset, with);
+  EXPECT_EQ(values<int64_t>(loader.next()->field("parts")), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_GT(loader.statistics().busy_seconds, 0);
+}
+
+TEST_F(FieldDecoderTest, PartsAreTheSameForAnyThreads) {
+  const Dataset dataset = write("data");
+  LoaderOptions with = options(dataset);
+  const ImageOptions image{.transform = RandomResizedCrop{.size = 16},
+                           .output = {.dtype = DType::u8, .normalize = false}};
+  with.fields.push_back(
+      {"both", decode_images(dataset.schema(), {"front/image", "back/image"}, image)});
+  with.fields.push_back({"parts", std::make_shared<FourParts>()});
+  for (const int64_t batch_size : {1, 6}) {
+    with.batch_size = batch_size;
+    with.num_threads = 1;
+    Loader reference(dataset, with);
+    const auto expected = testing::collect_epoch(reference, 1);
+    with.num_threads = 5;
+    Loader loader(dataset, with);
+    EXPECT_EQ(testing::collect_epoch(loader, 1), expected) << batch_size;
+    loader.start_epoch(2);
+    while (const auto batch = loader.next()) {
+      const auto parts = values<int64_t>(batch->field("parts"));
+      for (size_t i = 0; i < parts.size(); ++i) {
+        EXPECT_EQ(parts[i], batch->record_indices()[i / 4] * 10 + int64_t(i % 4));
+      }
+    }
+  }
+}
+
+TEST_F(FieldDecoderTest, ErrorsOfPartsAreBadSamples) {
+  const Dataset dataset = write("data");
+  LoaderOptions with = options(dataset);
+  with.num_threads = 4;
+  with.sampler.order = Order::sequential;
+  with.fields = {{"parts", std::make_shared<FourParts>(std::vector<int64_t>{3, 1})}};
+  for (int i = 0; i < 20; ++i) {
+    Loader failing(dataset, with);
+    EXPECT_ERROR(failing.next(), corrupt, "record 5: offset 24576: part 1 is broken");
+  }
+  with.bad_samples = BadSamples::skip;
+  Loader skipping(dataset, with);
+  const auto batch = skipping.next();
+  ASSERT_EQ(batch->replacements().size(), 1U);
+  EXPECT_EQ(batch->replacements()[0].bad_record, 5);
+  const int64_t other = batch->record_indices()[5];
+  EXPECT_NE(other, 5);
+  EXPECT_EQ(values<int64_t>(batch->field("parts"))[5 * 4 + 3], other * 10 + 3);
 }
 
 TEST_F(FieldDecoderTest, OtherShapesAreBadSamples) {

@@ -41,6 +41,12 @@ class FieldDecoder {
   // ends the epoch.
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
+  // A decoder whose samples take a millisecond or more may offer them in parts, numbered 0 .. num_parts()-1, which write different
+  // memory: threads with nothing else to do then share a sample. Must not change. decode_part() is decode() of one part, in any order
+  // and by many threads at once; decode() is all parts.
+  virtual int64_t num_parts() const { return 1; }
+  virtual void decode_part(const RecordView& record, const SampleKey& key, int64_t part,
+                           Scratch* scratch, void* out) const;
   // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
   // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw.
   virtual void will_read(int64_t record_index) const noexcept;
@@ -61,6 +67,7 @@ class RowsDecoder : public FieldDecoder {
   // As decode(); writes at most max_rows() rows and returns how many.
   virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                               void* out) const = 0;
+  int64_t num_parts() const final { return 1; }
   // The rows and zeros behind them up to max_rows().
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const final;
@@ -74,7 +81,7 @@ class RowsDecoder : public FieldDecoder {
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
 // Images of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W] or [.., H, W, 3]. Image i draws what
-// decode_image() would with image_key(key, i).
+// decode_image() would with image_key(key, i). Each image is a part.
 std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
                                                   const std::vector<std::string>& fields,
                                                   const ImageOptions& options);
