@@ -8,7 +8,7 @@ target_compile_options(ffkit_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${FFKIT_WERROR}>:-Werror>)
 if(FFKIT_SANITIZE)
-  target_compile_options(ffkit_flags INTERFACE -fsanitize=${FFKIT_SANITIZE} -fno-omit-frame-pointer -g)
+  target_compile_options(ffkit_flags INTERFACE -fsanitize=${FFKIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   target_link_options(ffkit_flags INTERFACE -fsanitize=${FFKIT_SANITIZE})
 endif()
 if(FFKIT_FUZZERS)

@@ -51,7 +51,7 @@ class PointSummary final : public FieldDecoder {
     const TensorView points = record.tensor(field_);
     auto& values = static_cast<Sums*>(scratch)->values;
     values.resize(points.data.size() / sizeof(float));
-    std::memcpy(values.data(), points.data.data(), points.data.size());
+    if (!values.empty()) std::memcpy(values.data(), points.data.data(), points.data.size());
     if (values.empty()) throw Error(ErrorCode::corrupt, "there are no points");
     const float summary[] = {std::accumulate(values.begin(), values.end(), 0.0F),
                              static_cast<float>(values.size()),
