@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <ffkit/format/dtype_visitor.h>
@@ -137,6 +138,10 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
     fail(fmt::format("is damaged: its CRC-32C is {:08x}, expected {:08x}", crc, place.crc32c));
   }
   return !place.is_null;
+}
+
+void ShardReader::announce(int64_t offset, int64_t num_bytes) const noexcept {
+  static_cast<void>(::posix_fadvise(file_->file().fd(), offset, num_bytes, POSIX_FADV_WILLNEED));
 }
 
 std::vector<int64_t> ShardReader::int_column(const std::string& name) const {

@@ -1,8 +1,5 @@
 #include "sweep_announcer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -38,15 +35,6 @@ SweepAnnouncer::SweepAnnouncer(const Dataset& keyframes, const Dataset& sweeps,
       range.begin = std::max(stretch->second.begin, range.end - num_previous);
     }
   }
-  for (int64_t i = 0; i < sweeps.num_shards(); ++i) {
-    descriptors_.push_back(::open(sweeps.shard(i).path().c_str(), O_RDONLY | O_CLOEXEC));
-  }
-}
-
-SweepAnnouncer::~SweepAnnouncer() {
-  for (const int descriptor : descriptors_) {
-    if (descriptor >= 0) ::close(descriptor);
-  }
 }
 
 void SweepAnnouncer::announce(int64_t keyframe) const noexcept {
@@ -66,10 +54,7 @@ void SweepAnnouncer::announce(const Range& range) const {
       if (next.shard_index != first.shard_index) break;
       bytes_end = std::max(bytes_end, next.record.offset + next.record.stored_bytes);
     }
-    const int descriptor = descriptors_.at(static_cast<size_t>(first.shard_index));
-    if (descriptor < 0) continue;
-    static_cast<void>(::posix_fadvise(descriptor, first.record.offset,
-                                      bytes_end - first.record.offset, POSIX_FADV_WILLNEED));
+    sweeps_.shard(first.shard_index).announce(first.record.offset, bytes_end - first.record.offset);
   }
 }
 

@@ -1,5 +1,5 @@
-// SweepAnnouncer: tells the kernel which sweeps a keyframe will need (posix_fadvise), so that they come from a cold disk while others are
-// decoded. A hint: where it is wrong, reading only takes longer. Owns its descriptors. Thread-safe.
+// SweepAnnouncer: tells the kernel which sweeps a keyframe will need, so that they come from a cold disk while others are decoded. A
+// hint: where it is wrong, reading only takes longer. Immutable, so thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,6 @@ class SweepAnnouncer {
   // Of the `num_previous` frames before a keyframe on each channel.
   SweepAnnouncer(const Dataset& keyframes, const Dataset& sweeps,
                  const std::vector<std::string>& channels, int64_t num_previous);
-  ~SweepAnnouncer();
-  SweepAnnouncer(const SweepAnnouncer&) = delete;
-  SweepAnnouncer& operator=(const SweepAnnouncer&) = delete;
 
   void announce(int64_t keyframe) const noexcept;
 
@@ -36,8 +33,7 @@ class SweepAnnouncer {
 
   const Dataset sweeps_;
   size_t num_channels_;
-  std::vector<Range> ranges_;     // by keyframe, then channel
-  std::vector<int> descriptors_;  // of the sweeps' shards; -1 where one cannot be opened
+  std::vector<Range> ranges_;  // by keyframe, then channel
 };
 
 }  // namespace ffkit::nuscenes

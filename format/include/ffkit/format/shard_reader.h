@@ -94,6 +94,9 @@ class ShardReader {
   // Codec::none only the field table and the field's bytes are read. Returns false when the field is null.
   bool read_field(int64_t record, size_t field, std::vector<std::byte>& out) const;
 
+  // Tells the kernel that these bytes of the file will be read, so that it fetches what the page cache lacks. A hint that does not wait.
+  void announce(int64_t offset, int64_t num_bytes) const noexcept;
+
   // A whole column; throws Error(not_found) when the field has none, Error(invalid_argument) when
   // its type is another. Null values read as 0.
   std::vector<int64_t> int_column(const std::string& field) const;   // integer dtypes
