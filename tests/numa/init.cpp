@@ -39,7 +39,8 @@ std::string allowed_cpus() {
 int node_of_new_memory() {
   constexpr size_t kBytes = 16 << 20;
   constexpr size_t kPage = 4096;
-  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memset(memory, 1, kBytes);
   int node = -1;
   for (size_t at = 0; at < kBytes; at += kPage) {
@@ -59,7 +60,8 @@ std::string in_child(const std::function<void()>& bind) {
   const pid_t child = ::fork();
   if (child == 0) {
     bind();
-    const std::string found = fmt::format("cpus {}, memory {}", allowed_cpus(), node_of_new_memory());
+    const std::string found =
+        fmt::format("cpus {}, memory {}", allowed_cpus(), node_of_new_memory());
     const bool is_written = ::write(ends[1], found.data(), found.size()) == ssize_t(found.size());
     ::_exit(is_written ? 0 : 1);
   }
@@ -90,7 +92,8 @@ int run_cases(const std::vector<Case>& cases) {
         sched_setaffinity(0, sizeof(set), &set);
       }
       ffkit::bind_to_numa_node(c.place, [&c](const char* name) -> std::optional<std::string> {
-        if (std::string_view(name) != "CUDA_VISIBLE_DEVICES" || c.visible_gpus == nullptr) return {};
+        if (std::string_view(name) != "CUDA_VISIBLE_DEVICES" || c.visible_gpus == nullptr)
+          return {};
         return c.visible_gpus;
       });
     });
@@ -146,12 +149,13 @@ int run() {
   const bool in_order = gpus[0] < gpus[1];
   const char* on_0 = "cpus 0,1, memory 0";
   const char* on_1 = "cpus 2,3, memory 1";
-  return num_failed + run_cases({
-                          {"the first GPU's", place(0, 2), nullptr, 0, in_order ? on_0 : on_1},
-                          {"the second GPU's", place(1, 2), nullptr, 0, in_order ? on_1 : on_0},
-                          {"GPUs the other way round", place(0, 2), "1,0", 0, in_order ? on_1 : on_0},
-                          {"one process with the second GPU", place(0, 1), "1", 0, in_order ? on_1 : on_0},
-                      });
+  return num_failed +
+         run_cases({
+             {"the first GPU's", place(0, 2), nullptr, 0, in_order ? on_0 : on_1},
+             {"the second GPU's", place(1, 2), nullptr, 0, in_order ? on_1 : on_0},
+             {"GPUs the other way round", place(0, 2), "1,0", 0, in_order ? on_1 : on_0},
+             {"one process with the second GPU", place(0, 1), "1", 0, in_order ? on_1 : on_0},
+         });
 }
 
 }  // namespace
