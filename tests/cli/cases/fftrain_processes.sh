@@ -50,13 +50,15 @@ run 1 "$FFTRAIN" "${options[@]}" --launcher slrum
 one_line_err "there is no launcher 'slrum'; there are auto, none, torchrun, slurm, mpi and node"
 run 1 env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 2
 one_line_err "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:$port within 2 s"
-python3 -c 'import socket, sys, time
+python3 -c 'import os, socket, time
 s = socket.socket()
-s.bind(("", int(sys.argv[1])))
+s.bind(("", 0))  # any: the last runs' connections may still hold $port
 s.listen()
-open("bound", "w")
-time.sleep(120)' "$port" &
+open("bound.new", "w").write(str(s.getsockname()[1]))
+os.rename("bound.new", "bound")
+time.sleep(120)' &
 for _ in {1..600}; do [ -e bound ] && break; sleep 0.1; done
+port=$(cat bound)
 run 1 env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 5
 one_line_err "the port of tcp://127.0.0.1:$port is in use by another program"
 kill $!
