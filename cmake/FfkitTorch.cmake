@@ -38,3 +38,9 @@ if(jobs LESS 1)
   set(jobs 1)
 endif()
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS ffkit_torch_pool=${jobs})
+
+# ffkit_precompile_torch(<target>): what most files that see libtorch include, parsed once for all of them. A file then takes half the time.
+function(ffkit_precompile_torch target)
+  target_precompile_headers(${target} PRIVATE <ATen/core/Tensor.h> <fmt/format.h> <nlohmann/json.hpp> <torch/nn/init.h> <torch/nn/module.h>
+    <torch/nn/modules/conv.h> <torch/nn/modules/linear.h> ${ARGN})
+endfunction()
