@@ -50,9 +50,10 @@ run 1 "$FFTRAIN" "${options[@]}" --launcher slrum
 one_line_err "there is no launcher 'slrum'; there are auto, none, torchrun, slurm, mpi and node"
 run 1 env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 2
 one_line_err "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:$port within 2 s"
+# (Of a port of its own: the connections of the runs before may still hold $port.)
 python3 -c 'import os, socket, time
 s = socket.socket()
-s.bind(("", 0))  # any: the last runs' connections may still hold $port
+s.bind(("", 0))
 s.listen()
 open("bound.new", "w").write(str(s.getsockname()[1]))
 os.rename("bound.new", "bound")
