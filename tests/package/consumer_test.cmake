@@ -39,3 +39,6 @@ build_and_run(${EXAMPLES_DIR}/nuscenes nuscenes
 run(${WORK_DIR}/prefix/bin/ffeval nuscenes --data ${WORK_DIR}/nuscenes-ff --split mini_val --results ${WORK_DIR}/nuscenes-ff/results.json)
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/table-ff)
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/data)
+if(EXISTS ${WORK_DIR}/prefix/bin/fftrain)
+  run(${WORK_DIR}/prefix/bin/fftrain --version)  # finds libtorch
+endif()
