@@ -1,9 +1,7 @@
 // first_batch_bench: from nothing to the first batch of a data set of many shards: what every start of a training run waits for. Opening
 // the data set, opening the loader and next(), each a share of the time; with the files in the page cache and dropped from it.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -17,6 +15,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/loader.h>
 
+#include "drop_from_cache.h"
 #include "make_dataset.h"
 #include "stats_counters.h"
 #include "temp_dir.h"
@@ -43,13 +42,9 @@ Times measure(const std::filesystem::path& folder, const ffkit::LoaderOptions& o
   return {seconds(begin, opened), seconds(opened, made), seconds(made, ffkit::now_ns())};
 }
 
-void drop_from_cache(const std::filesystem::path& folder) {
+void drop_folder(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    fsync(fd);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
+    drop_from_cache(entry.path());
   }
 }
 
@@ -70,7 +65,7 @@ void run(int64_t num_shards, int repetitions, bool json) {
   for (const bool cold : {false, true}) {
     std::vector<Times> all;
     for (int i = 0; i <= repetitions; ++i) {
-      if (cold) drop_from_cache(dir / "train");
+      if (cold) drop_folder(dir / "train");
       const Times times = measure(dir / "train", options);
       if (i > 0 || repetitions == 0) all.push_back(times);
     }

@@ -1,11 +1,9 @@
 // loader_bench: whole epochs through the loader, beside the ceiling: the same records, already in memory, through ImagePipeline alone
 // on as many threads. Both are measured in turns, so that a busy machine slows both; the processor time of a picture, which hardly
 // depends on the load, tells what the loader costs beside decoding.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +21,7 @@
 #include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 
+#include "drop_from_cache.h"
 #include "image_pipeline.h"
 #include "make_dataset.h"
 #include "stats_counters.h"
@@ -161,14 +160,8 @@ Measurement run_ceiling(const std::vector<std::vector<std::byte>>& images,
   return watch.stop(static_cast<int64_t>(images.size()));
 }
 
-void drop_from_cache(const ffkit::Dataset& dataset) {
-  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    const int fd = open(dataset.shard(i).path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    fsync(fd);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
-  }
+void drop_shards(const ffkit::Dataset& dataset) {
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) drop_from_cache(dataset.shard(i).path());
 }
 
 Measurement run_epoch(ffkit::Loader& loader, int64_t epoch) {
@@ -229,7 +222,7 @@ void run_as_peer(const ffkit::Dataset& dataset, const Arguments& args) {
   const int64_t begin = ffkit::now_ns();
   int64_t num_images = 0;
   for (int epoch = 1; epoch <= args.epochs; ++epoch) {
-    if (args.cold) drop_from_cache(dataset);
+    if (args.cold) drop_shards(dataset);
     run_epoch(loader, epoch);
     num_images += dataset.num_records();
   }
@@ -275,7 +268,7 @@ void run(Arguments args) {
   double seconds = 0;
   for (int epoch = 1; epoch <= args.epochs; ++epoch) {
     ceiling.push_back(run_ceiling(images, options, epoch));
-    if (args.cold) drop_from_cache(dataset);
+    if (args.cold) drop_shards(dataset);
     epochs.push_back(run_epoch(loader, epoch));
     shares.push_back(epochs.back().images_per_second / ceiling.back().images_per_second);
     seconds += static_cast<double>(dataset.num_records()) / epochs.back().images_per_second;

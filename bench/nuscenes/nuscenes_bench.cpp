@@ -4,9 +4,7 @@
 //
 // The data set is made in FOLDER when it is not there: keyframes of one scene, nine sweeps between them, every record with those
 // images and that cloud (without ROOT: made-up ones). FOLDER/files holds the same as files with an index, which opencv_loader.py reads.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -22,6 +20,7 @@
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "drop_from_cache.h"
 #include "make_nuscenes.h"
 
 namespace ffkit {
@@ -169,15 +168,9 @@ LoaderOptions loader_options(const Options& options, const Split& split) {
   return out;
 }
 
-// Out of the page cache, as far as the kernel follows.
-void drop(const fs::path& folder) {
+void drop_folder(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) throw Error(ErrorCode::io, "cannot be opened", {.path = entry.path()});
-    ::fsync(descriptor);
-    ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-    ::close(descriptor);
+    if (entry.is_regular_file()) drop_from_cache(entry.path());
   }
 }
 
@@ -198,7 +191,7 @@ void run(const Options& options) {
   int64_t num_samples = 0;
   double seconds = 0;
   for (int64_t number = 1; seconds < options.seconds; ++number) {
-    if (options.cold) drop(options.folder / "set");
+    if (options.cold) drop_folder(options.folder / "set");
     const auto begin = std::chrono::steady_clock::now();
     num_samples += epoch(number);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
