@@ -15,7 +15,8 @@ MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 
 
-def parse(description):
+def parse(description, **flags):
+    """`flags`: what else a peer takes, name=help."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("folder", type=pathlib.Path, help="class/picture tree")
     parser.add_argument("--work", type=pathlib.Path, help="where a peer keeps the pictures in its own format (default: FOLDER.peers)")
@@ -24,6 +25,8 @@ def parse(description):
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--eval", action="store_true", help="Resize 256 and CenterCrop instead of random crops")
+    for name, text in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     options = parser.parse_args()
     options.work = options.work or options.folder.with_name(options.folder.name + ".peers")
     return options

@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """FFCV: pictures at no more than 400 pixels as JPEGs of quality 90 in its own file, uint8 batches, which is what it is fastest at; with
 --float32 normalised on the CPU. Building it needs OpenCV and libturbojpeg (Debian packages libopencv-dev, libturbojpeg0-dev)."""
-import argparse
-import sys
-
 import numpy
 import torch
 from ffcv.fields import IntField, RGBImageField
@@ -16,11 +13,7 @@ from torchvision.datasets import ImageFolder
 
 import common
 
-own = argparse.ArgumentParser(add_help=False)
-own.add_argument("--float32", action="store_true")
-choice, rest = own.parse_known_args()
-sys.argv[1:] = rest
-options = common.parse(__doc__)
+options = common.parse(__doc__, float32="normalised on the CPU, as the others; default: uint8")
 
 
 def write(folder):
@@ -32,7 +25,7 @@ def write(folder):
 
 def sizes(file):
     image = [RandomResizedCropRGBImageDecoder((options.size, options.size)), RandomHorizontalFlip()]
-    if choice.float32:
+    if options.float32:
         image.append(NormalizeImage(numpy.array(common.MEAN) * 255, numpy.array(common.STD) * 255, numpy.float32))
     loader = Loader(str(file), batch_size=options.batch_size, num_workers=options.threads, order=OrderOption.RANDOM, os_cache=True, drop_last=True,
                     pipelines={"image": [*image, ToTensor(), ToTorchImage()], "label": [IntDecoder(), ToTensor()]})
@@ -43,4 +36,4 @@ def sizes(file):
 
 torch.set_num_threads(1)
 file = common.made(options.work / "ffcv", write) / "train.beton"
-common.measure(f"FFCV, {'float32' if choice.float32 else 'uint8'}", "ffcv", sizes(file), options, len(common.pictures(options.folder)))
+common.measure(f"FFCV, {'float32' if options.float32 else 'uint8'}", "ffcv", sizes(file), options, len(common.pictures(options.folder)))
