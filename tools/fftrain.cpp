@@ -135,7 +135,8 @@ void add_data_options(CLI::App& app, TrainOptions& o) {
                  "Batches a step and process, whose gradients add up");
   app.add_flag("--dummy", o.dummy,
                "Train on a batch of noise instead of --data: what the model alone can do");
-  app.add_option("--threads", o.threads, "Decoding threads; 0: one for every 16 cores");
+  app.add_option("--threads", o.threads,
+                 "Decoding threads; 0: all cores with a GPU, one for every 16 without");
   app.add_option("--prefetch", o.prefetch, "Batches that are prepared ahead");
   app.add_option("--limit-batches", o.limit_batches,
                  "Batches an epoch, in training and in validation, for a quick try; 0: all");
@@ -193,6 +194,8 @@ void add_run_options(CLI::App& app, Command& command) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--channels-last,!--no-channels-last", o.channels_last,
                "Memory format of pictures and convolutions (default: on)");
+  app.add_flag("--deterministic,!--no-deterministic", o.deterministic,
+               "The same bits in every run also on a GPU, at some cost; a CPU's always are");
   app.add_option("--compute-threads", o.compute_threads, "Threads of the model; 0: all cores");
   app.add_option("--work-dir", o.work_dir,
                  "Folder for checkpoints and metrics; without it nothing is kept");

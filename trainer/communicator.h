@@ -32,6 +32,7 @@ class Communicator {
   int world_size() const { return place_.world_size; }
   int local_rank() const { return place_.local_rank; }
   int local_world_size() const { return place_.local_world_size; }
+  const ProcessPlace& place() const { return place_; }
   bool is_alone() const { return place_.world_size == 1; }
   c10::Device device() const { return device_; }
   std::string backend_name() const;

@@ -8,26 +8,30 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <thread>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/pinned_allocator.h>
 
+#include "core_share.h"
+
 namespace ffkit {
 namespace {
 
-LoaderOptions common_options(const TrainOptions& options, const ProcessPlace& place) {
+LoaderOptions common_options(const TrainOptions& options, const ProcessPlace& place,
+                             c10::Device device) {
   LoaderOptions out;
   out.batch_size = options.batch_size;
   out.sampler.seed = options.seed;
   out.sampler.rank = place.rank;
   out.sampler.world_size = place.world_size;
   out.image.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
-  // On a CPU the model takes a hundred times as long as decoding; threads beyond that only take cores from it.
-  const int cores = int(std::thread::hardware_concurrency());
-  out.num_threads = options.threads > 0 ? options.threads : 1 + cores / 16;
+  out.num_threads = options.threads > 0
+                        ? options.threads
+                        : default_decoding_threads(core_share(place.local_world_size), device);
   out.prefetch_batches = options.prefetch;
   out.held_batches = DevicePrefetcher::kHeldBatches;
+  // Copies overlap with computing only from pinned memory.
+  if (device.is_cuda()) out.allocator = pinned_slab_allocator();
   return out;
 }
 
@@ -44,12 +48,6 @@ Dataset checked(Dataset dataset, int64_t num_classes) {
                 {.path = dataset.path().string()});
   }
   return dataset;
-}
-
-// Copies overlap with computing only from pinned memory.
-LoaderOptions for_device(LoaderOptions options, c10::Device device) {
-  if (device.is_cuda()) options.allocator = pinned_slab_allocator();
-  return options;
 }
 
 // In the order of torchvision's recipes: colours first, then the policy.
@@ -112,9 +110,13 @@ int64_t train_image_size(const TrainOptions& o, int64_t epoch) {
   return std::clamp(nearest, o.progressive_size, o.image_size);
 }
 
+int default_decoding_threads(int cores, c10::Device device) {
+  return device.is_cuda() ? cores : 1 + cores / 16;
+}
+
 LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPlace& place,
-                                   int64_t epoch) {
-  LoaderOptions out = common_options(options, place);
+                                   c10::Device device, int64_t epoch) {
+  LoaderOptions out = common_options(options, place, device);
   out.sampler.order = Order::shuffle;
   out.sampler.tail = Tail::drop;
   out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
@@ -129,8 +131,9 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPla
   return out;
 }
 
-LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place) {
-  LoaderOptions out = common_options(options, place);
+LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                 c10::Device device) {
+  LoaderOptions out = common_options(options, place, device);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
   out.image.transform = ResizeCenterCrop{.resize = options.resolved_eval_resize(),
@@ -141,7 +144,7 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace
 
 DataSource::DataSource(Dataset dataset, LoaderOptions options, int64_t num_classes,
                        int64_t limit_batches, c10::Device device)
-    : loader_(checked(std::move(dataset), num_classes), for_device(std::move(options), device)),
+    : loader_(checked(std::move(dataset), num_classes), std::move(options)),
       prefetcher_(loader_, device),
       limit_batches_(limit_batches) {}
 

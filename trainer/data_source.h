@@ -31,10 +31,15 @@ Dataset open_val(const std::filesystem::path& folder, const std::vector<std::str
 int64_t train_image_size(const TrainOptions& options, int64_t epoch);
 
 // Loaders for the two halves of training: every epoch in another order, random crops, flips and the augmentations of the options, full batches
-// only; and every record once in order, resized and cropped as models are evaluated. `place`: whose share of the records.
+// only; and every record once in order, resized and cropped as models are evaluated. `place`: whose share of the records; `device`: what they
+// are for.
 LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPlace& place,
-                                   int64_t epoch = 0);
-LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place);
+                                   c10::Device device = c10::kCPU, int64_t epoch = 0);
+LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                 c10::Device device = c10::kCPU);
+// Decoding threads where none are asked for, of `cores` for this process. A GPU takes pictures as fast as all of them decode; a CPU computes
+// a hundred times as long as it decodes, and more threads would only take cores from the model.
+int default_decoding_threads(int cores, c10::Device device);
 
 struct TensorBatch {
   at::Tensor images;      // [N,3,S,S] f32, contiguous or channels_last as the loader wrote it
@@ -63,7 +68,7 @@ class BatchSource {
 class DataSource final : public BatchSource {
  public:
   // `limit_batches` cuts every epoch; 0: none. Throws as Loader's constructor, and Error(invalid_argument) naming the first record whose
-  // label is not in 0 .. num_classes-1.
+  // label is not in 0 .. num_classes-1. `options` are for the same `device`.
   DataSource(Dataset dataset, LoaderOptions options, int64_t num_classes, int64_t limit_batches,
              c10::Device device = c10::kCPU);
 

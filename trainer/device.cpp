@@ -1,9 +1,12 @@
 #include "device.h"
 
+#include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
+#include <string>
 
 #include <ffkit/format/error.h>
 
@@ -26,9 +29,21 @@ c10::Device gpu(int index) {
   return device;
 }
 
+void choose_kernels(bool deterministic) {
+  // What cuBLAS wants for it, read when it is first used.
+  if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::Context& context = at::globalContext();
+  // Where there is no such kernel, libtorch says so once and goes on.
+  context.setDeterministicAlgorithms(deterministic, /*warn_only=*/true);
+  context.setDeterministicCuDNN(deterministic);
+  context.setBenchmarkCuDNN(!deterministic);
+}
+
 }  // namespace
 
-c10::Device resolve_device(const std::string& name, const ProcessPlace& place) {
+c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& place) {
+  choose_kernels(options.deterministic);
+  const std::string& name = options.device;
   constexpr std::string_view kNumbered = "cuda:";
   if (name == "cpu" || (name == "auto" && !cuda_is_available())) return c10::Device(c10::kCPU);
   int index = place.local_rank;

@@ -3,14 +3,14 @@
 
 #include <c10/core/Device.h>
 
-#include <string>
-
 #include <ffkit/trainer/launch.h>
+#include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
 
-// `name`: cpu, cuda (the GPU of the local rank), cuda:N, or auto: cuda where there is a GPU. Makes a GPU the current one. Throws
+// That of options.device: cpu, cuda (the GPU of the local rank), cuda:N, or auto: cuda where there is a GPU. Makes a GPU the current one, and
+// sets for the whole process how libtorch chooses kernels (options.deterministic): to be called before other threads are started. Throws
 // Error(invalid_argument) for other names, Error(not_found) when there is no such GPU.
-c10::Device resolve_device(const std::string& name, const ProcessPlace& place);
+c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& place);
 
 }  // namespace ffkit

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <ffkit/trainer/measure.h>
 
@@ -10,6 +12,7 @@
 #include "communicator.h"
 #include "data_source.h"
 #include "device.h"
+#include "host_scalar.h"
 #include "meters.h"
 #include "model_factory.h"
 #include "optimizer.h"
@@ -72,14 +75,15 @@ class Endless {
 
 struct Setting {
   Setting(const TrainOptions& given, const ProcessPlace& place)
-      : communicator(place, resolve_device(given.device, place)),
+      : communicator(place, prepare_device(given, place)),
         options(given.resolved(place.world_size)) {}
 
-  DataSource open_loader(const ProcessPlace& place, int64_t& num_classes) const {
+  DataSource open_loader(int64_t& num_classes) const {
     const Dataset train = Dataset::open(options.data, "train");
     num_classes = int64_t(class_list(train).size());
-    return DataSource(train, train_loader_options(options, place), num_classes, 0,
-                      communicator.device());
+    return DataSource(train,
+                      train_loader_options(options, communicator.place(), communicator.device()),
+                      num_classes, 0, communicator.device());
   }
 
   Communicator communicator;
@@ -94,7 +98,7 @@ ThroughputMeter time_training(Setting& s, BatchSource& source, int64_t num_class
   TrainingStep step(s.options, *model, *optimizer, s.communicator);
   Endless batches(source);
   int64_t number = 0;
-  at::Tensor loss;
+  std::optional<HostScalar> loss;
   return time_steps(num_measured_steps(s.options), s.options.global_batch_size, [&] {
     double wait_seconds = 0;
     for (int64_t i = 0; i < s.options.accumulate; ++i) {
@@ -104,10 +108,9 @@ ThroughputMeter time_training(Setting& s, BatchSource& source, int64_t num_class
       step.add(batch, i + 1 == s.options.accumulate);
     }
     // As in training: of a GPU's steps the one before is waited for.
-    const at::Tensor done = step.end(s.options.lr);
-    if (s.communicator.device().is_cpu()) loss = done;
-    if (loss.defined()) loss.item<float>();
-    loss = done;
+    const std::optional<HostScalar> before =
+        std::exchange(loss, HostScalar(step.end(s.options.lr)));
+    if (before) before->get();
     return wait_seconds;
   });
 }
@@ -168,7 +171,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
     validate(options);
     Setting s(options, place);
     int64_t num_classes = 0;
-    DataSource loader = s.open_loader(place, num_classes);
+    DataSource loader = s.open_loader(num_classes);
     const double rate = time_loader(s, loader);
     say(output, s.communicator,
         fmt::format("loader alone: {:.1f} images/s; {}", rate, loader.statistics().verdict()));
@@ -184,7 +187,7 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
     Bottleneck out;
     int64_t num_classes = 0;
     {
-      DataSource loader = s.open_loader(place, num_classes);
+      DataSource loader = s.open_loader(num_classes);
       out.loader = time_loader(s, loader);
     }
     {
@@ -193,7 +196,7 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
       out.model = time_training(s, noise, num_classes).images_per_second();
     }
     {
-      DataSource loader = s.open_loader(place, num_classes);
+      DataSource loader = s.open_loader(num_classes);
       const ThroughputMeter meter = time_training(s, loader, num_classes);
       out.both = meter.images_per_second();
       out.data_wait_share = meter.wait_share();

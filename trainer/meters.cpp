@@ -1,7 +1,9 @@
 #include "meters.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/topk.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -11,28 +13,28 @@ void AccuracyMeter::add(const at::Tensor& logits, const at::Tensor& labels) {
   const int64_t k = std::min<int64_t>(5, logits.size(1));
   const at::Tensor best = std::get<1>(at::topk(logits, k, /*dim=*/1));
   const at::Tensor right = best.eq(labels.unsqueeze(1));
+  const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
+  // Counts below 2^53 are exact.
+  const at::Tensor sums = at::stack({right.select(1, 0).sum().to(at::kDouble),
+                                     right.sum().to(at::kDouble), loss.to(at::kDouble)});
   num_images_ += labels.size(0);
-  num_top1_ += right.select(1, 0).sum().item<int64_t>();
-  num_top5_ += right.sum().item<int64_t>();
-  loss_sum_ += at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum).item<double>();
+  sums_ = sums_.defined() ? sums_ + sums : sums;
 }
 
 void AccuracyMeter::sum_over(Communicator& communicator) {
-  // Counts below 2^53 are exact.
-  const std::vector<double> sums = communicator.sum(
-      std::vector<double>{double(num_images_), double(num_top1_), double(num_top5_), loss_sum_});
-  num_images_ = int64_t(sums[0]);
-  num_top1_ = int64_t(sums[1]);
-  num_top5_ = int64_t(sums[2]);
-  loss_sum_ = sums[3];
+  // A process may have had no batch.
+  if (!sums_.defined()) sums_ = at::zeros({3}, at::kDouble);
+  sums_ = sums_.cpu();
+  communicator.sum(sums_);
+  num_images_ = int64_t(communicator.sum(std::vector<double>{double(num_images_)})[0]);
 }
 
 EvalResult AccuracyMeter::result() const {
-  const double n = double(std::max<int64_t>(1, num_images_));
-  return {.num_images = num_images_,
-          .loss = loss_sum_ / n,
-          .top1 = double(num_top1_) / n,
-          .top5 = double(num_top5_) / n};
+  if (num_images_ == 0) return {};
+  const at::Tensor sums = sums_.cpu();
+  const double* sum = sums.const_data_ptr<double>();
+  const auto n = double(num_images_);
+  return {.num_images = num_images_, .loss = sum[2] / n, .top1 = sum[0] / n, .top5 = sum[1] / n};
 }
 
 void ThroughputMeter::add_step(int64_t num_images, double seconds, double wait_seconds) {

@@ -16,15 +16,14 @@ class AccuracyMeter {
  public:
   // `logits` [N,C] f32, `labels` [N] i64. A sample is right in top-k when its label is among the k largest logits.
   void add(const at::Tensor& logits, const at::Tensor& labels);
-  // Adds up what all processes have seen.
+  // Adds up what all processes have seen; collective.
   void sum_over(Communicator& communicator);
   EvalResult result() const;
 
  private:
   int64_t num_images_ = 0;
-  int64_t num_top1_ = 0;
-  int64_t num_top5_ = 0;
-  double loss_sum_ = 0;
+  at::Tensor
+      sums_;  // [3] f64: right in top-1 and in top-5, loss; on the device of the logits, which nobody waits for; undefined at first
 };
 
 // Speed of training. The first kWarmupSteps steps are left out: they fill pools and caches.

@@ -1,6 +1,7 @@
 #include "model_average.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_lerp.h>
 
 namespace ffkit {
 
@@ -16,13 +17,17 @@ ModelAverage::ModelAverage(const Model& model, double decay) : decay_(decay) {
 
 void ModelAverage::update() {
   at::NoGradGuard no_grad;
+  // All at once: a GPU would be busier with starting hundreds of kernels than with their work.
+  std::vector<at::Tensor> averages, values;
   for (size_t i = 0; i < values_.size(); ++i) {
     if (values_[i].is_floating_point()) {
-      averages_[i].tensor.lerp_(values_[i], 1 - decay_);
+      averages.push_back(averages_[i].tensor);
+      values.push_back(values_[i]);
     } else {
       averages_[i].tensor.copy_(values_[i]);
     }
   }
+  if (!averages.empty()) at::_foreach_lerp_(averages, values, 1 - decay_);
 }
 
 void ModelAverage::reset() {

@@ -2,31 +2,17 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <thread>
-
+#include "core_share.h"
 #include "model_registry.h"
 #include "zero_init_residual.h"
 
 namespace ffkit {
 
-namespace {
-
-// All cores that this process may use, but no more than its share of the machine.
-int num_compute_threads(const Communicator& communicator) {
-  const int allowed = std::max(1, int(std::thread::hardware_concurrency()));
-  const int share = int(sysconf(_SC_NPROCESSORS_ONLN)) / communicator.local_world_size();
-  return std::clamp(share, 1, allowed);
-}
-
-}  // namespace
-
 std::unique_ptr<Model> make_model(const TrainOptions& options, int64_t num_classes,
                                   const Communicator& communicator) {
   at::set_num_threads(options.compute_threads > 0 ? options.compute_threads
-                                                  : num_compute_threads(communicator));
+                                                  : core_share(communicator.local_world_size()));
   at::manual_seed(options.seed);
   std::unique_ptr<Model> model =
       ModelRegistry::instance()

@@ -71,6 +71,7 @@ void for_each_option(Options& o, Visitor visit) {
   visit("amp", o.amp);
   visit("loss_scale", o.loss_scale);
   visit("channels_last", o.channels_last);
+  visit("deterministic", o.deterministic);
   visit("threads", o.threads);
   visit("prefetch", o.prefetch);
   visit("compute_threads", o.compute_threads);

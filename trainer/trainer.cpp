@@ -85,13 +85,14 @@ EvalResult evaluate_model(const TrainOptions& options, Model& model, DataSource&
 }
 
 EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
-                               Communicator& communicator, const ProcessPlace& place) {
+                               Communicator& communicator) {
   std::string info;
   on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
   const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
   const auto num_classes = int64_t(stored.classes.size());
   const TrainOptions options = given.resolved(communicator.world_size());
-  DataSource val(open_val(options.data, stored.classes), val_loader_options(options, place),
+  DataSource val(open_val(options.data, stored.classes),
+                 val_loader_options(options, communicator.place(), communicator.device()),
                  num_classes, options.limit_batches, communicator.device());
   const std::unique_ptr<Model> model = make_model(options, num_classes, communicator);
   on_rank_0(communicator, [&] { load_checkpoint(file, evaluated_state(*model, stored.options)); });
@@ -99,7 +100,7 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
 }
 
 EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file,
-                            Communicator& communicator, const ProcessPlace& place) {
+                            Communicator& communicator) {
   const TrainOptions options = given.resolved(communicator.world_size());
   const ModelEntry& entry = ModelRegistry::instance().find(options.arch);
   Weights weights;
@@ -118,7 +119,8 @@ EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file,
     classes_text = std::to_string(classes);
   });
   const int64_t classes = std::stoll(communicator.broadcast(classes_text));
-  DataSource val(std::move(data), val_loader_options(options, place), classes,
+  DataSource val(std::move(data),
+                 val_loader_options(options, communicator.place(), communicator.device()), classes,
                  options.limit_batches, communicator.device());
   const std::unique_ptr<Model> model = make_model(options, classes, communicator);
   on_rank_0(communicator, [&] { load_weights(weights, entry, *model, HeadPolicy::must_fit); });
@@ -131,7 +133,7 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output,
                    const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
-    Communicator communicator(place, resolve_device(options.device, place));
+    Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     return run(options, {}, output, communicator);
   });
@@ -141,7 +143,7 @@ TrainSummary resume_training(const TrainOptions& options, const fs::path& checkp
                              const ProgressOutput& output, const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
-    Communicator communicator(place, resolve_device(options.device, place));
+    Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     fs::path file = checkpoint;
     on_rank_0(communicator, [&] { file = resolve_checkpoint(checkpoint); });
@@ -157,7 +159,7 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
       throw Error(ErrorCode::invalid_argument,
                   "going on by itself needs a work folder; give --work-dir");
     }
-    Communicator communicator(place, resolve_device(options.device, place));
+    Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     // Rank 0 alone may see the folder.
     std::string file, info;
@@ -190,7 +192,7 @@ EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
                     const ProgressOutput& output, const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
-    Communicator communicator(place, resolve_device(options.device, place));
+    Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     fs::path file = checkpoint;
     bool is_alone = false;
@@ -199,8 +201,8 @@ EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
       is_alone = holds_weights_alone(file);
     });
     is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
-    const EvalResult result = is_alone ? evaluate_weights(options, file, communicator, place)
-                                       : evaluate_checkpoint(options, file, communicator, place);
+    const EvalResult result = is_alone ? evaluate_weights(options, file, communicator)
+                                       : evaluate_checkpoint(options, file, communicator);
     if (output.lines != nullptr && communicator.rank() == 0) {
       fmt::print(output.lines, "val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  {} images\n",
                  result.loss, 100 * result.top1, 100 * result.top5, result.num_images);

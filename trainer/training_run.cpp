@@ -32,13 +32,6 @@ double seconds_since(Clock::time_point start) {
   throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
 }
 
-ProcessPlace place_of(const Communicator& c) {
-  ProcessPlace place;
-  place.rank = c.rank();
-  place.world_size = c.world_size();
-  return place;
-}
-
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
@@ -99,13 +92,14 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options, Communicat
             train.num_records(), options.batch_size * shares),
         {.path = train.path().string()});
   }
-  const ProcessPlace place = place_of(communicator);
+  const ProcessPlace& place = communicator.place();
+  const c10::Device device = communicator.device();
   data.dataset = train;
-  data.train = std::make_unique<DataSource>(train, train_loader_options(options, place),
-                                            num_classes, limit, communicator.device());
+  data.train = std::make_unique<DataSource>(train, train_loader_options(options, place, device),
+                                            num_classes, limit, device);
   data.val = std::make_unique<DataSource>(open_val(options.data, data.classes),
-                                          val_loader_options(options, place), num_classes,
-                                          options.limit_batches, communicator.device());
+                                          val_loader_options(options, place, device), num_classes,
+                                          options.limit_batches, device);
   return data;
 }
 
@@ -276,7 +270,7 @@ bool TrainingRun::run_step(double lr) {
     if (i == 0) step_.begin(state_.steps_done);
     step_.add(*batch, i + 1 == options_.accumulate);
   }
-  losses_.push_back(step_.end(lr));
+  losses_.emplace_back(step_.end(lr));
   update_average();
   ++state_.epoch_steps;
   ++state_.steps_done;
@@ -301,14 +295,15 @@ void TrainingRun::prepare_loader(int64_t epoch) {
   train_size_ = size;
   data_.train.reset();  // its threads and memory go first
   data_.train = std::make_unique<DataSource>(
-      *data_.dataset, train_loader_options(resolved_, place_of(communicator_), epoch),
+      *data_.dataset,
+      train_loader_options(resolved_, communicator_.place(), communicator_.device(), epoch),
       int64_t(state_.classes.size()), options_.limit_batches * options_.accumulate,
       communicator_.device());
 }
 
 void TrainingRun::take_losses(size_t num_left) {
   while (losses_.size() > num_left) {
-    const double own = losses_.front().item<double>();
+    const double own = losses_.front().get();
     losses_.pop_front();
     // All processes learn at the same step that one of them is to stop, or that rank 0 is to write a checkpoint: what follows from it
     // is collective.

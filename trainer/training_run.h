@@ -16,6 +16,7 @@
 #include "checkpoint_writer.h"
 #include "communicator.h"
 #include "data_source.h"
+#include "host_scalar.h"
 #include "meters.h"
 #include "metrics_log.h"
 #include "model.h"
@@ -79,7 +80,7 @@ class TrainingRun {
   void update_average();
   // Makes the loader anew where the pictures of `epoch` have another size than before.
   void prepare_loader(int64_t epoch);
-  // Takes in the losses of steps but for the newest `num_left`: reading one waits for the device. Throws when one is not finite.
+  // Takes in the losses of steps but for the newest `num_left`: reading one waits for its step. Throws when one is not finite.
   void take_losses(size_t num_left);
   // Of the state as it is; written while training goes on.
   void write_checkpoint(const std::optional<WorkDir>& work_dir);
@@ -100,7 +101,7 @@ class TrainingRun {
   int64_t train_size_;                     // of the pictures of data_.train
   TrainingStep step_;
   int64_t steps_per_epoch_ = 0;
-  std::deque<at::Tensor> losses_;  // of steps that were not looked at yet
+  std::deque<HostScalar> losses_;  // of steps that were not looked at yet
   double last_loss_ = 0;
   double step_wait_ = 0;  // seconds of the last step spent waiting for data
   bool is_checkpoint_due_ =

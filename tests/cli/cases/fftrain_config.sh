@@ -76,6 +76,7 @@ prefetch = 2
 device = "cpu"
 checkpoint-minutes = 5
 channels-last = false
+deterministic = true
 threads = 1
 compute-threads = 1
 limit-batches = 1

@@ -92,6 +92,19 @@ TEST_F(DataSourceTest, PassesTheAugmentationsOnToTheLoader) {
   EXPECT_FALSE(val.mixing.is_on());
 }
 
+TEST(DefaultDecodingThreads, AreAllCoresForAGpuAndFewForACpu) {
+  EXPECT_EQ(default_decoding_threads(2, c10::kCPU), 1);
+  EXPECT_EQ(default_decoding_threads(64, c10::kCPU), 5);
+  EXPECT_EQ(default_decoding_threads(16, c10::kCUDA), 16);
+}
+
+TEST_F(DataSourceTest, ProcessesOfOneMachineShareItsCores) {
+  EXPECT_EQ(train_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 1);
+  EXPECT_GE(train_loader_options(options_, {}).num_threads, 1);
+  options_.threads = 3;
+  EXPECT_EQ(val_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 3);
+}
+
 TEST_F(DataSourceTest, TellsHowABatchWasMixed) {
   options_.mixup_alpha = 1;
   DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 0);

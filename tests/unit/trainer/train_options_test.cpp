@@ -152,7 +152,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.accumulate = 2;
   o.lr_scaling = LrScaling::linear;
   o.lr_base_batch = 128;
-  o.sync_bn = o.broadcast_buffers = o.dummy = true;
+  o.sync_bn = o.broadcast_buffers = o.dummy = o.deterministic = true;
   o.amp = Amp::fp16;
   o.loss_scale = 128;
   o.prefetch = 4;
@@ -235,7 +235,7 @@ TEST(OptionsJson, KeepsEveryOption) {
       R"("weight_decay":0.0005,"norm_decay":false,)"
       R"("clip_grad_norm":1.5,"label_smoothing":0.1,"ema_decay":0.99,"ema_steps":4,)"
       R"("zero_init_residual":true,"seed":18446744073709551615,"sync_bn":true,"broadcast_buffers":true,)"
-      R"("amp":"fp16","loss_scale":128.0,"channels_last":false,)"
+      R"("amp":"fp16","loss_scale":128.0,"channels_last":false,"deterministic":true,)"
       R"("threads":3,"prefetch":4,"compute_threads":2,"device":"cpu","limit_batches":5,"dummy":true,)"
       R"("keep_checkpoints":9,"checkpoint_minutes":2.5,"log_every":10})");
 }

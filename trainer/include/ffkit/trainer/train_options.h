@@ -132,8 +132,12 @@ struct TrainOptions {
   Amp amp = Amp::off;
   double loss_scale = 0;      // fp16 only: factor of the loss, > 0; 0: found and adapted on the way
   bool channels_last = true;  // memory format of pictures and convolutions
-  int threads = 0;            // decoding threads of the loader; 0: one for every 16 cores
-  int prefetch = 3;           // batches that the loader prepares ahead, >= 1
+  // Kernels that give the same bits in every run, as far as libtorch has them, also on a GPU, where they are slower and those of cuDNN are
+  // otherwise chosen by trying. A CPU's always do.
+  bool deterministic = false;
+  int threads =
+      0;  // decoding threads of the loader; 0: all of this process's cores with a GPU, one for every 16 without
+  int prefetch = 3;  // batches that the loader prepares ahead, >= 1
   int compute_threads =
       0;  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other processes of its machine
   std::string device =
