@@ -28,7 +28,7 @@ size_t require_image(const Schema& schema, const std::string& field) {
   return at;
 }
 
-class ImagesDecoder final : public FieldDecoder {
+class ImagesDecoder final : public PartsDecoder {
  public:
   ImagesDecoder(std::vector<size_t> fields, ImageOptions options)
       : fields_(std::move(fields)), one_(0, std::move(options)) {
@@ -50,10 +50,6 @@ class ImagesDecoder final : public FieldDecoder {
     const auto image = static_cast<size_t>(part);
     own.pipeline.run(record.bytes(fields_[image]), image_key(key, image),
                      static_cast<std::byte*>(out) + image * bytes_per_image_, own.times);
-  }
-  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
-              void* out) const override {
-    for (int64_t i = 0; i < num_parts(); ++i) decode_part(record, key, i, scratch, out);
   }
 
  private:
@@ -134,9 +130,9 @@ class TensorCopier final : public FieldDecoder {
 
 void FieldDecoder::will_read(int64_t /*record_index*/) const noexcept {}
 
-void FieldDecoder::decode_part(const RecordView& record, const SampleKey& key, int64_t /*part*/,
-                               Scratch* scratch, void* out) const {
-  decode(record, key, scratch, out);
+void PartsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                          void* out) const {
+  for (int64_t i = 0; i < num_parts(); ++i) decode_part(record, key, i, scratch, out);
 }
 
 void RowsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,

@@ -43,12 +43,12 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
       slots_(static_cast<size_t>(options.num_threads)) {
   // The undivided fields first: a long one among them is then not what all wait for at the end.
   for (size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i].decoder->num_parts() == 1) pieces_.push_back({.field = i});
+    if (layout_.fields[i].parts == nullptr) pieces_.push_back({.field = i});
   }
   for (size_t i = 0; i < fields_.size(); ++i) {
-    const int64_t num_parts = fields_[i].decoder->num_parts();
-    if (num_parts == 1) continue;
-    has_parts_ = true;
+    const PartsDecoder* parts = layout_.fields[i].parts;
+    const int64_t num_parts = parts == nullptr ? 0 : parts->num_parts();
+    has_parts_ = has_parts_ || num_parts > 1;
     for (int64_t part = 0; part < num_parts; ++part) pieces_.push_back({.field = i, .part = part});
   }
   for (Slot& slot : slots_) {
@@ -165,8 +165,12 @@ void SampleDecoder::write_piece(Slot& slot, const RecordView& record, const Samp
   const SlabField& field = layout_.fields[piece.field];
   std::byte* out =
       slab.memory + field.offset + static_cast<size_t>(position) * field.bytes_per_sample;
+  if (field.parts != nullptr) {
+    field.parts->decode_part(record, key, piece.part, scratch, out);
+    return;
+  }
   if (field.rows == nullptr) {
-    decoder.decode_part(record, key, piece.part, scratch, out);
+    decoder.decode(record, key, scratch, out);
     return;
   }
   const int64_t num_rows = field.rows->decode_rows(record, key, scratch, out);

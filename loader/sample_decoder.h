@@ -53,7 +53,7 @@ class SampleDecoder {
     PendingBatch& batch;
     int64_t position;
   };
-  // What can be decoded on its own: a field that has one part, or a part of another.
+  // What can be decoded on its own: a field, or a part of one whose decoder has parts.
   struct Piece {
     size_t field = 0;
     int64_t part = 0;

@@ -56,6 +56,7 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.shape = field.decoder->shape();
     added.offset = layout.num_bytes;
     added.rows = dynamic_cast<const RowsDecoder*>(field.decoder.get());
+    added.parts = dynamic_cast<const PartsDecoder*>(field.decoder.get());
     if (added.rows != nullptr) {
       added.bytes_per_row = bytes_per_sample(added, 1);
       added.shape.insert(added.shape.begin(), added.rows->max_rows());

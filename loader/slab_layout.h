@@ -20,7 +20,8 @@ struct SlabField {
   std::vector<int64_t> shape;  // of a sample; of ragged rows that of a row
   size_t offset = 0;           // of the array in the slab
   size_t bytes_per_sample = 0;
-  const RowsDecoder* rows = nullptr;  // the decoder, of rows
+  const RowsDecoder* rows = nullptr;    // the decoder, of rows
+  const PartsDecoder* parts = nullptr;  // the decoder, in parts
   size_t bytes_per_row = 0;
   bool is_ragged = false;
 };

@@ -17,7 +17,7 @@ class HostScalar {
   double get() const;
 
  private:
-  at::Tensor value_;                 // on the CPU; pinned, where it comes from a GPU
+  at::Tensor value_;                  // on the CPU; pinned, where it comes from a GPU
   std::shared_ptr<c10::Event> done_;  // null: it was there
 };
 

@@ -193,7 +193,7 @@ TEST_F(FieldDecoderTest, ErrorsOfAUsersDecoderAreBadSamples) {
 }
 
 // [4] numbers in four parts; parts `bad_parts` of record 5 are broken.
-class FourParts final : public FieldDecoder {
+class FourParts final : public PartsDecoder {
  public:
   explicit FourParts(std::vector<int64_t> bad_parts = {}, std::latch* meeting = nullptr)
       : bad_parts_(std::move(bad_parts)), meeting_(meeting) {}
@@ -209,10 +209,6 @@ class FourParts final : public FieldDecoder {
       throw Error(ErrorCode::corrupt, "part " + std::to_string(part) + " is broken");
     }
     static_cast<int64_t*>(out)[part] = number * 10 + part;
-  }
-  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
-              void* out) const override {
-    for (int64_t part = 0; part < 4; ++part) decode_part(record, key, part, scratch, out);
   }
 
  private:

@@ -41,15 +41,22 @@ class FieldDecoder {
   // ends the epoch.
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
-  // A decoder whose samples take a millisecond or more may offer them in parts, numbered 0 .. num_parts()-1, which write different
-  // memory: threads with nothing else to do then share a sample. Must not change. decode_part() is decode() of one part, in any order
-  // and by many threads at once; decode() is all parts.
-  virtual int64_t num_parts() const { return 1; }
-  virtual void decode_part(const RecordView& record, const SampleKey& key, int64_t part,
-                           Scratch* scratch, void* out) const;
   // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
   // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw.
   virtual void will_read(int64_t record_index) const noexcept;
+};
+
+// A decoder of samples that take a millisecond or more, such as several images, in parts that write different memory: threads with nothing
+// else to do share a sample.
+class PartsDecoder : public FieldDecoder {
+ public:
+  // Must not change.
+  virtual int64_t num_parts() const = 0;
+  // As decode(), of part 0 .. num_parts()-1 alone; `out` is where the sample begins. Called in any order and by many threads at once.
+  virtual void decode_part(const RecordView& record, const SampleKey& key, int64_t part,
+                           Scratch* scratch, void* out) const = 0;
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const final;
 };
 
 // How the rows of a RowsDecoder lie in a batch.
@@ -67,7 +74,6 @@ class RowsDecoder : public FieldDecoder {
   // As decode(); writes at most max_rows() rows and returns how many.
   virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                               void* out) const = 0;
-  int64_t num_parts() const final { return 1; }
   // The rows and zeros behind them up to max_rows().
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const final;
