@@ -37,6 +37,11 @@ void say(const ProgressOutput& output, const Communicator& communicator, const s
   std::fflush(output.lines);
 }
 
+// Images a second, with more digits where they are few.
+std::string text_of(double rate) {
+  return fmt::format("{:.{}f}", rate, rate < 100 ? 2 : 1);
+}
+
 // Runs `step` as often as is measured and five times more; it returns how long it waited for data.
 template <typename Step>
 ThroughputMeter time_steps(int64_t num_steps, int64_t num_images, Step step) {
@@ -159,8 +164,8 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
       rate = s.communicator.sum(std::vector<double>{meter.images_per_second()})[0];
     }
     say(output, s.communicator,
-        fmt::format("model alone, {}: {:.1f} images/s",
-                    mode == BenchmarkMode::step ? "training step" : "forward", rate));
+        fmt::format("model alone, {}: {} images/s",
+                    mode == BenchmarkMode::step ? "training step" : "forward", text_of(rate)));
     return rate;
   });
 }
@@ -174,7 +179,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
     DataSource loader = s.open_loader(num_classes);
     const double rate = time_loader(s, loader);
     say(output, s.communicator,
-        fmt::format("loader alone: {:.1f} images/s; {}", rate, loader.statistics().verdict()));
+        fmt::format("loader alone: {} images/s; {}", text_of(rate), loader.statistics().verdict()));
     return rate;
   });
 }
@@ -207,9 +212,10 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
         : out.loader < 1.2 * out.model ? "the model, but the loader has little to spare"
                                        : "the model";
     say(output, s.communicator,
-        fmt::format("loader alone {:.1f}, model alone {:.1f}, both {:.1f} images/s; data wait "
-                    "{:.1f} %; the limit is {}",
-                    out.loader, out.model, out.both, 100 * out.data_wait_share, limit));
+        fmt::format("loader alone {}, model alone {}, both {} images/s; data wait {:.1f} %; the "
+                    "limit is {}",
+                    text_of(out.loader), text_of(out.model), text_of(out.both),
+                    100 * out.data_wait_share, limit));
     return out;
   });
 }
