@@ -202,6 +202,7 @@ void make_seeds(const fs::path& folder) {
   make_v1_seeds(folder / "fuzz_v1");
   make_pickle_seeds(folder / "fuzz_pickle");
   make_imagenet_seeds(folder);
+  make_source_seeds(folder);
 }
 
 }  // namespace ffkit::fuzzing

@@ -15,6 +15,8 @@ void make_v1_seeds(const std::filesystem::path& folder);
 void make_pickle_seeds(const std::filesystem::path& folder);
 // Tars, meta.mat and the lists that come with ImageNet: one folder a target.
 void make_imagenet_seeds(const std::filesystem::path& folder);
+// What webdataset, coco and jsonl read: one folder a target.
+void make_source_seeds(const std::filesystem::path& folder);
 
 }  // namespace ffkit::fuzzing
 
