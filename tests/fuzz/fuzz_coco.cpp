@@ -36,7 +36,8 @@ void check(const ffkit::CocoFile& file, size_t num_bytes) {
     require(range.offset >= 0 && range.num_bytes >= 0 &&
             static_cast<size_t>(range.offset + range.num_bytes) <= num_bytes);
   }
-  for (const ffkit::CocoNumbers& numbers : file.picture_arrays) check(numbers, file.pictures.size());
+  for (const ffkit::CocoNumbers& numbers : file.picture_arrays)
+    check(numbers, file.pictures.size());
   for (const ffkit::CocoNumbers& numbers : annotations.arrays) check(numbers, count);
   check(annotations.area, count);
   check(annotations.num_keypoints, count);
