@@ -1,5 +1,6 @@
 #include "meters.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/topk.h>
