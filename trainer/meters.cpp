@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/zeros.h>
@@ -16,26 +17,26 @@ void AccuracyMeter::add(const at::Tensor& logits, const at::Tensor& labels) {
   const at::Tensor right = best.eq(labels.unsqueeze(1));
   const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
   // Counts below 2^53 are exact.
-  const at::Tensor sums = at::stack({right.select(1, 0).sum().to(at::kDouble),
-                                     right.sum().to(at::kDouble), loss.to(at::kDouble)});
-  num_images_ += labels.size(0);
+  const auto f64 = loss.options().dtype(at::kDouble);
+  const at::Tensor sums =
+      at::stack({at::full({}, labels.size(0), f64), right.select(1, 0).sum().to(at::kDouble),
+                 right.sum().to(at::kDouble), loss.to(at::kDouble)});
   sums_ = sums_.defined() ? sums_ + sums : sums;
 }
 
 void AccuracyMeter::sum_over(Communicator& communicator) {
   // A process may have had no batch.
-  if (!sums_.defined()) sums_ = at::zeros({3}, at::kDouble);
-  sums_ = sums_.cpu();
+  sums_ = sums_.defined() ? sums_.cpu() : at::zeros({4}, at::kDouble);
   communicator.sum(sums_);
-  num_images_ = int64_t(communicator.sum(std::vector<double>{double(num_images_)})[0]);
 }
 
 EvalResult AccuracyMeter::result() const {
-  if (num_images_ == 0) return {};
+  if (!sums_.defined()) return {};
   const at::Tensor sums = sums_.cpu();
   const double* sum = sums.const_data_ptr<double>();
-  const auto n = double(num_images_);
-  return {.num_images = num_images_, .loss = sum[2] / n, .top1 = sum[0] / n, .top5 = sum[1] / n};
+  const double n = std::max(1.0, sum[0]);
+  return {
+      .num_images = int64_t(sum[0]), .loss = sum[3] / n, .top1 = sum[1] / n, .top5 = sum[2] / n};
 }
 
 void ThroughputMeter::add_step(int64_t num_images, double seconds, double wait_seconds) {

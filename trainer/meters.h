@@ -21,9 +21,8 @@ class AccuracyMeter {
   EvalResult result() const;
 
  private:
-  int64_t num_images_ = 0;
-  at::Tensor
-      sums_;  // [3] f64: right in top-1 and in top-5, loss; on the device of the logits, which nobody waits for; undefined at first
+  // [4] f64: pictures, right in top-1, right in top-5, loss; on the device of the logits, so that nobody waits for it; undefined at first.
+  at::Tensor sums_;
 };
 
 // Speed of training. The first kWarmupSteps steps are left out: they fill pools and caches.
