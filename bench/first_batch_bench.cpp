@@ -16,8 +16,8 @@
 #include <ffkit/loader/loader.h>
 
 #include "drop_from_cache.h"
+#include "loader/threads/stats_counters.h"
 #include "make_dataset.h"
-#include "stats_counters.h"
 #include "temp_dir.h"
 
 namespace {
@@ -61,6 +61,7 @@ void run(int64_t num_shards, int repetitions, bool json) {
       {.num_records = num_shards * 4, .num_shards = num_shards, .width = 300, .height = 260});
   ffkit::LoaderOptions options;
   options.batch_size = 256;
+  options.sampler.tail = ffkit::Tail::exact;  // of few shards too
   options.num_threads = 2;
   for (const bool cold : {false, true}) {
     std::vector<Times> all;

@@ -24,7 +24,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 
-#include "crc32c_paths.h"
+#include "format/bytes/crc32c_paths.h"
 #include "temp_dir.h"
 
 namespace {

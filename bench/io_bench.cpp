@@ -40,8 +40,8 @@
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/permutation.h>
 
-#include "shard_files.h"
-#include "stats_counters.h"
+#include "loader/io/shard_files.h"
+#include "loader/threads/stats_counters.h"
 
 namespace {
 
@@ -170,6 +170,7 @@ class RecordReader {
     LoaderOptions out;
     out.num_threads = 2;
     out.batch_size = 256;
+    out.sampler.tail = Tail::exact;  // of few records too
     out.prefetch_batches = 4;
     out.image_field = "";
     out.label_field = "";
@@ -186,7 +187,7 @@ class RecordReader {
 
 // The bare loop: threads that pread(2) records into a buffer each, and nothing else.
 Measurement run_pread(const Dataset& dataset, int num_threads, double seconds, uint64_t seed) {
-  const ShardFiles files(shard_paths(dataset), 0, DirectIo::off);
+  const ShardFiles files(open_files(dataset), 0, DirectIo::off);
   const Permutation order(dataset.num_records(), seed);
   std::atomic<int64_t> num_reads{0};
   std::atomic<int64_t> num_bytes{0};

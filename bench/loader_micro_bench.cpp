@@ -9,12 +9,12 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/image/random.h>
 #include <ffkit/loader/permutation.h>
-#include <ffkit/loader/random.h>
 #include <ffkit/loader/sampler.h>
 
+#include "loader/io/read_plan.h"
 #include "make_dataset.h"
-#include "read_plan.h"
 #include "temp_dir.h"
 
 namespace {

@@ -15,9 +15,9 @@
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/splits.h>
 
-#include "nuscenes_tables.h"
-#include "sources/nuscenes/listing.h"
-#include "sources/nuscenes/tables.h"
+#include "converter/sources/nuscenes/listing.h"
+#include "converter/sources/nuscenes/tables/tables.h"
+#include "nuscenes/nuscenes_tables.h"
 
 namespace {
 

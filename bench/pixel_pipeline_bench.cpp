@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/image_codec.h>
+#include <ffkit/image/image_codec.h>
 
-#include "batch_mix.h"
-#include "crop.h"
-#include "image_pipeline.h"
-#include "libjpeg.h"
-#include "pixel_ops.h"
-#include "pixel_writer.h"
-#include "resize.h"
+#include "image/codec/libjpeg.h"
+#include "image/pixels/pixel_ops.h"
+#include "image/pixels/pixel_writer.h"
+#include "image/transform/crop.h"
+#include "image/transform/image_pipeline.h"
+#include "image/transform/resize.h"
+#include "loader/batch/batch_mix.h"
 #include "test_images.h"
 
 namespace {

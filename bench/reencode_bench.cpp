@@ -18,9 +18,9 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/registry.h>
-#include <ffkit/format/image_resizer.h>
+#include <ffkit/image/image_resizer.h>
 
-#include "libjpeg.h"
+#include "image/codec/libjpeg.h"
 #include "temp_dir.h"
 #include "test_images.h"
 

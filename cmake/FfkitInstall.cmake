@@ -1,8 +1,8 @@
 # cmake --install: libraries, headers and a package for find_package(ffkit CONFIG).
 include(CMakePackageConfigHelpers)
 
-set(rooms format loader nuscenes nuscenes/loader converter)
-set(targets ffkit_format ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_converter)
+set(rooms format image loader nuscenes nuscenes/loader converter)
+set(targets ffkit_format ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_converter)
 install(TARGETS ${targets} EXPORT ffkitTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(room IN LISTS rooms)

@@ -24,23 +24,21 @@ list(JOIN torch_version "." torch_version)
 message(STATUS "libtorch ${torch_version}: ${torch_root}")
 
 add_library(ffkit_torch INTERFACE)
-target_include_directories(ffkit_torch SYSTEM INTERFACE ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
-# libtorch's include folder brings an fmt of its own, which hides the system's and fits no library here: it is used header-only.
-target_compile_definitions(ffkit_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO FMT_HEADER_ONLY)
+# libtorch's include folder brings headers of an fmt whose library it does not bring, and they would hide the system's.
+get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/system_fmt)
+file(CREATE_LINK ${fmt_include}/fmt ${PROJECT_BINARY_DIR}/system_fmt/fmt SYMBOLIC)
+target_include_directories(ffkit_torch SYSTEM INTERFACE
+  ${PROJECT_BINARY_DIR}/system_fmt ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
+target_compile_definitions(ffkit_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 target_link_libraries(ffkit_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 # The libraries find the wheels' CUDA parts by an RPATH of their own: with new dtags an LD_LIBRARY_PATH to a toolkit would win over it.
 target_link_options(ffkit_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
 
-# One libtorch file takes up to 1.5 GB and 20 s to compile: no more at once than the memory allows.
+# A dozen files with libtorch's headers take up to 2 GB to compile: no more at once than the memory allows.
 cmake_host_system_information(RESULT memory_mib QUERY AVAILABLE_PHYSICAL_MEMORY)
 math(EXPR jobs "${memory_mib} / 2048")
 if(jobs LESS 1)
   set(jobs 1)
 endif()
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS ffkit_torch_pool=${jobs})
-
-# ffkit_precompile_torch(<target>): what most files that see libtorch include, parsed once for all of them. A file then takes half the time.
-function(ffkit_precompile_torch target)
-  target_precompile_headers(${target} PRIVATE <ATen/core/Tensor.h> <fmt/format.h> <nlohmann/json.hpp> <torch/nn/init.h> <torch/nn/module.h>
-    <torch/nn/modules/conv.h> <torch/nn/modules/linear.h> ${ARGN})
-endfunction()

@@ -9,14 +9,17 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
-#include "destination.h"
-#include "destination_checks.h"
-#include "gather.h"
-#include "merge_plan.h"
-#include "packer.h"
-#include "report.h"
-#include "split_plan.h"
-#include "split_writer.h"
+#include "finished_conversion.h"
+#include "input/cancel.h"
+#include "output/destination.h"
+#include "output/destination_checks.h"
+#include "output/gather.h"
+#include "output/split_writer.h"
+#include "pack/packer.h"
+#include "pack/report.h"
+#include "plan/merge_plan.h"
+#include "plan/plan_fingerprint.h"
+#include "plan/split_plan.h"
 
 namespace ffkit {
 namespace {
@@ -51,20 +54,10 @@ class Conversion {
       : source_(source), claimed_(claimed), name_(name), options_(options) {}
 
   ConvertSummary run() {
-    if (claimed_.started_over()) {
-      note("an unfinished conversion was found and removed; starting over");
-    }
+    claimed_.note_start_over(options_.note, name_);
     plans_ = plan_splits(source_, options_);
-    const std::string plan = plan_fingerprint(source_, plans_);
-    is_refused_ =
-        claimed_.goes_on() && !claimed_.found_plan().empty() && claimed_.found_plan() != plan;
-    if (is_refused_) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          "holds the beginning of another conversion: source or options were different; give "
-          "those, or run without --resume to start over",
-          {.path = name_.string()});
-    }
+    const std::string plan = describe_plan(source_, plans_, options_);
+    if (claimed_.goes_on()) require_same_plan(plan);
     claimed_.set_plan(plan);
     require_space();
     ConvertSummary summary{.num_classes = static_cast<int64_t>(source_.classes().size())};
@@ -97,6 +90,21 @@ class Conversion {
     if (options_.note) {
       options_.note(fmt::format("{}: {}", name_.string(), sentence));
     }
+  }
+
+  void require_same_plan(const std::string& plan) {
+    const std::string& found = claimed_.found_plan();
+    // What is worth keeping comes after the plan; without any there is nothing to mix up.
+    if (found.empty() && !claimed_.holds_work()) return;
+    const std::string difference = plan_difference(found, plan);
+    if (difference.empty()) return;
+    is_refused_ = true;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("holds the beginning of another conversion: what differs is {}; give "
+                            "the source and the options it was begun with, or run without "
+                            "--resume to start over",
+                            difference),
+                {.path = name_.string()});
   }
 
   // What a conversion that ended early has written is not needed again.
@@ -143,6 +151,7 @@ class Conversion {
       gather_samples(source_, plan, units, folder, options_, writer, on_progress);
     } else {
       pack_samples(source_, plan.split, units, options_, plan.compression, writer, on_progress);
+      throw_if_cancelled(options_.cancel);
     }
     Manifest manifest = writer.finish();
     if (options_.part.count > 1) {
@@ -150,6 +159,8 @@ class Conversion {
       manifest.options[MergePlan::kPart] =
           fmt::format("{}/{}: shards {} to {} of {}", options_.part.index, options_.part.count,
                       plan.begin_shard, plan.end_shard - 1, plan.num_shards());
+      manifest.options[MergePlan::kPartPlan] = plan.shared_plan;
+      manifest.options[MergePlan::kPartOnError] = describe_on_error(options_);
     }
     if (manifest.shards.empty()) {
       throw Error(
@@ -204,49 +215,37 @@ class Conversion {
   bool is_refused_ = false;
 };
 
-int64_t sum(const std::vector<SplitSummary>& splits, int64_t SplitSummary::*member) {
-  int64_t total = 0;
-  for (const SplitSummary& split : splits) total += split.*member;
-  return total;
-}
-
-// An early end: finished shards are worth keeping.
-[[noreturn]] void end_early(const Error& error, OnError on_error, Destination& claimed,
+// An early end. The destination keeps what is worth it; this says how to go on.
+[[noreturn]] void end_early(const Error& error, bool can_skip, Destination& claimed,
                             const Conversion& conversion) {
-  const int64_t num_shards = claimed.num_shards();
-  if (num_shards == 0 && !conversion.is_refused()) rethrow_with_remedy(error);
-  claimed.keep();
-  if (conversion.num_shards() == 0 || conversion.is_refused()) throw Error(error);
+  if (conversion.is_refused()) {
+    claimed.keep();
+    throw Error(error);
+  }
+  if (!claimed.holds_work()) rethrow_with_remedy(error);
+  if (conversion.num_shards() == 0) throw Error(error);
   std::string first;
   const int error_number = error.context().errno_value;
   if (error_number == ENOSPC || error_number == EDQUOT) first = "free some space, then ";
   if (error_number == EFBIG) first = "raise the limit on the size of files (ulimit -f), then ";
   const bool is_of_sample = error.code() != ErrorCode::io && error.code() != ErrorCode::cancelled;
-  if (is_of_sample && on_error != OnError::fail) throw Error(error);  // of what was written
+  // Of what was written, or of a record that cannot be left out.
+  if (is_of_sample && !can_skip) throw Error(error);
   if (is_of_sample) first = "with --on-error skip ";
-  throw Error(
-      error.code(),
-      fmt::format("{}; {} of {} shards are finished: {}the same command with --resume goes on",
-                  error.what(), num_shards, conversion.num_shards(), first));
+  const int64_t num_shards = claimed.num_shards();
+  throw Error(error.code(),
+              fmt::format("{}; {}: {}the same command with --resume goes on", error.what(),
+                          num_shards == 0 ? "the archive has been read and all of it is kept"
+                                          : fmt::format("{} of {} shards are finished", num_shards,
+                                                        conversion.num_shards()),
+                          first));
 }
 
 }  // namespace
 
-int64_t ConvertSummary::num_records() const {
-  return sum(splits, &SplitSummary::num_records);
-}
-int64_t ConvertSummary::num_skipped() const {
-  return sum(splits, &SplitSummary::num_skipped);
-}
-int64_t ConvertSummary::num_shards() const {
-  return sum(splits, &SplitSummary::num_shards);
-}
-int64_t ConvertSummary::file_bytes() const {
-  return sum(splits, &SplitSummary::file_bytes);
-}
-
-void check_destination(const fs::path& destination) {
+void check_destination(const fs::path& destination, bool resume) {
   try {
+    if (resume && holds_finished_data_set(destination)) return;
     Destination::require_usable(destination);
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorCode::io, "cannot be examined",
@@ -263,21 +262,28 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
                 "records of this source refer to each other by number, so none can be left out: "
                 "convert without --on-error");
   }
+  const bool can_skip = options.on_error == OnError::fail && !source.has_record_references();
   refuse_destination_inside(source.roots(), destination);
-  Destination claimed(destination, options.resume ? Destination::Unfinished::go_on
-                                                  : Destination::Unfinished::remove);
+  try {
+    if (options.resume && holds_finished_data_set(destination)) {
+      ConvertSummary summary =
+          finished_conversion(destination, plan_splits(source, options), options);
+      summary.seconds = seconds_since(start);
+      return summary;
+    }
+  } catch (...) {
+    throw current_error(destination);
+  }
+  Destination claimed(destination, {.unfinished = options.resume ? Destination::Unfinished::go_on
+                                                                 : Destination::Unfinished::remove,
+                                    .command = options.command});
   Conversion conversion(source, claimed, destination, options);
   try {
     ConvertSummary summary = conversion.run();
     summary.seconds = seconds_since(start);
     return summary;
-  } catch (const Error& error) {
-    end_early(error, options.on_error, claimed, conversion);
-  } catch (const fs::filesystem_error& error) {
-    end_early(Error(ErrorCode::io, "cannot be examined or changed",
-                    {.path = (error.path1().empty() ? destination : error.path1()).string(),
-                     .errno_value = error.code().value()}),
-              options.on_error, claimed, conversion);
+  } catch (...) {
+    end_early(current_error(destination), can_skip, claimed, conversion);
   }
 }
 

@@ -3,8 +3,8 @@
 
 #include <ffkit/converter/convert.h>
 
-#include "packer.h"
-#include "split_plan.h"
+#include "pack/packer.h"
+#include "plan/split_plan.h"
 
 namespace ffkit {
 namespace {

@@ -48,6 +48,10 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string utf8_of(std::string_view text) {
+  return is_utf8(text) ? std::string(text) : printable(text);
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {

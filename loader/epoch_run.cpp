@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <ffkit/format/error.h>
+
+#include "threads/start_thread.h"
 
 namespace ffkit {
 
@@ -15,15 +19,27 @@ EpochRun::EpochRun(LoaderParts& parts, int64_t epoch, int64_t start)
       num_steps_(num_batches_on_rank(parts.sampler, start)),
       queue_(parts.options.prefetch_batches, parts.options.batch_size),
       loop_(parts, queue_, epoch, start),
-      io_thread_([this] { read_all(); }) {}
+      io_thread_(start_thread("the loader's I/O thread", [this] { read_all(); })) {}
 
 EpochRun::~EpochRun() {
+  if (!is_stopped_) stop(std::chrono::hours(24));
+}
+
+bool EpochRun::stop(std::chrono::nanoseconds limit) {
+  if (is_stopped_) return true;
+  const auto until = std::chrono::steady_clock::now() + limit;
   stop_ = true;
   parts_.io_wake.notify();
-  io_thread_.join();
-  parts_.decode_pool.cancel();
+  if (io_thread_.joinable()) {
+    if (io_end_.wait_until(until) != std::future_status::ready) return false;
+    io_thread_.join();
+  }
+  // An engine that broke down leaves reads behind that the kernel may still be at.
+  if (!parts_.decode_pool.cancel(until) || parts_.engine->num_in_flight() > 0) return false;
   parts_.buffers.reset();
   for (Batch::Slab* slab : queue_.close_all()) parts_.slabs->discard(slab);
+  is_stopped_ = true;
+  return true;
 }
 
 void EpochRun::read_all() noexcept {
@@ -32,10 +48,22 @@ void EpochRun::read_all() noexcept {
   } catch (...) {
     queue_.fail(std::current_exception());
   }
+  io_ended_.set_value();
+}
+
+// Throws when something has gone on for too long.
+void EpochRun::require_progress() {
+  const auto work = parts_.watch.oldest();
+  if (!work || now_ns() - work->since_ns < parts_.read_timeout().count()) return;
+  // Seen twice: a process that was stopped for a while finds everything late, but goes on.
+  if (std::exchange(late_since_ns_, work->since_ns) == work->since_ns) {
+    throw parts_.hanging_error(*work);
+  }
 }
 
 bool EpochRun::go_on_to(int64_t epoch) {
-  if (!parts_.options.read_ahead_epochs || epoch != epoch_ + 1 || num_returned_ < num_steps_) {
+  if (stop_ || !parts_.options.read_ahead_epochs || epoch - 1 != epoch_ ||
+      num_returned_ < num_steps_) {
     return false;
   }
   epoch_ = epoch;
@@ -51,17 +79,11 @@ std::optional<Batch> EpochRun::next() {
     at_end_ = true;
     return std::nullopt;
   }
-  const int64_t max_held = parts_.options.held_batches;
-  if (parts_.slabs->num_held() >= max_held) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} batches are held already; destroy one before the next or raise "
-                            "held_batches, which is {}",
-                            parts_.slabs->num_held(), max_held));
-  }
+  require_place_for_batch();
   parts_.stats.num_ready_batches.fetch_add(queue_.num_complete(), std::memory_order_relaxed);
-  const int64_t begin = now_ns();
+  while (!wait_for(std::chrono::hours(1))) {
+  }
   Batch::Slab* slab = queue_.take_front();
-  parts_.stats.wait_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
   Batch batch = parts_.slabs->hand_over(slab);
   parts_.io_wake.notify();
   ++num_returned_;
@@ -70,6 +92,32 @@ std::optional<Batch> EpochRun::next() {
   parts_.stats.num_replaced.fetch_add(static_cast<int64_t>(batch.replacements().size()),
                                       std::memory_order_relaxed);
   return batch;
+}
+
+bool EpochRun::wait_for(std::chrono::nanoseconds limit) {
+  if (ready()) return true;
+  require_place_for_batch();
+  const int64_t begin = now_ns();
+  const auto look =
+      std::min(parts_.read_timeout() / 4, std::chrono::nanoseconds(std::chrono::seconds(1)));
+  bool is_over = false;
+  auto left = limit;
+  while (!is_over && left.count() > 0) {
+    is_over = queue_.wait_for_front(std::min(look, left));
+    if (!is_over) require_progress();
+    left = limit - std::chrono::nanoseconds(now_ns() - begin);
+  }
+  parts_.stats.wait_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+  return is_over;
+}
+
+void EpochRun::require_place_for_batch() const {
+  const int64_t max_held = parts_.options.held_batches;
+  if (parts_.slabs->num_held() < max_held) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} batches are held already; destroy one before the next or raise "
+                          "held_batches, which is {}",
+                          parts_.slabs->num_held(), max_held));
 }
 
 bool EpochRun::ready() const {

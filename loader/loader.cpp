@@ -1,77 +1,176 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
 #include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "epoch_run.h"
+#include "format/errors_only.h"
 #include "loader_parts.h"
+#include "threads/loader_log.h"
 
 namespace ffkit {
+
+namespace {
+
+constexpr const char* kLessMemory =
+    "use smaller batches, fewer of them (prefetch_batches, held_batches), a smaller "
+    "io.max_bytes_in_flight, or give the process more";
+
+template <typename Impl>
+Impl& require(const std::unique_ptr<Impl>& impl) {
+  if (impl != nullptr) return *impl;
+  throw Error(ErrorCode::invalid_argument,
+              "this loader was moved from; use the one that it was moved to");
+}
+
+}  // namespace
 
 struct Loader::Impl {
   Impl(Dataset dataset, LoaderOptions options)
       : parts(std::move(dataset), std::move(options)), fingerprint(parts.dataset.fingerprint()) {}
 
+  struct Place {
+    int64_t epoch = 0;
+    int64_t position = 0;
+  };
+
+  // Where it throws, the place stays what it was.
   void start(int64_t epoch, int64_t position) {
-    if (run != nullptr && position == 0 && run->go_on_to(epoch)) return;
-    run.reset();  // waits for its threads before the next one takes over the parts
+    if (run != nullptr && position == 0 && run->go_on_to(epoch)) {
+      at_epoch_start = statistics();
+      return;
+    }
+    // Its threads must have ended before the next one takes over the parts.
+    if (run != nullptr && !run->stop(stop_limit())) {
+      throw parts.hanging_error(parts.watch.oldest().value_or(ReadWatch::Work()));
+    }
+    left = place();
+    run.reset();
     if (started_ns == 0) started_ns = now_ns();
+    at_epoch_start = statistics();
     run = std::make_unique<EpochRun>(parts, epoch, position);
   }
+  // Begins where it is when no epoch was started, and where a start had to wait too long for the run before it.
+  EpochRun& running() {
+    if (run == nullptr || run->is_stopping()) {
+      const Place here = place();
+      start(here.epoch, here.position);
+    }
+    return *run;
+  }
+  template <typename Work>
+  auto errors_only_of(Work&& work) -> decltype(work()) {
+    return errors_only(parts.dataset.path(), -1, kLessMemory, std::forward<Work>(work));
+  }
+  Place place() const { return run == nullptr ? left : Place{run->epoch(), run->position()}; }
+
+  std::chrono::nanoseconds stop_limit() const {
+    return std::min<std::chrono::nanoseconds>(parts.read_timeout(), std::chrono::seconds(10));
+  }
+
+  bool is_inherited() const { return process != getpid(); }
+
+  void require_own_process() const {
+    if (!is_inherited()) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the loader belongs to process {}, which made it before fork(); its "
+                            "threads are not in this one, make another loader here",
+                            process));
+  }
+
+  // Destroys `impl`, or gives it up, with its memory, where threads are still at it or are those of another process.
+  static void end(std::unique_ptr<Impl> impl) noexcept {
+    if (impl == nullptr) return;
+    if (!impl->is_inherited()) {
+      if (impl->run == nullptr || impl->run->stop(impl->stop_limit())) return;
+      warn(impl->parts.options.on_warning,
+           "a loader ends whose reads have not come back; its memory is given up: " +
+               impl->parts.dataset.path().string());
+    }
+    static_cast<void>(impl.release());
+  }
+
+  LoaderStatistics statistics() const;
 
   LoaderParts parts;
   const std::string fingerprint;
-  int64_t started_ns = 0;  // 0: not yet
+  const pid_t process = getpid();
+  std::atomic<int64_t> started_ns{0};  // 0: not yet
+  LoaderStatistics at_epoch_start;
   std::unique_ptr<EpochRun> run;
+  Place left;  // without a run: where to go on
 };
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
-    : impl_(std::make_unique<Impl>(std::move(dataset), std::move(options))) {}
-Loader::~Loader() = default;
+    : impl_(errors_only(std::filesystem::path(dataset.path()), -1, kLessMemory, [&] {
+        return std::make_unique<Impl>(std::move(dataset), std::move(options));
+      })) {}
+Loader::~Loader() {
+  Impl::end(std::move(impl_));
+}
 Loader::Loader(Loader&&) noexcept = default;
-Loader& Loader::operator=(Loader&&) noexcept = default;
+Loader& Loader::operator=(Loader&& other) noexcept {
+  if (this != &other) Impl::end(std::exchange(impl_, std::move(other.impl_)));
+  return *this;
+}
 
 const Dataset& Loader::dataset() const {
-  return impl_->parts.dataset;
+  return require(impl_).parts.dataset;
 }
 const LoaderOptions& Loader::options() const {
-  return impl_->parts.options;
+  return require(impl_).parts.options;
 }
 int64_t Loader::num_batches() const {
-  return num_batches_on_rank(impl_->parts.sampler, 0);
+  return num_batches_on_rank(require(impl_).parts.sampler, 0);
 }
 
 void Loader::start_epoch(int64_t epoch) {
+  Impl& impl = require(impl_);
+  impl.require_own_process();
   if (epoch < 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("epoch is {}, must not be negative", epoch));
   }
-  impl_->start(epoch, 0);
+  impl.errors_only_of([&] { impl.start(epoch, 0); });
 }
 
 std::optional<Batch> Loader::next() {
-  if (impl_->run == nullptr) impl_->start(0, 0);
-  return impl_->run->next();
+  Impl& impl = require(impl_);
+  impl.require_own_process();
+  return impl.errors_only_of([&] { return impl.running().next(); });
+}
+
+bool Loader::wait_for(std::chrono::nanoseconds limit) {
+  Impl& impl = require(impl_);
+  impl.require_own_process();
+  return impl.errors_only_of([&] { return impl.running().wait_for(limit); });
 }
 
 bool Loader::ready() const {
-  return impl_->run != nullptr && impl_->run->ready();
+  const Impl& impl = require(impl_);
+  return impl.is_inherited() || (impl.run != nullptr && impl.run->ready());
 }
 
 LoaderState Loader::state() const {
-  LoaderState state;
-  state.fingerprint = impl_->fingerprint;
-  state.seed = impl_->parts.options.sampler.seed;
-  if (impl_->run != nullptr) {
-    state.epoch = impl_->run->epoch();
-    state.position = impl_->run->position();
-  }
-  return state;
+  const Impl& impl = require(impl_);
+  const Impl::Place place = impl.place();
+  return {.fingerprint = impl.fingerprint,
+          .seed = impl.parts.options.sampler.seed,
+          .epoch = place.epoch,
+          .position = place.position,
+          .order = impl.parts.sampler.description()};
 }
 
 void Loader::restore(const LoaderState& state) {
+  require(impl_).require_own_process();
   const LoaderParts& parts = impl_->parts;
   const auto refuse = [&](const std::string& message) {
     throw Error(ErrorCode::invalid_argument, message, {.path = parts.dataset.path().string()});
@@ -88,24 +187,38 @@ void Loader::restore(const LoaderState& state) {
                     "the same seed",
                     state.seed, parts.options.sampler.seed));
   }
+  if (!state.order.empty() && state.order != parts.sampler.description()) {
+    refuse(
+        fmt::format("the loader's state was saved in the order '{}', but this loader's is '{}'; "
+                    "resume with the same sampler options",
+                    state.order, parts.sampler.description()));
+  }
   if (state.epoch < 0 || state.position < 0 || state.position > parts.sampler.epoch_size()) {
     refuse(
         fmt::format("the loader's state says epoch {}, position {}, which is not within the {} "
                     "records",
                     state.epoch, state.position, parts.sampler.epoch_size()));
   }
-  impl_->start(state.epoch, state.position);
+  impl_->errors_only_of([&] { impl_->start(state.epoch, state.position); });
 }
 
 int64_t Loader::memory_bound() const {
-  const LoaderParts& parts = impl_->parts;
-  return parts.slabs->num_bytes() + static_cast<int64_t>(parts.buffers.capacity_bytes());
+  return require(impl_).parts.memory_bound();
 }
 
 LoaderStatistics Loader::statistics() const {
+  return require(impl_).statistics();
+}
+
+LoaderStatistics Loader::epoch_statistics() const {
+  const Impl& impl = require(impl_);
+  return impl.statistics().since(impl.at_epoch_start);
+}
+
+LoaderStatistics Loader::Impl::statistics() const {
   constexpr double kSecondsPerNs = 1e-9;
   const auto seconds = [](int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
-  const StatsCounters& counters = impl_->parts.stats;
+  const StatsCounters& counters = parts.stats;
   LoaderStatistics stats;
   stats.num_batches = counters.num_batches;
   stats.num_samples = counters.num_samples;
@@ -118,16 +231,16 @@ LoaderStatistics Loader::statistics() const {
   stats.transform_seconds = seconds(counters.transform_ns);
   stats.busy_seconds = seconds(counters.busy_ns);
   stats.wait_seconds = seconds(counters.wait_ns);
-  if (impl_->started_ns != 0) stats.elapsed_seconds = seconds(now_ns() - impl_->started_ns);
-  stats.num_threads = impl_->parts.options.num_threads;
-  stats.prefetch_batches = impl_->parts.options.prefetch_batches;
+  if (started_ns != 0) stats.elapsed_seconds = seconds(now_ns() - started_ns);
+  stats.num_threads = parts.options.num_threads;
+  stats.prefetch_batches = parts.options.prefetch_batches;
   if (stats.elapsed_seconds > 0) stats.reads_in_flight = stats.read_seconds / stats.elapsed_seconds;
   if (stats.num_batches > 0) {
     stats.ready_batches =
         static_cast<double>(counters.num_ready_batches) / static_cast<double>(stats.num_batches);
   }
-  stats.io_engine = impl_->parts.engine->description();
-  stats.direct_io = impl_->parts.files.direct();
+  stats.io_engine = parts.engine->description();
+  stats.direct_io = parts.files.direct();
   return stats;
 }
 

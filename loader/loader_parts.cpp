@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <ffkit/format/error.h>
+
+#include "format/refuse.h"
+#include "threads/loader_log.h"
 
 namespace ffkit {
 namespace {
@@ -34,12 +36,31 @@ LoaderOptions complete(LoaderOptions options) {
   check_range("io.queue_depth", options.io.queue_depth, 1, kMaxQueueDepth);
   check_range("io.max_bytes_in_flight", options.io.max_bytes_in_flight, kMinBytes, kMaxBytes);
   check_range("io.num_retries", options.io.num_retries, 0, 1000);
+  check_between("io.read_timeout_s", options.io.read_timeout_s, 0.01, 1e6);
+  const auto check_enum = [](const char* name, auto value, auto last) {
+    check_range(name, static_cast<int64_t>(value), 0, static_cast<int64_t>(last));
+  };
+  check_enum("bad_samples", options.bad_samples, BadSamples::skip);
+  check_enum("io.engine", options.io.engine, IoEngine::pread);
+  check_enum("io.direct", options.io.direct, DirectIo::off);
   if (options.num_threads == 0) {
     // Those that this process may run on; 0 when the system does not say.
     options.num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
   if (options.allocator == nullptr) options.allocator = default_slab_allocator();
+  prepare_log(options.on_warning);  // here, for the members that follow begin threads
   return options;
+}
+
+Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
+  Sampler sampler(dataset.num_records(), options.batch_size, options.sampler);
+  if (sampler.num_batches() > 0) return sampler;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("an epoch of {} samples has no batch: they do not fill one of batch_size "
+                          "{} on each of {} ranks, and Tail::drop leaves out what is left; give a "
+                          "smaller batch_size, Tail::pad or Tail::exact",
+                          sampler.epoch_size(), options.batch_size, options.sampler.world_size),
+              {.path = dataset.path().string()});
 }
 
 std::vector<BatchField> batch_fields(const Schema& schema, const LoaderOptions& options) {
@@ -64,12 +85,6 @@ SlabLayout slab_layout(const std::vector<BatchField>& fields, const LoaderOption
   return layout;
 }
 
-std::vector<std::filesystem::path> shard_paths(const Dataset& dataset) {
-  std::vector<std::filesystem::path> paths;
-  for (int64_t i = 0; i < dataset.num_shards(); ++i) paths.push_back(dataset.shard(i).path());
-  return paths;
-}
-
 size_t max_pending_samples(const LoaderOptions& options) {
   return static_cast<size_t>(options.prefetch_batches * options.batch_size);
 }
@@ -79,12 +94,13 @@ size_t max_pending_samples(const LoaderOptions& options) {
 LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
     : dataset(std::move(data)),
       options(complete(std::move(loader_options))),
-      sampler(dataset.num_records(), options.batch_size, options.sampler),
+      sampler(make_sampler(dataset, options)),
       fields(batch_fields(dataset.schema(), options)),
+      watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
       slabs(std::make_shared<SlabPool>(options.allocator,
                                        options.prefetch_batches + options.held_batches,
                                        options.batch_size, slab_layout(fields, options))),
-      files(shard_paths(dataset), dataset.manifest().file_bytes(), options.io.direct),
+      files(open_files(dataset), bytes_of_records(dataset), options.io.direct),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),
       engine(make_read_engine(
@@ -93,19 +109,23 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
            .num_retries = options.io.num_retries,
            .alignment = files.alignment(),
            .buffer_memory = files.direct() ? buffers.memory() : std::span<std::byte>(),
-           .sqpoll = options.io.sqpoll})),
+           .sqpoll = options.io.sqpoll,
+           .on_warning = options.on_warning})),
       cached_reader(files, options.io, stats),
-      decoder(dataset, options, fields, slabs->layout(), cached_reader, stats),
+      decoder(dataset, options, sampler, fields, slabs->layout(), cached_reader, stats),
       mixer(options, slabs->layout()),
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int slot, const SampleChunk& chunk) {
                     const int64_t begin = now_ns();
                     for (const int64_t i : std::span(chunk.positions).first(chunk.count)) {
+                      watch.begin(decoding_slot(slot),
+                                  chunk.batch->slab->record_indices[static_cast<size_t>(i)]);
                       decoder.decode(decode_pool, slot, *chunk.batch, i);
                       ReadBufferPool::Block* block =
                           chunk.batch->samples[static_cast<size_t>(i)].block;
                       if (block != nullptr && buffers.release(block)) io_wake.notify();
                     }
+                    watch.end(decoding_slot(slot));
                     const bool is_last =
                         BatchQueue::finish(*chunk.batch, static_cast<int64_t>(chunk.count));
                     if (is_last) join_rows(slabs->layout(), *chunk.batch->slab);
@@ -113,5 +133,48 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
                     stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
                     if (is_last) BatchQueue::complete(*chunk.batch);
                   }) {}
+
+int64_t LoaderParts::memory_bound() const {
+  constexpr int64_t kOverhead = 64;  // of the record that is made of one of FFRecord v1
+  const int64_t limit = max_record_bytes(dataset);
+  int64_t largest = 0;  // no record can have more
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    const ShardFacts facts = dataset.shard(i).facts();
+    largest = std::max({largest, facts.record_bytes + kOverhead, facts.raw_bytes + kOverhead});
+  }
+  largest = std::min(largest, limit);
+  const int64_t large = 2 * largest > RecordMemory::kSmallBytes
+                            ? std::min(2 * limit, 2 * largest * options.num_threads)
+                            : 0;
+  const int64_t small = RecordMemory::kKeptBytes / RecordMemory::kSmallBytes *
+                        std::min(largest, RecordMemory::kSmallBytes) * options.num_threads;
+  const auto ring = static_cast<int64_t>(buffers.capacity_bytes());
+  const int64_t alone = largest > ring ? largest + 2 * static_cast<int64_t>(files.alignment()) : 0;
+  return slabs->num_bytes() + ring + alone + large + small;
+}
+
+std::chrono::nanoseconds LoaderParts::read_timeout() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(options.io.read_timeout_s));
+}
+
+Error LoaderParts::hanging_error(const ReadWatch::Work& work) const {
+  ErrorContext context{.path = dataset.path().string()};
+  if (work.record_index >= 0) {
+    // Not by locate(), which may read.
+    context.record = dataset.index_in_split(work.record_index);
+    int64_t shard = 0;
+    while (context.record >= dataset.shard(shard).num_records()) {
+      context.record -= dataset.shard(shard++).num_records();
+    }
+    context.path = dataset.shard(shard).path().string();
+  }
+  return {
+      ErrorCode::io,
+      fmt::format("reading has not ended within {:g} s (io.read_timeout_s), the file system may "
+                  "hang; when it answers again, the loader can go on",
+                  options.io.read_timeout_s),
+      context};
+}
 
 }  // namespace ffkit

@@ -1,22 +1,26 @@
 // LoaderParts: what lives as long as its Loader, whatever the epoch. Never moves.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/sampler.h>
 
-#include "batch_mixer.h"
-#include "decode_pool.h"
-#include "event.h"
-#include "read_buffer_pool.h"
-#include "read_engine.h"
-#include "sample_decoder.h"
-#include "shard_files.h"
-#include "slab_pool.h"
-#include "stats_counters.h"
+#include "batch/batch_mixer.h"
+#include "batch/slab_pool.h"
+#include "decode/decode_pool.h"
+#include "decode/sample_decoder.h"
+#include "io/read_buffer_pool.h"
+#include "io/read_engine.h"
+#include "io/shard_files.h"
+#include "threads/event.h"
+#include "threads/read_watch.h"
+#include "threads/stats_counters.h"
 
 namespace ffkit {
 
@@ -24,11 +28,22 @@ namespace ffkit {
 struct LoaderParts {
   LoaderParts(Dataset data, LoaderOptions loader_options);
 
+  int64_t memory_bound() const;  // as Loader's
+  std::chrono::nanoseconds read_timeout() const;
+  // What is said of `work` that does not end.
+  Error hanging_error(const ReadWatch::Work& work) const;
+  // Slots of `watch`: reads come first, by their slot of the I/O thread.
+  size_t planning_slot() const { return static_cast<size_t>(options.io.queue_depth); }
+  size_t decoding_slot(int thread) const {
+    return planning_slot() + 1 + static_cast<size_t>(thread);
+  }
+
   const Dataset dataset;
   const LoaderOptions options;  // num_threads and allocator filled in
   const Sampler sampler;
   const std::vector<BatchField> fields;  // of the batches
   StatsCounters stats;
+  ReadWatch watch;
   Event io_wake;  // tells the I/O thread that there is room for more
   std::shared_ptr<SlabPool> slabs;
   const ShardFiles files;

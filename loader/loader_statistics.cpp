@@ -16,6 +16,27 @@ constexpr double kBusy = 0.85;
 
 }  // namespace
 
+LoaderStatistics LoaderStatistics::since(const LoaderStatistics& earlier) const {
+  LoaderStatistics between = *this;
+  between.num_batches -= earlier.num_batches;
+  between.num_samples -= earlier.num_samples;
+  between.num_replaced -= earlier.num_replaced;
+  between.bytes_read -= earlier.bytes_read;
+  between.num_reads -= earlier.num_reads;
+  between.read_seconds -= earlier.read_seconds;
+  between.checksum_seconds -= earlier.checksum_seconds;
+  between.decode_seconds -= earlier.decode_seconds;
+  between.transform_seconds -= earlier.transform_seconds;
+  between.busy_seconds -= earlier.busy_seconds;
+  between.wait_seconds -= earlier.wait_seconds;
+  between.elapsed_seconds -= earlier.elapsed_seconds;
+  between.reads_in_flight = per(between.read_seconds, between.elapsed_seconds);
+  between.ready_batches = per(ready_batches * static_cast<double>(num_batches) -
+                                  earlier.ready_batches * static_cast<double>(earlier.num_batches),
+                              static_cast<double>(between.num_batches));
+  return between;
+}
+
 std::string LoaderStatistics::verdict() const {
   if (num_batches == 0) return "no batch has been taken yet";
   const double waiting = per(wait_seconds, elapsed_seconds);

@@ -1,14 +1,17 @@
 #include "read_loop.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
+#include <limits>
+#include <new>
 #include <utility>
 
 #include <ffkit/format/error.h>
 
-#include "read_error.h"
+#include "io/read_error.h"
 
 namespace ffkit {
 namespace {
@@ -103,6 +106,7 @@ bool ReadLoop::open_batch() {
     const bool has_rows = parts_.slabs->layout().fields[i].rows != nullptr;
     if (has_rows) slab->row_offsets[i].assign(static_cast<size_t>(slab->size) + 1, 0);
   }
+  parts_.watch.begin(parts_.planning_slot(), -1);  // indices are read here
   for (const int64_t record : slab->record_indices) {
     const int64_t in_split = parts_.dataset.index_in_split(record);
     for (const BatchField& field : parts_.fields) field.decoder->will_read(in_split);
@@ -111,6 +115,7 @@ bool ReadLoop::open_batch() {
   batch_->num_left = slab->size;
   plan_reads(parts_.dataset, slab->record_indices, static_cast<int64_t>(parts_.files.alignment()),
              max_merged_bytes_, plan_);
+  parts_.watch.end(parts_.planning_slot());
   next_read_ = 0;
   ++next_step_;
   return true;
@@ -119,7 +124,7 @@ bool ReadLoop::open_batch() {
 // False when there is none.
 bool ReadLoop::begin_next_epoch() {
   const int64_t num_steps = num_batches_on_rank(parts_.sampler, 0);
-  goes_on_ = goes_on_ && num_steps > 0;
+  goes_on_ = goes_on_ && num_steps > 0 && epoch_ < std::numeric_limits<int64_t>::max();
   if (!goes_on_) return false;
   ++epoch_;
   start_ = 0;
@@ -134,9 +139,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
       std::span(plan_.positions)
           .subspan(static_cast<size_t>(read.first), static_cast<size_t>(read.count));
   if (read.num_bytes == 0) {
-    const auto at = static_cast<size_t>(positions.front());
-    batch_->samples[at].error = plan_.samples[at].error;
-    add_to_chunk(batch_, positions.front(), 0);
+    hand_over_unread(positions, plan_.samples[static_cast<size_t>(positions.front())].error);
     return true;
   }
   if (parts_.cached_reader.holds(read.shard_index, read.offset, read.num_bytes)) {
@@ -148,8 +151,17 @@ bool ReadLoop::submit(const PlannedRead& read) {
     }
     return true;
   }
-  ReadBufferPool::Block* block =
-      parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
+  ReadBufferPool::Block* block = nullptr;
+  try {
+    block =
+        parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
+  } catch (const std::bad_alloc&) {
+    hand_over_unread(positions, std::make_exception_ptr(read_error(
+                                    parts_.files.path(static_cast<size_t>(read.shard_index)),
+                                    plan_.samples[static_cast<size_t>(positions.front())].location,
+                                    read.num_bytes, -ENOMEM, 0)));
+    return true;
+  }
   if (block == nullptr) return false;
   for (int64_t i : positions) {
     const Dataset::Location& location = plan_.samples[static_cast<size_t>(i)].location;
@@ -170,6 +182,8 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.block = block;
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
+  parts_.watch.begin(slot,
+                     batch_->slab->record_indices[static_cast<size_t>(started.positions.front())]);
   parts_.engine->submit({.file = static_cast<int>(read.shard_index),
                          .offset = read.offset,
                          .num_bytes = static_cast<size_t>(read.num_bytes),
@@ -178,10 +192,22 @@ bool ReadLoop::submit(const PlannedRead& read) {
   return true;
 }
 
+// Records without bytes, or with an error.
+void ReadLoop::hand_over_unread(std::span<const int64_t> positions,
+                                const std::exception_ptr& error) {
+  for (const int64_t i : positions) {
+    PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
+    sample.location = plan_.samples[static_cast<size_t>(i)].location;
+    sample.error = error;
+    add_to_chunk(batch_, i, 0);
+  }
+}
+
 void ReadLoop::complete(const ReadCompletion& completion) {
   const ReadInFlight& done = in_flight_[completion.tag];
   const PlannedRead& read = done.read;
   bytes_in_flight_ -= read.num_bytes;
+  parts_.watch.end(completion.tag);
   parts_.stats.num_reads.fetch_add(1, std::memory_order_relaxed);
   parts_.stats.read_ns.fetch_add(now_ns() - done.submitted_ns, std::memory_order_relaxed);
   if (completion.result > 0) {
@@ -225,6 +251,7 @@ void ReadLoop::hand_over_chunks() {
 void ReadLoop::drain() noexcept {
   try {
     while (parts_.engine->num_in_flight() > 0) parts_.engine->wait();
+    for (size_t slot = 0; slot <= parts_.planning_slot(); ++slot) parts_.watch.end(slot);
   } catch (const Error&) {
     // The engine is broken and says so again to whoever uses it next; it waits for what is left when it is destroyed.
   }

@@ -4,13 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
-#include "batch_queue.h"
-#include "decode_pool.h"
+#include "batch/batch_queue.h"
+#include "decode/decode_pool.h"
+#include "io/read_plan.h"
 #include "loader_parts.h"
-#include "read_plan.h"
 
 namespace ffkit {
 
@@ -37,6 +38,7 @@ class ReadLoop {
   bool open_batch();
   bool begin_next_epoch();
   bool submit(const PlannedRead& read);
+  void hand_over_unread(std::span<const int64_t> positions, const std::exception_ptr& error);
   void complete(const ReadCompletion& completion);
   void add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes);
   void hand_over_chunks();

@@ -14,7 +14,7 @@
 namespace ffkit::nuscenes {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_boxes(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
@@ -49,13 +49,13 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   for (const SampleDetections& sample : submission.samples) {
     const auto place = places.find(sample.token);
     if (place == places.end()) {
-      refuse(
+      refuse_boxes(
           fmt::format("the results hold sample {}, which the split lacks; evaluate them on the "
                       "split they were made for",
                       sample.token));
     }
     if (has_results[place->second] != 0) {
-      refuse(fmt::format("the results hold sample {} twice", sample.token));
+      refuse_boxes(fmt::format("the results hold sample {} twice", sample.token));
     }
     has_results[place->second] = 1;
     found.push_back(place->second);
@@ -63,7 +63,7 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   const auto num_missing = std::count(has_results.begin(), has_results.end(), char{0});
   if (num_missing > 0) {
     const auto first = std::find(has_results.begin(), has_results.end(), char{0});
-    refuse(
+    refuse_boxes(
         fmt::format("the results lack {} of the split's {} samples, first {}; give every sample "
                     "a list, empty where nothing was detected",
                     num_missing, truth.samples.size(),

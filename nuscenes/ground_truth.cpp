@@ -30,7 +30,7 @@ class FieldColumn {
   // Lives until the next call.
   FieldView read(int64_t record) {
     const bool has_value = split_.read_field(record, field_, bytes_);
-    return {split_.schema().fields[field_], bytes_, !has_value};
+    return {split_.schema().fields[field_], bytes_, !has_value, split_.name(record)};
   }
 
   // A tensor's numbers, `columns` for each of `rows` (any number when it is negative).

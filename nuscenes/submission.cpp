@@ -1,49 +1,61 @@
 #include <fmt/format.h>
-#include <simdjson.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection.h>
+
+#include "python_json.h"
+
+// What is taken and what is refused is what Python's json and the devkit's DetectionBox take and refuse: NaN and Infinity are numbers, of a
+// member that is there twice the last one counts, and all of the file must be JSON. So nothing is judged before its object has been read.
 
 namespace ffkit::nuscenes {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-// What a box needs, as bits of what was seen.
-constexpr std::array<std::string_view, 8> kMembers = {
-    "sample_token",   "translation",     "size",          "rotation", "velocity",
-    "detection_name", "detection_score", "attribute_name"};
-
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void throw_corrupt_submission(const std::string& message) {
   throw Error(ErrorCode::corrupt, message);
 }
 
-double number(ondemand::value value) {
-  // Python writes NaN, and the official evaluation reads it; JSON knows no such number.
-  if (value.raw_json_token().substr(0, 3) == "NaN") {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  return value.get_double();
-}
-
+// What a member wants; each returns what is wrong with it, "" for nothing.
 template <size_t N>
-std::array<double, N> numbers(std::string_view name, ondemand::value value, bool may_be_nan) {
-  std::array<double, N> result{};
+std::string read_numbers(std::string_view name, ondemand::value value, bool may_be_nan,
+                         std::array<double, N>& out) {
+  if (kind_of(value) != JsonKind::array) {
+    skip(value);
+    return fmt::format("{} is no list of {} numbers", name, N);
+  }
   size_t count = 0;
   bool has_nan = false;
+  bool has_others = false;
   for (ondemand::value item : value.get_array()) {
-    const double read = number(item);
-    has_nan = has_nan || std::isnan(read);
-    if (count < N) result[count] = read;
+    const std::optional<double> read = number_or_none(item);
+    has_others = has_others || !read;
+    has_nan = has_nan || (read && std::isnan(*read));
+    if (count < N) out[count] = read.value_or(0);
     ++count;
   }
-  if (count != N) refuse(fmt::format("{} has {} numbers, expected {}", name, count, N));
-  if (has_nan && !may_be_nan) refuse(fmt::format("{} holds NaN", name));
-  return result;
+  if (has_others) return fmt::format("{} holds what is no number", name);
+  if (count != N) return fmt::format("{} has {} numbers, expected {}", name, count, N);
+  if (has_nan && !may_be_nan) return fmt::format("{} holds NaN", name);
+  return "";
+}
+
+std::string text_or_token(ondemand::value value, bool& is_text) {
+  is_text = kind_of(value) == JsonKind::text;
+  if (is_text) return std::string(std::string_view(value.get_string()));
+  std::string token(token_of(value));
+  skip(value);
+  return token;
 }
 
 template <typename Names>
@@ -56,82 +68,212 @@ std::string join(const Names& names) {
   return text;
 }
 
-void read_member(size_t member, ondemand::value value, std::string_view token, DetectionBox& box) {
+std::string read_sample_token(ondemand::value value, std::string_view token) {
+  bool is_text = false;
+  const std::string own = text_or_token(value, is_text);
+  return is_text && own == token ? ""
+                                 : fmt::format("sample_token is '{}', not that of its list", own);
+}
+
+std::string read_class(ondemand::value value, int& class_of_box) {
+  bool is_text = false;
+  const std::string name = text_or_token(value, is_text);
+  class_of_box = is_text ? class_number(name) : -1;
+  if (class_of_box >= 0) return "";
+  return fmt::format("detection_name is '{}'; there are {}", name, join(kClasses));
+}
+
+std::string read_attribute(ondemand::value value, int& attribute) {
+  bool is_text = false;
+  const std::string name = text_or_token(value, is_text);
+  attribute = is_text && !name.empty() ? attribute_number(name) : -1;
+  if (is_text && (name.empty() || attribute >= 0)) return "";
+  return fmt::format("attribute_name is '{}'; there are {}, and '' for none", name,
+                     join(kAttributes));
+}
+
+std::string read_score(ondemand::value value, double& score) {
+  const std::string token(token_of(value));
+  const std::optional<double> read = number_or_text(value);
+  if (!read) return fmt::format("detection_score is {}, which is no number", token);
+  if (std::isnan(*read)) return "detection_score is NaN";
+  score = *read;
+  return "";
+}
+
+std::string read_num_points(ondemand::value value, int64_t& num_points) {
+  const std::string token(token_of(value));
+  const std::optional<double> read = number_or_text(value);
+  if (!read || !std::isfinite(*read))
+    return fmt::format("num_pts is {}, which is no number", token);
+  num_points = static_cast<int64_t>(std::clamp(*read, -1e15, 1e15));
+  return "";
+}
+
+// The members that the devkit knows; the last two may be missing.
+constexpr std::array<std::string_view, 10> kMembers = {
+    "sample_token",   "translation",     "size",           "rotation", "velocity",
+    "detection_name", "detection_score", "attribute_name", "num_pts",  "ego_translation"};
+constexpr size_t kNumNeeded = 8;
+
+std::string read_member(size_t member, ondemand::value value, std::string_view token,
+                        DetectionBox& box) {
+  const std::string_view name = kMembers[member];
   switch (member) {
-    case 0: {
-      const std::string_view own = value.get_string();
-      if (own != token) refuse(fmt::format("sample_token is '{}', not that of its list", own));
-      break;
-    }
+    case 0:
+      return read_sample_token(value, token);
     case 1:
-      box.translation = numbers<3>("translation", value, false);
-      break;
+      return read_numbers(name, value, false, box.translation);
     case 2:
-      box.size = numbers<3>("size", value, false);
-      break;
+      return read_numbers(name, value, false, box.size);
     case 3: {
-      const auto q = numbers<4>("rotation", value, false);
+      std::array<double, 4> q{};
+      std::string problem = read_numbers(name, value, false, q);
       box.rotation = {q[0], q[1], q[2], q[3]};
-      break;
+      return problem;
     }
     case 4:
-      box.velocity = numbers<2>("velocity", value, true);
-      break;
-    case 5: {
-      const std::string_view name = value.get_string();
-      box.class_number = class_number(name);
-      if (box.class_number < 0) {
-        refuse(fmt::format("detection_name is '{}'; there are {}", name, join(kClasses)));
-      }
-      break;
-    }
+      return read_numbers(name, value, true, box.velocity);
+    case 5:
+      return read_class(value, box.class_number);
     case 6:
-      box.score = number(value);
-      if (std::isnan(box.score)) refuse("detection_score is NaN");
-      break;
+      return read_score(value, box.score);
+    case 7:
+      return read_attribute(value, box.attribute);
+    case 8:
+      return read_num_points(value, box.num_points);
     default: {
-      const std::string_view name = value.get_string();
-      box.attribute = name.empty() ? -1 : attribute_number(name);
-      if (!name.empty() && box.attribute < 0) {
-        refuse(fmt::format("attribute_name is '{}'; there are {}, and '' for none", name,
-                           join(kAttributes)));
-      }
+      Vector3 unused{};  // it is taken from the tables
+      return read_numbers(name, value, false, unused);
     }
   }
 }
 
-DetectionBox read_box(ondemand::object object, std::string_view token) {
-  DetectionBox box;
+// Returns what is wrong with the box.
+std::string read_box(ondemand::value value, std::string_view token, DetectionBox& box) {
+  if (kind_of(value) != JsonKind::object) {
+    skip(value);
+    return "is no object";
+  }
+  std::array<std::string, kMembers.size()> problems;
   unsigned seen = 0;
-  for (auto field : object) {
+  for (auto field : value.get_object()) {
     const std::string_view key = field.unescaped_key();
-    for (size_t member = 0; member < kMembers.size(); ++member) {
-      if (key != kMembers[member]) continue;
-      ondemand::value value = field.value();
-      read_member(member, value, token, box);
-      seen |= 1U << member;
+    const auto found = std::find(kMembers.begin(), kMembers.end(), key);
+    if (found == kMembers.end()) {
+      skip(field.value());
+      continue;
     }
+    const auto member = static_cast<size_t>(found - kMembers.begin());
+    problems[member] = read_member(member, field.value(), token, box);
+    seen |= 1U << member;
   }
-  for (size_t member = 0; member < kMembers.size(); ++member) {
-    if ((seen >> member & 1U) == 0) refuse(fmt::format("{} is missing", kMembers[member]));
+  for (const std::string& problem : problems) {
+    if (!problem.empty()) return problem;
   }
-  return box;
+  for (size_t member = 0; member < kNumNeeded; ++member) {
+    if ((seen >> member & 1U) == 0) return fmt::format("{} is missing", kMembers[member]);
+  }
+  return "";
 }
 
-// `where` says, for an error, which sample and box it is about.
-void read_results(ondemand::object results, Submission& submission, std::string& where) {
-  for (auto field : results) {
-    const std::string_view token = field.unescaped_key();
-    SampleDetections& sample = submission.samples.emplace_back();
-    sample.token = token;
-    ondemand::value boxes = field.value();
-    where = fmt::format("sample {}: ", sample.token);
-    for (ondemand::value box : boxes.get_array()) {
-      where = fmt::format("sample {}, box {}: ", sample.token, sample.boxes.size());
-      sample.boxes.push_back(read_box(box.get_object(), sample.token));
+// The samples, and of each what is wrong with it.
+struct Results {
+  std::vector<SampleDetections> samples;
+  std::vector<std::string> problems;
+  std::string problem;  // of all of it
+};
+
+// Returns what is wrong. `where` says, for an error of JSON, which sample and box it is about.
+std::string read_boxes(ondemand::value value, SampleDetections& sample, std::string& where) {
+  where = fmt::format("sample {}: ", sample.token);
+  if (kind_of(value) != JsonKind::array) {
+    skip(value);
+    return where + "is no list of boxes";
+  }
+  std::string first;
+  for (ondemand::value item : value.get_array()) {
+    where = fmt::format("sample {}, box {}: ", sample.token, sample.boxes.size());
+    const std::string problem = read_box(item, sample.token, sample.boxes.emplace_back());
+    if (first.empty() && !problem.empty()) first = where + problem;
+  }
+  return first;
+}
+
+Results read_results(ondemand::value value, std::string& where) {
+  Results results;
+  if (kind_of(value) != JsonKind::object) {
+    skip(value);
+    results.problem = "its member 'results' is no object of lists by sample token";
+    return results;
+  }
+  std::unordered_map<std::string, size_t> places;
+  for (auto field : value.get_object()) {
+    const std::string token(std::string_view(field.unescaped_key()));
+    const auto [place, is_new] = places.emplace(token, results.samples.size());
+    if (is_new) {
+      results.samples.push_back({.token = token});
+      results.problems.emplace_back();
     }
+    SampleDetections& sample = results.samples[place->second];
+    sample.boxes.clear();
+    results.problems[place->second] = read_boxes(field.value(), sample, where);
     where.clear();
   }
+  return results;
+}
+
+// The value's text, which is JSON.
+std::string read_meta(ondemand::value value) {
+  const JsonKind kind = kind_of(value);
+  if (kind != JsonKind::object && kind != JsonKind::array) {
+    std::string text(token_of(value));
+    skip(value);
+    return text;
+  }
+  std::string text(std::string_view(simdjson::to_json_string(value)));
+  const simdjson::padded_string padded(text);
+  ondemand::parser parser;
+  ondemand::document document = parser.iterate(padded);
+  skip(document.get_value());
+  return text;
+}
+
+Submission read_document(const simdjson::padded_string& text, std::string& where) {
+  const std::string_view content = text;
+  if (content.starts_with("\xEF\xBB\xBF"))
+    throw_corrupt_submission("begins with a byte order mark");
+  Submission submission;
+  std::optional<Results> results;
+  bool has_meta = false;
+  ondemand::parser parser;
+  ondemand::document document = parser.iterate(text);
+  for (auto field : document.get_object()) {
+    const std::string_view key = field.unescaped_key();
+    if (key == "results") {
+      results = read_results(field.value(), where);
+    } else if (key == "meta") {
+      submission.meta = read_meta(field.value());
+      has_meta = true;
+    } else {
+      skip(field.value());
+    }
+  }
+  const char* behind = nullptr;
+  if (document.current_location().get(behind) != simdjson::OUT_OF_BOUNDS) {
+    throw_corrupt_submission("goes on behind the end of its JSON");
+  }
+  if (!results || !has_meta) {
+    throw_corrupt_submission(
+        fmt::format("has no member '{}'; expected {{\"meta\": {{..}}, \"results\": {{..}}}}",
+                    results ? "meta" : "results"));
+  }
+  if (!results->problem.empty()) throw_corrupt_submission(results->problem);
+  for (const std::string& problem : results->problems) {
+    if (!problem.empty()) throw_corrupt_submission(problem);
+  }
+  submission.samples = std::move(results->samples);
+  return submission;
 }
 
 }  // namespace
@@ -152,23 +294,10 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
                     num_bytes),
         context);
   }
-  Submission submission{.meta = "null"};
+  Submission submission;
   std::string where;
-  bool has_results = false;
   try {
-    const simdjson::padded_string text = simdjson::padded_string::load(path.string());
-    ondemand::parser parser;
-    ondemand::document document = parser.iterate(text);
-    for (auto field : document.get_object()) {
-      const std::string_view key = field.unescaped_key();
-      ondemand::value value = field.value();
-      if (key == "results") {
-        has_results = true;
-        read_results(value.get_object(), submission, where);
-      } else if (key == "meta") {
-        submission.meta = std::string(std::string_view(simdjson::to_json_string(value)));
-      }
-    }
+    submission = read_document(simdjson::padded_string::load(path.string()), where);
   } catch (const simdjson::simdjson_error& problem) {
     throw Error(ErrorCode::corrupt,
                 fmt::format("{}is no JSON of detections: {}; see the format at "
@@ -176,11 +305,7 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
                             where, problem.what()),
                 context);
   } catch (const Error& problem) {
-    throw Error(problem.code(), where + problem.what(), context);
-  }
-  if (!has_results) {
-    throw Error(ErrorCode::corrupt,
-                "has no member 'results'; expected {\"meta\": {..}, \"results\": {..}}", context);
+    throw Error(problem.code(), problem.what(), context);
   }
   for (const SampleDetections& sample : submission.samples) {
     if (std::ssize(sample.boxes) <= max_boxes_per_sample) continue;

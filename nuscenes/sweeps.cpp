@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <ffkit/format/error.h>
+#include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
 namespace ffkit::nuscenes {
@@ -39,12 +40,19 @@ int64_t append(const std::byte* from, int64_t num_points, const SweepPlacement& 
   const Vector3& t = placement.to_target.translation;
   const auto lag = static_cast<float>(placement.time_lag);
   const double near = placement.min_distance;
+  const bool is_filtered =
+      placement.radar_filter.is_on && columns == static_cast<size_t>(kRadarColumns);
   int64_t num_rows = 0;
   for (int64_t i = 0; i < num_points && num_rows < max_rows; ++i, from += columns * sizeof(T)) {
     const double x = load<T>(from);
     const double y = load<T>(from + sizeof(T));
     const double z = load<T>(from + 2 * sizeof(T));
     if (std::fabs(x) < near && std::fabs(y) < near) continue;
+    if (is_filtered && !keeps(placement.radar_filter, load<T>(from + kDynPropColumn * sizeof(T)),
+                              load<T>(from + kAmbigStateColumn * sizeof(T)),
+                              load<T>(from + kInvalidStateColumn * sizeof(T)))) {
+      continue;
+    }
     for (size_t row = 0; row < 3; ++row) {
       out[row] =
           static_cast<float>(r[3 * row] * x + r[3 * row + 1] * y + r[3 * row + 2] * z + t[row]);

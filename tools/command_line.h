@@ -1,11 +1,21 @@
 // What the mains of all tools share: errors as one line on stderr, exit status 0, 1 (failed), 2 (wrong use) or 130 (stopped by a signal).
 #pragma once
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -21,24 +31,84 @@ inline void raise_open_file_limit() {
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // if not, opening the shards says so
 }
 
+// A closed stdin, stdout or stderr would become the number of the first file that is opened, and messages would be written into a data set. Reading and
+// writing these fails as before.
+inline void occupy_closed_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+// Says on stderr what the exception that is being handled says, on one line, and returns the exit status. Needs next to no memory, and
+// writes to a stderr that is closed or full as well: these are no reason to end with a signal.
+// `command`: the subcommand whose help explains a wrong use, or empty.
+inline int report_exception(const char* name, const std::string& command = "") noexcept {
+  const auto print = [name](const char* message) {
+    for (const char* text : {name, ": error: ", message, "\n"}) {
+      static_cast<void>(std::fputs(text, stderr));
+    }
+    return 1;
+  };
+  const char* no_thread =
+      "a thread cannot be started; raise the limit on processes (ulimit -u, the container's) or on "
+      "memory (ulimit -v), or give fewer threads";
+  try {
+    throw;
+  } catch (const CLI::ParseError& e) {
+    const std::string space = command.empty() ? "" : " ";
+    print((std::string(e.what()) + "; see " + name + space + command + " --help").c_str());
+    return 2;
+  } catch (const Error& e) {
+    print(e.what());
+    return e.code() == ErrorCode::cancelled ? 130 : 1;
+  } catch (const std::bad_alloc&) {
+    return print("there is not enough memory; raise the limit on it (ulimit -v, the container's)");
+  } catch (const std::filesystem::filesystem_error& e) {
+    return print((e.path1().string() + ": cannot be examined: " + e.code().message()).c_str());
+  } catch (const std::system_error& e) {
+    return print(e.code() == std::errc::resource_unavailable_try_again ? no_thread : e.what());
+  } catch (const std::exception& e) {
+    // TBB's word for the same.
+    return print(std::strstr(e.what(), "pthread_create") != nullptr ? no_thread : e.what());
+  } catch (...) {
+    return print("failed for an unknown reason");
+  }
+}
+
+// The whole main() of a tool called `name`: `run` makes the command line and calls run_tool().
+// An exception that nobody can catch, as of a thread of TBB's that meets a limit, ends the process with its one line too, and with files as kill -9
+// would leave them.
+template <typename Run>
+int run_main(const char* name, Run run) {
+  static const char* name_of_tool = name;
+  std::set_terminate([] {
+    static std::atomic_flag is_told;
+    while (is_told.test_and_set()) pause();  // another thread is about to end the process
+    if (std::current_exception() == nullptr) std::abort();
+    std::_Exit(report_exception(name_of_tool));
+  });
+  try {
+    return run();
+  } catch (...) {
+    return report_exception(name);
+  }
+}
+
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns the exit status.
 template <typename Action>
 int run_tool(CLI::App& app, int argc, char** argv, Action action) {
+  occupy_closed_streams();
   raise_open_file_limit();
   try {
     app.parse(argc, argv);
     return action();
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "{0}: error: {1}; see {0} --help\n", app.get_name(), e.what());
-    return 2;
-  } catch (const Error& e) {
-    fmt::print(stderr, "{}: error: {}\n", app.get_name(), e.what());
-    return e.code() == ErrorCode::cancelled ? 130 : 1;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "{}: error: {}\n", app.get_name(), e.what());
-    return 1;
+  } catch (...) {
+    const auto commands = app.get_subcommands();
+    return report_exception(app.get_name().c_str(),
+                            commands.empty() ? "" : commands.front()->get_name());
   }
 }
 

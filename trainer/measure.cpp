@@ -7,24 +7,25 @@
 #include <utility>
 
 #include <ffkit/trainer/measure.h>
+#include <ffkit/trainer/stop.h>
 
-#include "autocast.h"
-#include "communicator.h"
-#include "data_source.h"
-#include "device.h"
-#include "host_scalar.h"
-#include "meters.h"
+#include "data/data_source.h"
+#include "device/autocast.h"
+#include "device/device.h"
+#include "device/torch_errors.h"
+#include "distributed/communicator.h"
+#include "launch/waiting.h"
 #include "model_factory.h"
-#include "optimizer.h"
-#include "torch_errors.h"
-#include "training_step.h"
+#include "optim/host_scalar.h"
+#include "optim/optimizer.h"
+#include "report/meters.h"
+#include "tasks/classification/training_step.h"
 
 namespace ffkit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kDummyClasses = 1000;
 constexpr double kLoaderSeconds = 2;  // at least
 
 int64_t num_measured_steps(const TrainOptions& options) {
@@ -42,12 +43,18 @@ std::string text_of(double rate) {
   return fmt::format("{:.{}f}", rate, rate < 100 ? 2 : 1);
 }
 
+void check_not_stopped() {
+  if (stop_signal() != 0)
+    throw Error(ErrorCode::cancelled, "stopped when asked to, before anything was measured");
+}
+
 // Runs `step` as often as is measured and five times more; it returns how long it waited for data.
 template <typename Step>
 ThroughputMeter time_steps(int64_t num_steps, int64_t num_images, Step step) {
   ThroughputMeter meter;
   Clock::time_point start = Clock::now();
   for (int64_t i = 0; i < num_steps + ThroughputMeter::kWarmupSteps; ++i) {
+    check_not_stopped();
     const double wait_seconds = step();
     const Clock::time_point now = Clock::now();
     meter.add_step(num_images, std::chrono::duration<double>(now - start).count(), wait_seconds);
@@ -84,7 +91,7 @@ struct Setting {
         options(given.resolved(place.world_size)) {}
 
   DataSource open_loader(int64_t& num_classes) const {
-    const Dataset train = Dataset::open(options.data, "train");
+    const Dataset train = open_data(options, "train");
     num_classes = int64_t(class_list(train).size());
     return DataSource(train,
                       train_loader_options(options, communicator.place(), communicator.device()),
@@ -129,6 +136,7 @@ double time_loader(Setting& s, DataSource& loader) {
   int64_t num_batches = 0;
   double seconds = 0;
   while (num_batches < num_measured_steps(s.options) || seconds < kLoaderSeconds) {
+    check_not_stopped();
     batches.next();
     ++num_batches;
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -143,6 +151,7 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
                      const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
+    const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
     DummySource source(s.options, kDummyClasses, num_measured_steps(options) * 2,
                        s.communicator.device());
@@ -174,6 +183,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
                       const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
+    const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
     int64_t num_classes = 0;
     DataSource loader = s.open_loader(num_classes);
@@ -188,6 +198,7 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
                               const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
+    const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
     Bottleneck out;
     int64_t num_classes = 0;

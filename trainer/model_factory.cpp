@@ -3,9 +3,9 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include "core_share.h"
-#include "model_registry.h"
-#include "zero_init_residual.h"
+#include "launch/core_share.h"
+#include "model/model_registry.h"
+#include "model/zero_init_residual.h"
 
 namespace ffkit {
 

@@ -6,8 +6,8 @@
 
 #include <ffkit/trainer/train_options.h>
 
-#include "communicator.h"
-#include "model.h"
+#include "distributed/communicator.h"
+#include "model/model.h"
 
 namespace ffkit {
 

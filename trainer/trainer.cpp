@@ -1,24 +1,38 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/trainer.h>
 
-#include "checkpoint.h"
-#include "communicator.h"
-#include "device.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/same_run.h"
+#include "checkpoint/weights.h"
+#include "checkpoint/work_dir.h"
+#include "device/device.h"
+#include "device/torch_errors.h"
+#include "distributed/communicator.h"
+#include "launch/waiting.h"
+#include "model/model_registry.h"
 #include "model_factory.h"
-#include "model_registry.h"
-#include "same_run.h"
-#include "torch_errors.h"
+#include "resumed_batch.h"
+#include "tasks/classification/validation.h"
 #include "training_run.h"
-#include "validation.h"
-#include "weights.h"
-#include "work_dir.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Held by rank 0; the others have none.
+std::unique_ptr<const WorkDirLock> lock_work_dir(Communicator& communicator,
+                                                 const fs::path& folder) {
+  std::unique_ptr<const WorkDirLock> lock;
+  if (folder.empty()) return lock;
+  on_rank_0(communicator, [&] { lock = std::make_unique<const WorkDirLock>(folder); });
+  return lock;
+}
 
 std::optional<WorkDir> open_work_dir(Communicator& communicator, const fs::path& folder,
                                      const fs::path& checkpoint) {
@@ -30,9 +44,19 @@ std::optional<WorkDir> open_work_dir(Communicator& communicator, const fs::path&
   return work_dir;
 }
 
+// Until the first step a run that is asked to stop has nothing to lose.
+class GettingReady {
+ public:
+  void end() { waiting_.reset(); }
+
+ private:
+  std::optional<Waiting> waiting_{std::in_place, "getting ready", Waiting::kNothingToLose};
+};
+
 // `checkpoint` empty: from the beginning.
 TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
-                 const ProgressOutput& output, Communicator& communicator) {
+                 const ProgressOutput& output, Communicator& communicator,
+                 GettingReady& getting_ready) {
   TrainingRun training(options, output, communicator);
   if (!checkpoint.empty()) {
     training.restore(checkpoint);
@@ -40,13 +64,14 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
     training.load_pretrained();
   }
   const std::optional<WorkDir> work_dir = open_work_dir(communicator, options.work_dir, checkpoint);
+  getting_ready.end();
   const TrainSummary s = training.run(work_dir);
   if (output.lines == nullptr || communicator.rank() != 0) return s;
   if (s.is_stopped) {
     fmt::print(output.lines, "stopped when asked to, after {}{}\n", format_duration(s.seconds),
                s.checkpoint.empty()
                    ? "; nothing is kept without --work-dir"
-                   : fmt::format("; {} holds everything: --auto-resume or --resume goes on",
+                   : fmt::format("; {} holds everything: the same command with --resume continues",
                                  s.checkpoint.string()));
   } else {
     const std::string best = options.dummy
@@ -60,6 +85,27 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
   }
   std::fflush(output.lines);
   return s;
+}
+
+// As with_batch_of(), which it says on output.lines when the processes' shares are others than before.
+TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& checkpoint,
+                             const TrainOptions& given, const ProgressOutput& output,
+                             Communicator& communicator, const ResumeOptions& resume) {
+  const int world_size = communicator.world_size();
+  TrainOptions options;
+  on_rank_0(communicator,
+            [&] { options = with_batch_of(stored, checkpoint, given, world_size, resume); });
+  // It is the same for all: what it might throw was thrown.
+  options = with_batch_of(stored, checkpoint, given, world_size, resume);
+  const bool is_changed = options.global_batch_size != given.global_batch_size;
+  if (is_changed && output.lines != nullptr && communicator.rank() == 0) {
+    fmt::print(output.lines, "a step takes {} pictures as before, {} a process instead of {}\n",
+               options.global_batch_size,
+               options.resolved(world_size).batch_size * options.accumulate,
+               given.batch_size * given.accumulate);
+    std::fflush(output.lines);
+  }
+  return options;
 }
 
 // What a checkpoint says of the run that it ended, for a run that has nothing left to do.
@@ -78,10 +124,22 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
   return summary;
 }
 
+// No process waits for another's batch, so shares need not be even: batches are at most as large as training's.
+TrainOptions evaluation_options(TrainOptions options, int world_size) {
+  if (options.global_batch_size > 0) {
+    options.batch_size = std::max<int64_t>(
+        1, options.global_batch_size / (int64_t{world_size} * options.accumulate));
+  }
+  return options;
+}
+
 EvalResult evaluate_model(const TrainOptions& options, Model& model, DataSource& val,
                           Communicator& communicator) {
   communicator.broadcast(model_state(model));
-  return validate_model(model, val, options.amp, communicator);
+  const std::optional<EvalResult> result = validate_model(model, val, options.amp, communicator);
+  if (!result)
+    throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
+  return *result;
 }
 
 EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
@@ -90,8 +148,8 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
   on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
   const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
   const auto num_classes = int64_t(stored.classes.size());
-  const TrainOptions options = given.resolved(communicator.world_size());
-  DataSource val(open_val(options.data, stored.classes),
+  const TrainOptions options = evaluation_options(given, communicator.world_size());
+  DataSource val(open_val(options, stored.classes),
                  val_loader_options(options, communicator.place(), communicator.device()),
                  num_classes, options.limit_batches, communicator.device());
   const std::unique_ptr<Model> model = make_model(options, num_classes, communicator);
@@ -101,11 +159,11 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
 
 EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file,
                             Communicator& communicator) {
-  const TrainOptions options = given.resolved(communicator.world_size());
+  const TrainOptions options = evaluation_options(given, communicator.world_size());
   const ModelEntry& entry = ModelRegistry::instance().find(options.arch);
   Weights weights;
   std::string classes_text;
-  Dataset data = Dataset::open(options.data, "val");
+  Dataset data = open_data(options, "val");
   on_rank_0(communicator, [&] {
     weights = read_weights(file);
     const int64_t classes = num_classes(weights, entry);
@@ -133,34 +191,47 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output,
                    const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
+    GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
-    return run(options, {}, output, communicator);
+    const auto lock = lock_work_dir(communicator, options.work_dir);
+    return run(options, {}, output, communicator, getting_ready);
   });
 }
 
 TrainSummary resume_training(const TrainOptions& options, const fs::path& checkpoint,
-                             const ProgressOutput& output, const ProcessPlace& place) {
+                             const ProgressOutput& output, const ProcessPlace& place,
+                             const ResumeOptions& resume) {
   return with_torch_errors([&] {
     validate(options);
+    GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
+    const auto lock = lock_work_dir(communicator, options.work_dir);
     fs::path file = checkpoint;
-    on_rank_0(communicator, [&] { file = resolve_checkpoint(checkpoint); });
-    return run(options, file, output, communicator);
+    std::string info;
+    on_rank_0(communicator, [&] {
+      file = resolve_checkpoint(checkpoint);
+      info = info_to_text(read_checkpoint_info(file));
+    });
+    const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
+    return run(resumed_options(stored, file, options, output, communicator, resume), file, output,
+               communicator, getting_ready);
   });
 }
 
 TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output,
-                             const ProcessPlace& place) {
+                             const ProcessPlace& place, const ResumeOptions& resume) {
   return with_torch_errors([&] {
     validate(options);
+    GettingReady getting_ready;
     if (options.work_dir.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "going on by itself needs a work folder; give --work-dir");
+                  "to continue a run needs its work folder; give --work-dir");
     }
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
+    const auto lock = lock_work_dir(communicator, options.work_dir);
     // Rank 0 alone may see the folder.
     std::string file, info;
     on_rank_0(communicator, [&] {
@@ -179,12 +250,12 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
     });
     file = communicator.broadcast(file);
     info = communicator.broadcast(info);
-    if (!file.empty()) {
-      const CheckpointInfo stored = info_from_text(info);
-      if (stored.epochs_done >= options.epochs)
-        return finished(stored, file, output, communicator.rank());
-    }
-    return run(options, file, output, communicator);
+    if (file.empty()) return run(options, file, output, communicator, getting_ready);
+    const CheckpointInfo stored = info_from_text(info);
+    if (stored.epochs_done >= options.epochs)
+      return finished(stored, file, output, communicator.rank());
+    return run(resumed_options(stored, file, options, output, communicator, resume), file, output,
+               communicator, getting_ready);
   });
 }
 
@@ -192,6 +263,7 @@ EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
                     const ProgressOutput& output, const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(options);
+    const Waiting waiting("validating", Waiting::kNothingToLose);
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     fs::path file = checkpoint;

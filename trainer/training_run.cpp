@@ -2,33 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/stop.h>
 
-#include "lr_schedule.h"
+#include "checkpoint/options_file.h"
+#include "checkpoint/same_run.h"
+#include "checkpoint/weights.h"
+#include "model/model_registry.h"
 #include "model_factory.h"
-#include "model_registry.h"
-#include "options_file.h"
-#include "same_run.h"
-#include "validation.h"
-#include "weights.h"
+#include "optim/lr_schedule.h"
+#include "tasks/classification/validation.h"
 
 namespace ffkit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of --dummy.
-constexpr int64_t kDummyClasses = 1000;
 constexpr int64_t kDummySteps = 100;  // an epoch
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-[[noreturn]] void refuse(const std::filesystem::path& checkpoint, const std::string& message) {
+[[noreturn]] void refuse_checkpoint(const std::filesystem::path& checkpoint,
+                                    const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
 }
 
@@ -48,7 +49,10 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
       communicator_(communicator),
       live_(output_.live),
       data_(std::move(data)),
-      state_{.options = options, .classes = data_.classes, .loader = data_.start},
+      state_{.options = options,
+             .classes = data_.classes,
+             .global_batch_size = resolved_.global_batch_size,
+             .loader = data_.start},
       model_(make_model(resolved_, int64_t(state_.classes.size()), communicator)),
       optimizer_(make_optimizer(resolved_, *model_)),
       average_(options.ema_decay > 0 ? std::make_unique<ModelAverage>(*model_, options.ema_decay)
@@ -79,7 +83,7 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options, Communicat
         std::make_unique<DummySource>(options, kDummyClasses, num_batches, communicator.device());
     return data;
   }
-  const Dataset train = Dataset::open(options.data, "train");
+  const Dataset train = ffkit::open_data(options, "train");
   data.classes = class_list(train);
   const auto num_classes = int64_t(data.classes.size());
   check_same_data(communicator, train.fingerprint(), options.data);
@@ -97,7 +101,7 @@ TrainingRun::Data TrainingRun::open_data(const TrainOptions& options, Communicat
   data.dataset = train;
   data.train = std::make_unique<DataSource>(train, train_loader_options(options, place, device),
                                             num_classes, limit, device);
-  data.val = std::make_unique<DataSource>(open_val(options.data, data.classes),
+  data.val = std::make_unique<DataSource>(open_val(options, data.classes),
                                           val_loader_options(options, place, device), num_classes,
                                           options.limit_batches, device);
   return data;
@@ -115,26 +119,28 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
                              const std::filesystem::path& checkpoint) const {
   // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
   if (stored.options.arch != options_.arch) {
-    refuse(checkpoint,
-           fmt::format("is of arch {}, but {} was asked for", stored.options.arch, options_.arch));
+    refuse_checkpoint(checkpoint, fmt::format("is of arch {}, but {} was asked for",
+                                              stored.options.arch, options_.arch));
   }
   if (stored.classes != state_.classes) {
-    refuse(checkpoint,
-           fmt::format("its {} classes are not the {} of the data set {}", stored.classes.size(),
-                       state_.classes.size(), options_.data.string()));
+    refuse_checkpoint(checkpoint, fmt::format("its {} classes are not the {} of the data set {}",
+                                              stored.classes.size(), state_.classes.size(),
+                                              options_.data.string()));
   }
   if (stored.loader.fingerprint != state_.loader.fingerprint) {
-    refuse(checkpoint, fmt::format("its run was on other data than {}; give the same data set, or "
-                                   "start a new run",
-                                   options_.data.string()));
+    refuse_checkpoint(checkpoint,
+                      fmt::format("its run was on other data than {}; give the same data set, or "
+                                  "start a new run",
+                                  options_.data.string()));
   }
   if (stored.loader.seed != state_.loader.seed) {
-    refuse(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
-                                   stored.loader.seed, options_.seed));
+    refuse_checkpoint(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
+                                              stored.loader.seed, options_.seed));
   }
   if (stored.epochs_done >= options_.epochs) {
-    refuse(checkpoint, fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
-                                   stored.epochs_done, options_.epochs));
+    refuse_checkpoint(checkpoint,
+                      fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
+                                  stored.epochs_done, options_.epochs));
   }
 }
 
@@ -155,6 +161,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   });
   state_ = info_from_text(communicator_.broadcast(info));
   state_.options = options_;
+  state_.global_batch_size = resolved_.global_batch_size;
   communicator_.broadcast(tensors);
   last_checkpoint_ = checkpoint;
 }
@@ -178,8 +185,12 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   const Clock::time_point start = Clock::now();
   last_checkpoint_time_ = start;
   TrainSummary summary;
-  // With another batch size than before the schedule goes on from the same picture.
+  // With another batch size than before the schedule goes on from the same picture, and the mean loss of the epoch's steps so far stands for as
+  // many pictures as it was taken over.
+  const int64_t steps_before = state_.epoch_steps;
   state_.epoch_steps = state_.loader.position / resolved_.global_batch_size;
+  if (steps_before > 0 && steps_before != state_.epoch_steps)
+    state_.epoch_loss_sum *= double(state_.epoch_steps) / double(steps_before);
   state_.steps_done = state_.epochs_done * steps_per_epoch_ + state_.epoch_steps;
   prepare_loader(state_.epochs_done);
   data_.train->restore(state_.loader);
@@ -214,6 +225,9 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
 std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     const std::optional<WorkDir>& work_dir) {
   EpochResult result;
+  // Of the last step, also where only the validation is left.
+  result.lr =
+      learning_rate(resolved_, steps_per_epoch_, std::max<int64_t>(1, state_.steps_done) - 1);
   const Clock::time_point start = Clock::now();
   Clock::time_point step_start = start;
   // Of a GPU's steps the last one is looked at while the next one is computed.
@@ -244,14 +258,28 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   }
   result.train_loss =
       state_.epoch_steps > 0 ? state_.epoch_loss_sum / double(state_.epoch_steps) : 0;
+  const int64_t next_epoch = state_.epochs_done + 1;
+  if (data_.val) {
+    // A run that is ended during the validation goes on with just that.
+    state_.loader = data_.train->state();
+    write_checkpoint(work_dir);
+    if (work_dir) before_validation_ = last_checkpoint_;
+    if (is_stopped_) return std::nullopt;
+  }
+  prepare_loader(next_epoch);
+  // Before the validation: the loader reads ahead during it.
+  data_.train->start_epoch(next_epoch);
+  const std::optional<EvalResult> val = validate_epoch();
+  if (!val) {
+    is_stopped_ = true;
+    return std::nullopt;
+  }
+  result.val = *val;
   ++state_.epochs_done;
   state_.epoch_steps = 0;
   state_.epoch_loss_sum = 0;
-  prepare_loader(state_.epochs_done);
-  // Before the validation: the loader reads ahead during it.
-  data_.train->start_epoch(state_.epochs_done);
+  state_.steps_done = state_.epochs_done * steps_per_epoch_;
   state_.loader = data_.train->state();
-  result.val = validate_epoch();
   result.seconds = seconds_since(start);
   if (state_.best_epoch == 0 || result.val.top1 > state_.best_top1) {
     state_.best_top1 = result.val.top1;
@@ -303,15 +331,17 @@ void TrainingRun::prepare_loader(int64_t epoch) {
 
 void TrainingRun::take_losses(size_t num_left) {
   while (losses_.size() > num_left) {
-    const double own = losses_.front().get();
-    losses_.pop_front();
     // All processes learn at the same step that one of them is to stop, or that rank 0 is to write a checkpoint: what follows from it
-    // is collective.
+    // is collective. Before the loss: a GPU's may wait for a process that is gone, and here, on the CPU, that is found out.
     const bool is_due = communicator_.rank() == 0 && options_.checkpoint_minutes > 0 &&
                         seconds_since(last_checkpoint_time_) > 60 * options_.checkpoint_minutes;
-    const std::vector<double> sums = communicator_.sum(
-        std::vector<double>{own, stop_signal() != 0 ? 1.0 : 0.0, is_due ? 1.0 : 0.0});
-    const double loss = sums[0] / communicator_.world_size();
+    const std::vector<double> flags =
+        communicator_.sum(std::vector<double>{stop_signal() != 0 ? 1.0 : 0.0, is_due ? 1.0 : 0.0});
+    is_stopped_ = is_stopped_ || flags[0] > 0;
+    is_checkpoint_due_ = is_checkpoint_due_ || flags[1] > 0;
+    const double own = losses_.front().get();
+    losses_.pop_front();
+    const double loss = communicator_.sum(std::vector<double>{own})[0] / communicator_.world_size();
     if (!std::isfinite(loss)) {
       live_.clear();
       writer_.wait();
@@ -326,8 +356,6 @@ void TrainingRun::take_losses(size_t num_left) {
     }
     state_.epoch_loss_sum += loss;
     last_loss_ = loss;
-    is_stopped_ = is_stopped_ || sums[1] > 0;
-    is_checkpoint_due_ = is_checkpoint_due_ || sums[2] > 0;
     show_progress(loss);
   }
 }
@@ -340,14 +368,17 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
       work_dir->checkpoint_path(state_.epochs_done, state_.loader.position);
   if (path == last_checkpoint_) return;
   writer_.write(path, snapshot(state_, state_tensors()),
-                [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch] {
+                [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch,
+                 replaced = std::exchange(before_validation_, {})] {
+                  std::error_code error;  // if it stays, it is pruned with others
+                  if (!replaced.empty()) std::filesystem::remove(replaced, error);
                   dir.prune(num_kept, best);
                 });
   last_checkpoint_ = path;
 }
 
-EvalResult TrainingRun::validate_epoch() {
-  if (!data_.val) return {};
+std::optional<EvalResult> TrainingRun::validate_epoch() {
+  if (!data_.val) return EvalResult{};
   // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
   communicator_.broadcast(model_->buffers());
   if (average_) communicator_.broadcast(average_->tensors());

@@ -12,20 +12,20 @@
 
 #include <ffkit/trainer/trainer.h>
 
-#include "checkpoint.h"
-#include "checkpoint_writer.h"
-#include "communicator.h"
-#include "data_source.h"
-#include "host_scalar.h"
-#include "meters.h"
-#include "metrics_log.h"
-#include "model.h"
-#include "model_average.h"
-#include "optimizer.h"
-#include "progress.h"
-#include "step_profiler.h"
-#include "training_step.h"
-#include "work_dir.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_writer.h"
+#include "checkpoint/work_dir.h"
+#include "data/data_source.h"
+#include "distributed/communicator.h"
+#include "model/model.h"
+#include "model/model_average.h"
+#include "optim/host_scalar.h"
+#include "optim/optimizer.h"
+#include "report/meters.h"
+#include "report/metrics_log.h"
+#include "report/progress.h"
+#include "report/step_profiler.h"
+#include "tasks/classification/training_step.h"
 
 namespace ffkit {
 
@@ -42,8 +42,8 @@ class TrainingRun {
   // Throws as load_weights().
   void load_pretrained();
 
-  // Trains what is left, with a checkpoint after each epoch; that, the metrics and the configuration are not written without a `work_dir`,
-  // which only rank 0 has. Ends early when a process was asked to stop.
+  // Trains what is left, with a checkpoint before each validation, which the one after it replaces; these, the metrics and the configuration are
+  // not written without a `work_dir`, which only rank 0 has. Ends early when a process was asked to stop.
   TrainSummary run(const std::optional<WorkDir>& work_dir);
 
  private:
@@ -84,7 +84,8 @@ class TrainingRun {
   void take_losses(size_t num_left);
   // Of the state as it is; written while training goes on.
   void write_checkpoint(const std::optional<WorkDir>& work_dir);
-  EvalResult validate_epoch();
+  // Nothing when a process was asked to stop.
+  std::optional<EvalResult> validate_epoch();
   void show_progress(double loss);
   void report(const EpochResult& epoch);
 
@@ -108,6 +109,7 @@ class TrainingRun {
       false;  // by rank 0's clock; known to all at the same step, as is_stopped_
   bool is_stopped_ = false;
   std::filesystem::path last_checkpoint_;
+  std::filesystem::path before_validation_;  // replaced by the checkpoint after it; empty: none
   Clock::time_point last_checkpoint_time_;
   ThroughputMeter throughput_;
   MetricsWindow window_;

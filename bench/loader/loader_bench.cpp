@@ -22,9 +22,9 @@
 #include <ffkit/loader/loader.h>
 
 #include "drop_from_cache.h"
-#include "image_pipeline.h"
+#include "image/transform/image_pipeline.h"
+#include "loader/threads/stats_counters.h"
 #include "make_dataset.h"
-#include "stats_counters.h"
 #include "temp_dir.h"
 
 namespace {

@@ -21,7 +21,7 @@
 #include <ffkit/nuscenes/record.h>
 
 #include "drop_from_cache.h"
-#include "make_nuscenes.h"
+#include "nuscenes/make_nuscenes.h"
 
 namespace ffkit {
 namespace {

@@ -5,6 +5,9 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
+#include "format/fnv.h"
+#include "input/input_file.h"
+
 namespace ffkit {
 namespace {
 
@@ -45,6 +48,27 @@ class DatasetSource : public Source {
     return datasets_.at(split).locate(index).record.raw_bytes;
   }
 
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const Dataset& dataset = datasets_.at(split);
+    return {.name = std::to_string(index),
+            .num_bytes = sample_bytes(split, index),
+            .content = fnv1a64(std::as_bytes(std::span(dataset.fingerprint())))};
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    const Dataset& dataset = datasets_.at(split);
+    std::vector<SourceInput> inputs;
+    for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+      const fs::path& path = dataset.shard(i).path();
+      std::error_code none;
+      const FileStamp stamp = stamp_of(path, none);
+      inputs.push_back({.name = path.filename().string(),
+                        .num_bytes = stamp.num_bytes,
+                        .modified_ns = stamp.modified_ns});
+    }
+    return inputs;
+  }
+
   std::string describe(size_t split, int64_t index) const override {
     const Dataset& dataset = datasets_.at(split);
     const Dataset::Location where = dataset.locate(index);
@@ -57,7 +81,7 @@ class DatasetSource : public Source {
     const Dataset& dataset = datasets_.at(split);
     std::vector<std::byte>& bytes = buffers.array();
     dataset.read(index, bytes);
-    const RecordView view(dataset.schema(), bytes);
+    const RecordView view(dataset.schema(), bytes, dataset.name(index));
     for (size_t field = 0; field < dataset.schema().fields.size(); ++field) {
       record.set_raw(field, view.field(field));
     }
@@ -103,14 +127,14 @@ class DatasetSource : public Source {
 
 }  // namespace
 
-std::vector<Dataset> open_splits(const fs::path& path) {
+std::vector<Dataset> open_splits(const fs::path& path, const ShardReaderOptions& options) {
   std::vector<Dataset> datasets;
   if (fs::is_directory(path) && !fs::exists(path / "manifest.json")) {
     for (const std::string& split : list_splits(path)) {
-      datasets.push_back(Dataset::open(path, split));
+      datasets.push_back(Dataset::open(path, split, options));
     }
   }
-  if (datasets.empty()) datasets.push_back(Dataset::open(path));
+  if (datasets.empty()) datasets.push_back(Dataset::open(path, "", options));
   return datasets;
 }
 

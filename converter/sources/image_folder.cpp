@@ -6,8 +6,8 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
-#include "image_source.h"
-#include "image_tree.h"
+#include "sources/pictures/image_source.h"
+#include "sources/pictures/image_tree.h"
 
 namespace ffkit {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Names of the splits: the sub-folders, or none when those are the classes themselves.
-std::vector<std::string> find_splits(const fs::path& path) {
+std::vector<std::string> find_folder_splits(const fs::path& path) {
   std::vector<std::string> folders = list_folders(path);
   if (folders.empty()) {
     throw Error(ErrorCode::not_found,
@@ -47,7 +47,7 @@ std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageStora
   }
   ImageSet set{.kind = "folder", .path = fs::canonical(path), .storage = images};
   set.roots = {set.path};
-  const std::vector<std::string> names = find_splits(set.path);
+  const std::vector<std::string> names = find_folder_splits(set.path);
   const bool has_splits = !names.empty();
   std::set<std::string> classes;
   if (has_splits) {

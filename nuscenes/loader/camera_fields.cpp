@@ -4,7 +4,7 @@
 #include <variant>
 
 #include <ffkit/format/error.h>
-#include <ffkit/format/image_codec.h>
+#include <ffkit/image/image_codec.h>
 
 #include "field_decoders.h"
 #include "record_reader.h"
@@ -30,6 +30,65 @@ struct Camera {
   size_t intrinsics;
 };
 
+// nuScenes' pictures; the intrinsics stored beside a picture without a file are for that size.
+constexpr int kStoredWidth = 1600;
+constexpr int kStoredHeight = 900;
+
+// `images`, zeros where there is none.
+class PresentImages final : public PartsDecoder {
+ public:
+  PresentImages(const Schema& schema, const std::vector<std::string>& fields,
+                const ImageOptions& options)
+      : images_(decode_images(schema, fields, options)),
+        parts_(dynamic_cast<const PartsDecoder&>(*images_)) {
+    for (const std::string& field : fields) fields_.push_back(schema.require(field));
+    bytes_per_image_ = size_of(dtype());
+    const std::vector<int64_t> all = shape();
+    for (size_t i = 1; i < all.size(); ++i) bytes_per_image_ *= static_cast<size_t>(all[i]);
+  }
+  DType dtype() const override { return images_->dtype(); }
+  std::vector<int64_t> shape() const override { return images_->shape(); }
+  std::unique_ptr<Scratch> make_scratch() const override { return images_->make_scratch(); }
+  int64_t num_parts() const override { return parts_.num_parts(); }
+  void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
+                   void* out) const override {
+    const auto image = static_cast<size_t>(part);
+    if (record.is_null(fields_[image])) {
+      std::memset(static_cast<std::byte*>(out) + image * bytes_per_image_, 0, bytes_per_image_);
+    } else {
+      parts_.decode_part(record, key, part, scratch, out);
+    }
+  }
+
+ private:
+  std::shared_ptr<const FieldDecoder> images_;
+  const PartsDecoder& parts_;
+  std::vector<size_t> fields_;
+  size_t bytes_per_image_ = 0;
+};
+
+// 1 for each of the fields that is not null.
+class ValidFields final : public FieldDecoder {
+ public:
+  ValidFields(const Schema& schema, const std::vector<std::string>& fields, bool is_scalar)
+      : is_scalar_(is_scalar) {
+    for (const std::string& field : fields) fields_.push_back(schema.require(field));
+  }
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override {
+    if (is_scalar_) return {};
+    return {std::ssize(fields_)};
+  }
+  void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
+    auto* to = static_cast<uint8_t*>(out);
+    for (const size_t field : fields_) *to++ = record.is_null(field) ? 0 : 1;
+  }
+
+ private:
+  bool is_scalar_;
+  std::vector<size_t> fields_;
+};
+
 enum class Matrices { intrinsics, lidar_to_camera, lidar_to_image };
 
 // One of the matrices of all cameras.
@@ -39,6 +98,7 @@ class CameraMatrices final : public FieldDecoder {
       : which_(which),
         crop_(std::get<ResizeCrop>(options.cameras.image.transform)),
         bev_(options.bev),
+        allow_missing_(options.allow_missing),
         lidar_(schema, std::string(kLidar)) {
     for (const std::string& name : options.cameras.channels) cameras_.emplace_back(schema, name);
   }
@@ -80,7 +140,13 @@ class CameraMatrices final : public FieldDecoder {
   Matrix3 intrinsics_of_batch(const RecordView& record, const Camera& camera,
                               const SampleKey& key) const {
     const Matrix3 stored = read_numbers<9>(record.field(camera.intrinsics));
-    const ImageInfo info = read_image_info(record.bytes(camera.image));
+    ImageInfo info;
+    if (allow_missing_ && record.is_null(camera.image)) {
+      info.width = kStoredWidth;
+      info.height = kStoredHeight;
+    } else {
+      info = read_image_info(record.bytes(camera.image));
+    }
     const ImageMap map = image_map(crop_, info.width, info.height, key);
     return multiply(Matrix3{map.scale_x, 0, map.offset_x, 0, map.scale_y, map.offset_y, 0, 0, 1},
                     stored);
@@ -89,6 +155,7 @@ class CameraMatrices final : public FieldDecoder {
   Matrices which_;
   ResizeCrop crop_;
   BevAugmentation bev_;
+  bool allow_missing_;
   SensorFields lidar_;
   std::vector<Camera> cameras_;
 };
@@ -114,6 +181,15 @@ class LidarToGlobal final : public FieldDecoder {
 
 }  // namespace
 
+std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
+                                                 const std::vector<std::string>& fields) {
+  return std::make_shared<ValidFields>(schema, fields, false);
+}
+
+std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field) {
+  return std::make_shared<ValidFields>(schema, std::vector<std::string>{field}, true);
+}
+
 void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
                        std::vector<BatchField>& fields) {
   if (options.cameras.channels.empty()) return;
@@ -126,7 +202,13 @@ void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
   for (const std::string& name : options.cameras.channels) {
     images.push_back(channel_field(name, channel::kImage));
   }
-  fields.push_back({"images", decode_images(schema, images, options.cameras.image)});
+  if (options.allow_missing) {
+    fields.push_back(
+        {"images", std::make_shared<PresentImages>(schema, images, options.cameras.image)});
+    fields.push_back({"camera_valid", decode_valid(schema, images)});
+  } else {
+    fields.push_back({"images", decode_images(schema, images, options.cameras.image)});
+  }
   const auto add = [&](const char* name, Matrices which) {
     fields.push_back({name, std::make_shared<CameraMatrices>(schema, options, which)});
   };

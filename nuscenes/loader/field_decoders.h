@@ -15,11 +15,17 @@ void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
                        std::vector<BatchField>& fields);
 std::shared_ptr<const FieldDecoder> decode_lidar_to_global(const Schema& schema,
                                                            const BevAugmentation& bev);
-// Points of `channels`, `columns` numbers and the time lag each, in the frame of the keyframe's lidar.
+// Points of `channels`, `columns` numbers and the time lag each, in the frame of the keyframe's lidar. `points` is the lidar's or the radars' of `options`.
 std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
                                                   const std::vector<std::string>& channels,
-                                                  int64_t columns, const PointOptions& options,
-                                                  const BevAugmentation& bev);
+                                                  int64_t columns, const PointOptions& points,
+                                                  const KeyframeOptions& options);
+// u8, 1 where the field is not null: [fields], or a number for one field.
+std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
+                                                 const std::vector<std::string>& fields);
+std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
+// [18] f64 by options.can_bus, which is not none. Throws Error(not_found) for a set without CAN bus poses.
+std::shared_ptr<const FieldDecoder> decode_can_bus(const Dataset& keyframes, CanBusRule rule);
 // Adds boxes and box_classes.
 void add_box_fields(const Schema& schema, const BoxOptions& options, const BevAugmentation& bev,
                     std::vector<BatchField>& fields);

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/record_unpacker.h>
+#include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
 #include "field_decoders.h"
@@ -33,13 +35,21 @@ struct FrameReference {
 class PointDecoder final : public RowsDecoder {
  public:
   PointDecoder(const Split& split, const std::vector<std::string>& channels, int64_t columns,
-               const PointOptions& options, const BevAugmentation& bev)
+               const PointOptions& options, bool has_default_room, const KeyframeOptions& keyframes)
       : split_(split),
         columns_(columns),
         options_(options),
-        bev_(bev),
+        has_default_room_(has_default_room),
+        allow_missing_(keyframes.allow_missing),
+        radar_filter_(keyframes.radar_filter),
+        bev_(keyframes.bev),
         lidar_(split.keyframes.schema(), std::string(kLidar)) {
     const bool has_sweeps = options.num_sweeps > 1;
+    if (has_sweeps) {
+      timestamp_ = split.keyframes.schema().require(keyframe::kTimestamp);
+      times_ = split.keyframes.int_column(keyframe::kTimestamp);
+      std::sort(times_.begin(), times_.end());
+    }
     for (const std::string& name : channels) {
       channels_.emplace_back(split.keyframes.schema(), name, has_sweeps);
     }
@@ -72,9 +82,12 @@ class PointDecoder final : public RowsDecoder {
     const Target target{.lidar = read_state(record, lidar_),
                         .bev = draw(bev_, key).matrix(),
                         .out = static_cast<float*>(out)};
+    check_split(record);
     int64_t num_rows = 0;
     for (const PointChannel& channel : channels_) {
-      append(record.tensor(channel.points), read_state(record, channel.sensor), target, num_rows);
+      if (!allow_missing_ || !record.is_null(channel.points)) {
+        append(record.tensor(channel.points), read_state(record, channel.sensor), target, num_rows);
+      }
       for (const FrameReference& frame : previous_frames(record, channel)) {
         if (frame.is_sweep != 0) {
           append_sweep_record(frame.number, target, static_cast<Memory&>(*scratch), num_rows);
@@ -97,9 +110,37 @@ class PointDecoder final : public RowsDecoder {
               int64_t& num_rows) const {
     const SweepPlacement placement{.to_target = target.bev * between(state, target.lidar),
                                    .time_lag = time_lag(target.lidar.timestamp, state.timestamp),
-                                   .min_distance = options_.min_distance};
-    num_rows += append_sweep(points, placement, columns_, options_.max_points - num_rows,
-                             target.out + num_rows * (columns_ + 1));
+                                   .min_distance = options_.min_distance,
+                                   .radar_filter = radar_filter_};
+    const int64_t room = options_.max_points - num_rows;
+    const int64_t num_new =
+        append_sweep(points, placement, columns_, room, target.out + num_rows * (columns_ + 1));
+    if (has_default_room_ && num_new == room) require_room(points, placement, room);
+    num_rows += num_new;
+  }
+
+  // Points are left out only where somebody asked for it.
+  void require_room(const TensorView& points, const SweepPlacement& placement, int64_t room) const {
+    if (points.shape[0] <= room) return;
+    std::vector<float> all(static_cast<size_t>(points.shape[0] * (columns_ + 1)));
+    if (append_sweep(points, placement, columns_, points.shape[0], all.data()) <= room) return;
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("a keyframe and the sweeps before it have more than {} points, which is "
+                    "more than nuScenes' sensors give; set PointOptions::max_points",
+                    options_.max_points));
+  }
+
+  // The numbers of sweeps in a keyframe of another split would lead to other clouds.
+  void check_split(const RecordView& record) const {
+    if (times_.empty()) return;
+    const auto time = record.scalar<int64_t>(timestamp_);
+    if (std::binary_search(times_.begin(), times_.end(), time)) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the keyframe of {} us is none of the split '{}' that its fields were "
+                            "made for; give keyframe_fields() the split that the Loader reads",
+                            time, split_.keyframes.manifest().split),
+                {.path = split_.keyframes.path().string()});
   }
 
   std::vector<FrameReference> previous_frames(const RecordView& record,
@@ -120,14 +161,16 @@ class PointDecoder final : public RowsDecoder {
   void append_sweep_record(int64_t number, const Target& target, Memory& memory,
                            int64_t& num_rows) const {
     if (!split_.sweeps) {
-      throw Error(ErrorCode::not_found,
+      // No bad sample: nearly every keyframe has sweeps, and only the first ones of scenes would be left.
+      throw Error(ErrorCode::invalid_argument,
                   fmt::format("sweep {} is needed, but there is no split '{}'", number,
                               sweeps_split(split_.keyframes.manifest().split)));
     }
     const Dataset::Location at = split_.sweeps->locate(number);
     const RecordView sweep(
         split_.sweeps->schema(),
-        split_.sweeps->shard(at.shard_index).read(at.local_index, memory.record, memory.unpacker));
+        split_.sweeps->shard(at.shard_index).read(at.local_index, memory.record, memory.unpacker),
+        split_.sweeps->name(number));
     if (sweep.is_null(sweep_points_)) return;  // a file that the source lacked
     append(sweep.tensor(sweep_points_), read_state(sweep, *sweep_sensor_), target, num_rows);
   }
@@ -138,7 +181,7 @@ class PointDecoder final : public RowsDecoder {
     const Dataset& keyframes = split_.keyframes;
     const auto read = [&](size_t field, std::vector<std::byte>& bytes) {
       const bool has_value = keyframes.read_field(number, field, bytes);
-      return FieldView(keyframes.schema().fields[field], bytes, !has_value);
+      return FieldView(keyframes.schema().fields[field], bytes, !has_value, keyframes.name(number));
     };
     const FieldView points = read(channel.points, memory.points);
     if (points.is_null()) return;
@@ -152,9 +195,14 @@ class PointDecoder final : public RowsDecoder {
   const Split split_;
   const int64_t columns_;
   const PointOptions options_;
+  const bool has_default_room_;
+  const bool allow_missing_;
+  const RadarFilter radar_filter_;
   const BevAugmentation bev_;
   const SensorFields lidar_;
   std::vector<PointChannel> channels_;
+  size_t timestamp_ = 0;
+  std::vector<int64_t> times_;  // of all keyframes, ascending; only where keyframes refer to sweeps
   std::optional<SensorFields> sweep_sensor_;
   size_t sweep_points_ = 0;
   std::unique_ptr<SweepAnnouncer> announcer_;
@@ -165,7 +213,7 @@ class PointDecoder final : public RowsDecoder {
 std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
                                                   const std::vector<std::string>& channels,
                                                   int64_t columns, const PointOptions& options,
-                                                  const BevAugmentation& bev) {
+                                                  const KeyframeOptions& keyframes) {
   constexpr int kMaxSweeps = 100;
   constexpr int64_t kLidarPoints = 35000;
   constexpr int64_t kRadarPoints = 125;
@@ -183,7 +231,8 @@ std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
     const int64_t of_sweep = columns == kLidarColumns ? kLidarPoints : kRadarPoints;
     complete.max_points = of_sweep * options.num_sweeps * std::ssize(channels);
   }
-  return std::make_shared<PointDecoder>(split, channels, columns, complete, bev);
+  return std::make_shared<PointDecoder>(split, channels, columns, complete, options.max_points == 0,
+                                        keyframes);
 }
 
 }  // namespace ffkit::nuscenes

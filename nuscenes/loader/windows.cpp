@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <string_view>
+#include <unordered_set>
+
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
@@ -8,9 +11,23 @@ namespace ffkit::nuscenes {
 
 std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes) {
   const std::vector<std::string> scenes = keyframes.string_column(keyframe::kScene);
+  const std::vector<int64_t> times = keyframes.int_column(keyframe::kTimestamp);
   auto starts = std::make_shared<std::vector<int64_t>>();
+  std::unordered_set<std::string_view> seen;
+  const auto refuse = [&](size_t record, const char* why) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("keyframe {} is of {}, {}; give the keyframes of a scene next to each "
+                            "other and in the order of time, as ffconvert writes them",
+                            record, scenes[record], why),
+                {.path = keyframes.path().string()});
+  };
   for (size_t i = 0; i < scenes.size(); ++i) {
-    if (i == 0 || scenes[i] != scenes[i - 1]) starts->push_back(static_cast<int64_t>(i));
+    if (i > 0 && scenes[i] == scenes[i - 1]) {
+      if (times[i] < times[i - 1]) refuse(i, "but earlier than the one before it");
+      continue;
+    }
+    if (!seen.insert(scenes[i]).second) refuse(i, "of which others come before another scene");
+    starts->push_back(static_cast<int64_t>(i));
   }
   return starts;
 }
@@ -50,7 +67,12 @@ std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) cons
   std::vector<uint8_t> repeated;
   repeated.reserve(record_indices.size());
   for (const int64_t record : record_indices) {
-    repeated.push_back(is_repeated.at(static_cast<size_t>(record)));
+    if (record < 0 || record >= std::ssize(is_repeated)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("there is no record {} among the {} frames of the windows", record,
+                              is_repeated.size()));
+    }
+    repeated.push_back(is_repeated[static_cast<size_t>(record)]);
   }
   return repeated;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one case: cli_test.sh cases/NAME.sh
+# Runs one case: cli_test.sh cases/FOLDER/NAME.sh
 #
 # The case is a bash script that runs in an empty folder, with these words:
 #   run STATUS COMMAND...   runs it; its exit status must be STATUS; output goes to the files stdout and stderr
@@ -9,6 +9,7 @@
 #   check COMMAND...        the command must succeed (check test -e file; check ! grep ...)
 #   skip REASON             ends the case as skipped (status 77)
 #   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
+#   kill_when FILE COMMAND...  runs it in the background, and kills it (-9) as soon as there is FILE
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
 # Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES
 # $MAKE_NUSCENES_ROOT. Real data: $FFKIT_SHARED_DATA, may be empty.
@@ -62,6 +63,18 @@ pictures() {
       >"$(printf '%s/%04d.jpg' "$folder" $i)" || fail "cannot extract picture $i"
   done
   rm -r "$work/.pictures"
+}
+
+kill_when() {
+  "${@:2}" >.out 2>.err &
+  local pid=$!
+  for _ in {1..6000}; do
+    [ -e "$1" ] && break
+    kill -0 $pid 2>/dev/null || break  # it was done before the file was seen
+    sleep 0.01
+  done
+  kill -9 $pid 2>/dev/null
+  wait $pid 2>/dev/null
 }
 
 case_file=$(realpath "$1")

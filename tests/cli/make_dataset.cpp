@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/image_codec.h>
 #include <ffkit/format/record.h>
+#include <ffkit/image/image_codec.h>
 
 #include "test_images.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "nuscenes_root.h"
+#include "nuscenes/nuscenes_root.h"
 
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) {

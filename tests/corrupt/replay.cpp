@@ -3,13 +3,12 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 
-#include "seeds.h"
+#include "seeds/seeds.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
@@ -18,11 +17,6 @@ extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, s
 namespace {
 
 std::minstd_rand generator(1);
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void run(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -64,14 +58,14 @@ int main(int argc, char** argv) {
   if (std::filesystem::exists(argv[2])) {
     for (const auto& entry : std::filesystem::directory_iterator(argv[2])) {
       std::printf("%s\n", entry.path().c_str());
-      run(read_file(entry.path()));
+      run(ffkit::testing::read_file(entry.path()));
       ++num_files;
     }
   }
   const ffkit::testing::TempDir dir;
   ffkit::fuzzing::make_seeds(dir.path());
   for (const auto& entry : std::filesystem::directory_iterator(dir / argv[1])) {
-    const std::string seed = read_file(entry.path());
+    const std::string seed = ffkit::testing::read_file(entry.path());
     for (int i = 0; i < 1000; ++i) run_changed(seed);
   }
   std::printf("%d files\n", num_files);

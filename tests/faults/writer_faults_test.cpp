@@ -1,5 +1,6 @@
 // What ShardWriter, DatasetWriter and write_manifest leave behind on a disk that fails: an Error that names file and reason, and nothing
 // that looks finished but is not.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -18,7 +19,8 @@
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/v1_writer.h>
 
-#include "fault_injection.h"
+#include "faults/fault_injection.h"
+#include "faults/write_journal.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -198,9 +200,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& writing) { return std::string(writing.param.name); });
 
 TEST_P(WriterFaults, EndInAnErrorWhicheverCallFails) {
-  for (const SystemCall call : {SystemCall::open, SystemCall::write, SystemCall::fsync,
-                                SystemCall::close, SystemCall::rename}) {
-    ASSERT_GT(num_calls_[call], 0) << to_string(call);
+  for (const SystemCall call : {SystemCall::open, SystemCall::write, SystemCall::pwrite,
+                                SystemCall::fsync, SystemCall::close, SystemCall::rename}) {
+    // Only v1's header is not written in order.
+    const bool is_used = call != SystemCall::pwrite || GetParam().name == std::string("V1Writer");
+    ASSERT_EQ(num_calls_[call] > 0, is_used) << to_string(call);
     for (int64_t i = 0; i < num_calls_[call]; ++i) {
       expect_error({.call = call, .first = i, .error = EIO}, "EIO");
       expect_error({.call = call, .first = i, .error = ENOSPC, .forever = true}, "ENOSPC");
@@ -224,6 +228,18 @@ TEST_P(WriterFaults, AreOvercomeWhenWritesAreShortAndInterrupted) {
   GetParam().write(dir.path());
   EXPECT_GT(injection.num_calls(SystemCall::write), 2 * num_calls_[SystemCall::write]);
   EXPECT_TRUE(read_files(dir.path()) == expected_);
+}
+
+TEST_P(WriterFaults, LeaveNothingThatAPowerCutTakesBack) {
+  const TempDir dir;
+  const testing::WriteJournal journal;
+  GetParam().write(dir.path());
+  EXPECT_THAT(journal.problems(), ::testing::IsEmpty());
+  for (const auto& [name, bytes] : expected_) {
+    EXPECT_FALSE(journal.has_synced(dir / name)) << "it was fsynced under its temporary name";
+    EXPECT_TRUE(journal.has_synced(dir / (name + ".tmp"))) << name;
+  }
+  EXPECT_TRUE(journal.has_synced(dir.path()));
 }
 
 // Early write-back is a hint; file systems without it exist.

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <span>
 
+#include "converter/sources/coco/coco_file.h"
 #include "memory_file.h"
-#include "sources/coco_file.h"
 #include "touch.h"
 
 namespace {

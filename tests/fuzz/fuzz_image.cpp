@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include <ffkit/format/error.h>
-#include <ffkit/format/image_codec.h>
+#include <ffkit/image/image_codec.h>
 
 using namespace ffkit;
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sources/devkit.h"
-#include "sources/kaggle_lists.h"
+#include "converter/sources/imagenet/devkit.h"
+#include "converter/sources/imagenet/kaggle_lists.h"
 #include "touch.h"
 
 namespace {

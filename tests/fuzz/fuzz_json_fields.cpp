@@ -11,7 +11,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 
-#include "sources/json_fields.h"
+#include "converter/sources/jsonl/json_fields.h"
 #include "touch.h"
 
 namespace {

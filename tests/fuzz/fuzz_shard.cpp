@@ -11,10 +11,10 @@
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "format/shard/shard_layout.h"
 #include "memory_file.h"
-#include "reseal.h"
-#include "seeds.h"
-#include "shard_layout.h"
+#include "seeds/reseal.h"
+#include "seeds/seeds.h"
 #include "touch.h"
 
 namespace ffkit::fuzzing {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "converter/sources/archives/tar_index.h"
 #include "memory_file.h"
-#include "seeds.h"
-#include "sources/tar_index.h"
+#include "seeds/seeds.h"
 #include "touch.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <ffkit/format/record.h>
 
 #include "memory_file.h"
-#include "seeds.h"
+#include "seeds/seeds.h"
 #include "touch.h"
 #include "v1_file_builder.h"
 

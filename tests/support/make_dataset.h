@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/image_codec.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
+#include <ffkit/image/image_codec.h>
 
 #include "test_images.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/image_codec.h>
+#include <ffkit/image/image_codec.h>
 
 namespace ffkit::testing {
 

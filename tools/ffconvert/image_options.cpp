@@ -11,42 +11,46 @@ void add_image_options(CLI::App& command, ImageStorage& storage) {
   command
       .add_option(
           "--max-resolution", storage.max_resolution,
-          "Resize pictures whose longer side has more than N pixels; others keep their bytes")
+          "Resizes pictures whose longer side has more than N pixels; others keep their bytes")
       ->option_text("N")
       ->group(group);
   command
       .add_option(
           "--short-side", storage.short_side,
-          "Resize pictures whose shorter side has more than N pixels; others keep their bytes")
+          "Resizes pictures whose shorter side has more than N pixels; others keep their bytes")
       ->option_text("N")
       ->group(group);
-  command.add_option("--jpeg-quality", storage.jpeg_quality, "Of what is re-encoded; 1 .. 100")
+  command
+      .add_option("--jpeg-quality", storage.jpeg_quality,
+                  "JPEG quality of pictures that are encoded anew; 1 .. 100")
       ->option_text("Q=90")
       ->group(group);
   command
       .add_option_function<std::string>(
           "--store", [&storage](const std::string& name) { storage.store = parse_store_as(name); },
-          "jpeg: as they come, or as JPEG when resized; raw: pixels, large and fast; smart: a "
-          "share raw")
+          "jpeg: pictures keep their bytes, or become JPEG when resized; raw: pixels, which are "
+          "large and need "
+          "no decoding; smart: --raw-share of the pictures as pixels, the others as JPEG")
       ->check(CLI::IsMember({"jpeg", "raw", "smart"}))
       ->option_text("jpeg|raw|smart")
       ->group(group);
   command
-      .add_option("--raw-share", storage.raw_share,
-                  "With --store smart: the share that is raw, drawn by --seed; 0 .. 1")
+      .add_option(
+          "--raw-share", storage.raw_share,
+          "With --store smart: the share of pictures stored as pixels, chosen with --seed; 0 .. 1")
       ->option_text("P=0.5")
       ->group(group);
   command
       .add_flag(
           "--fix-odd", storage.fix_odd,
-          "Re-encode CMYK JPEGs, PNGs and all that is no plain JPEG as RGB JPEG; DST/report.jsonl "
-          "names them")
+          "Turns CMYK JPEGs, PNGs and everything else that is not a plain JPEG into RGB JPEGs; "
+          "DST/report.jsonl names them")
       ->group(group);
   command
       .add_option_function<std::string>(
           "--check-images",
           [&storage](const std::string& name) { storage.check = parse_image_check(name); },
-          "header: a picture's size and kind can be read; decode: all of its pixels can")
+          "Check of each picture. header: its size and kind; decode: all of its pixels")
       ->check(CLI::IsMember({"header", "decode"}))
       ->option_text("header|decode")
       ->group(group);

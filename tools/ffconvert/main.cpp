@@ -1,17 +1,20 @@
 // ffconvert: turns a source of pictures into a data set folder. The work is in the converter.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include <ffkit/converter/registry.h>
+#include <ffkit/format/error.h>
 
-#include "../command_line.h"
 #include "commands.h"
 #include "image_options.h"
 #include "options.h"
+#include "tools/command_line.h"
+#include "tools/stop_signals.h"
 
 namespace {
 
@@ -28,7 +31,13 @@ void add_parameter(CLI::App& command, const ffkit::SourceParameter& parameter,
       command.add_flag(option, arguments.flags[parameter.name], parameter.help);
       break;
     case ffkit::SourceParameter::Type::text:
-      command.add_option(option, arguments.texts[parameter.name], parameter.help)
+      command
+          .add_option_function<std::string>(
+              option,
+              [&arguments, name = parameter.name](const std::string& text) {
+                arguments.texts[name] = text;
+              },
+              parameter.help)
           ->option_text("TEXT");
       break;
   }
@@ -62,7 +71,9 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   const auto arguments = std::make_shared<Arguments>();
   command.footer(fmt::format("Example: ffconvert {} {}", kind.name, kind.example));
   if (kind.needs_path) {
-    command.add_option("SRC", arguments->source.path, "Folder to convert")
+    command
+        .add_option("SRC", arguments->source.path,
+                    "Data set to convert: a folder, or a file where the source is one")
         ->required()
         ->option_text(" ");
   }
@@ -74,10 +85,19 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   }
   if (kind.has_images) add_image_options(command, arguments->source.images);
   add_convert_options(command, *arguments);
+  if (kind.keeps_order) {
+    // Not offered; still parsed, since keep_order() says why they are refused.
+    for (const char* option : {"--order", "--on-error"}) command.get_option(option)->group("");
+  }
   command.callback([&command, &kind, &chosen, arguments] {
     validate_options(command, *arguments);
     if (kind.has_images) validate_image_options(command, arguments->source.images);
     if (kind.keeps_order) keep_order(command, *arguments);
+    try {
+      ffkit::check_arguments(kind, arguments->source);
+    } catch (const ffkit::Error& error) {
+      throw CLI::ValidationError(command.get_name(), error.what());
+    }
     chosen = [&kind, arguments] {
       arguments->source.seed = arguments->options.seed;
       arguments->source.images.seed = arguments->options.seed;
@@ -87,16 +107,15 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
+  ffkit::remember_command(argc, argv);
   CLI::App app(
-      "Turns pictures into an ffkit data set: shards of records that training reads fast.");
+      "Converts data sets into ffkit's format: shards of records that training reads fast.");
   app.name("ffconvert");
   app.set_version_flag("--version", "ffconvert " FFKIT_VERSION);
   app.require_subcommand(0, 1);
   app.footer(
-      "'ffconvert COMMAND --help' lists the options of a command.\n"
+      "'ffconvert SUBCOMMAND --help' lists the options of a subcommand.\n"
       "Exit status: 0: done; 1: failed; 2: wrong use; 130: stopped by Ctrl-C or another signal.");
   ffkit::Action chosen;
   std::string names;
@@ -119,8 +138,16 @@ int main(int argc, char** argv) {
     if (app.remaining_size() > 0) throw CLI::ExtrasError("ffconvert", app.remaining());
   });
   return ffkit::run_tool(app, argc, argv, [&chosen] {
-    ffkit::catch_signals();
+    ffkit::catch_stop_signals();
+    // Too large a file is to be an error of write(2), with a message, not the end of the process.
+    std::signal(SIGXFSZ, SIG_IGN);
     chosen();
     return 0;
   });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return ffkit::run_main("ffconvert", [&] { return run_command_line(argc, argv); });
 }

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "tools/stop_signals.h"
 
 namespace ffkit {
 namespace {
@@ -25,21 +26,19 @@ struct MergeArguments {
 using Join = ConvertSummary (*)(const std::filesystem::path&,
                                 const std::vector<std::filesystem::path>&, const MergeOptions&);
 
-void run(const MergeArguments& arguments, Join join) {
-  MergeOptions options{.cancel = stop_flag()};
+void run_merge(const MergeArguments& arguments, Join join) {
+  MergeOptions options{.cancel = stop_flag(), .command = finishing_command(false)};
   if (arguments.move) options.transfer = ShardTransfer::move;
   if (arguments.copy) options.transfer = ShardTransfer::copy;
   if (!arguments.quiet) {
-    options.note = [](const std::string& sentence) {
-      fmt::print(stderr, "ffconvert: note: {}\n", sentence);
-    };
+    options.note = [](const std::string& sentence) { say("ffconvert: note: {}\n", sentence); };
   }
   const ConvertSummary summary = join(arguments.destination, arguments.sources, options);
   if (arguments.quiet) return;
   for (const SplitSummary& split : summary.splits) {
-    fmt::print(stderr, "{}: {} records in {} {}, {:.1f} MB, fingerprint {}\n", split.split,
-               split.num_records, split.num_shards, split.num_shards == 1 ? "shard" : "shards",
-               static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+    say("{}: {} records in {} {}, {:.1f} MB, fingerprint {}\n", split.split, split.num_records,
+        split.num_shards, split.num_shards == 1 ? "shard" : "shards",
+        static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
   }
 }
 
@@ -47,32 +46,33 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
                  const std::string& description, const std::string& destination, Join join) {
   CLI::App& command = *app.add_subcommand(name, description);
   command.footer(
-      fmt::format("Splits of the same name are joined in the order of the sources; records are not "
-                  "touched.\nExample: ffconvert {} /fast/all /fast/monday /fast/tuesday",
+      fmt::format("Splits of the same name are joined in the order of the sources. Records are not "
+                  "changed.\nExample: ffconvert {} /fast/all /fast/monday /fast/tuesday",
                   name));
   const auto arguments = std::make_shared<MergeArguments>();
   command.add_option("DST", arguments->destination, destination)->required()->option_text(" ");
   command.add_option("SRC", arguments->sources, "Data set folders to take shards from")
       ->required()
       ->option_text("...");
-  CLI::Option* const move = command.add_flag("--move", arguments->move,
-                                             "Remove the sources' shards when the result is safe "
-                                             "on disk; without it they are hard linked");
+  CLI::Option* const move =
+      command.add_flag("--move", arguments->move,
+                       "Moves the shards: removes them from the sources when the "
+                       "result is safe on disk. Default: hard links");
   command
       .add_flag("--copy", arguments->copy,
-                "Copy the shards; so is done where they cannot be linked")
+                "Copies the shards, which also happens where they cannot be linked")
       ->excludes(move);
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback(
-      [&chosen, arguments, join] { chosen = [arguments, join] { run(*arguments, join); }; });
+      [&chosen, arguments, join] { chosen = [arguments, join] { run_merge(*arguments, join); }; });
 }
 
 }  // namespace
 
 void add_merge_commands(CLI::App& app, Action& chosen) {
-  add_command(app, chosen, "merge", "Makes one data set of several, by hard links",
+  add_command(app, chosen, "merge", "Joins several data sets to a new one, by hard links",
               "Data set folder to make; new or empty", merge_datasets);
-  add_command(app, chosen, "append", "Adds the shards of other data sets to one",
+  add_command(app, chosen, "append", "Adds the shards of other data sets to an existing one",
               "Data set folder to add to", append_datasets);
 }
 

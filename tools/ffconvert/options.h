@@ -1,13 +1,17 @@
-// What the commands of ffconvert share: the options of a conversion, running it, and stopping at a signal.
+// What the commands of ffconvert share: the options of a conversion, and running it.
 #pragma once
 
-#include <atomic>
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/converter/convert.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 
@@ -28,8 +32,19 @@ void validate_options(const CLI::App& command, const ConvertArguments& arguments
 void run_conversion(ConvertArguments& arguments,
                     const std::function<std::unique_ptr<Source>()>& open);
 
-// What a signal sets after catch_signals().
-const std::atomic<bool>* stop_flag();
-void catch_signals();
+// Keeps the command line for finishing_command().
+void remember_command(int argc, char** argv);
+// This command, for a shell in any folder; with --resume if `can_resume`.
+std::string finishing_command(bool can_resume);
+
+// On stderr. Where that is closed, or a full disk, is no reason to fail: the data set is what counts.
+template <typename... Args>
+void say(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+}
+
+// On stdout; throws Error(io) when it cannot be written. `parts`: what a split consists of.
+void print_estimate(const ConvertEstimate& estimate, const char* records, const char* parts);
 
 }  // namespace ffkit

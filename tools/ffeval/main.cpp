@@ -1,15 +1,23 @@
 // ffeval: figures of a model's results against a data set. Data on stdout, errors on stderr; exit status 0, 1 (failed) or 2 (wrong use).
-#include "../command_line.h"
 #include "commands.h"
+#include "tools/command_line.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   CLI::App app("Evaluates results against the annotations of an ffkit data set.", "ffeval");
   app.footer(
       "Example:\n"
-      "  ffeval nuscenes --data /fast/nuscenes --split val --results detections.json");
+      "  ffeval nuscenes /fast/nuscenes --split val --results detections.json");
   app.require_subcommand(1);
   app.set_version_flag("--version", "ffeval " FFKIT_VERSION);
   ffkit::Action action;
   ffkit::add_nuscenes_command(app, action);
   return ffkit::run_tool(app, argc, argv, [&] { return action(); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return ffkit::run_main("ffeval", [&] { return run(argc, argv); });
 }

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@
 #include <ffkit/nuscenes/detection.h>
 
 #include "commands.h"
+#include "tools/output_file.h"
 
 namespace ffkit {
 namespace {
@@ -23,20 +25,22 @@ using Json = nlohmann::ordered_json;
 using namespace nuscenes;
 
 constexpr const char* kFooter =
-    R"(The figures are those of the official devkit's DetectionEval with its configuration detection_cvpr_2019. The results hold every sample of the
-split, at most 500 boxes each; see https://www.nuscenes.org/object-detection for the format.
+    R"(The figures equal those of the official devkit's DetectionEval with its configuration detection_cvpr_2019. The results must hold every
+sample of the split, with at most 500 boxes each; see https://www.nuscenes.org/object-detection for the format.
 
---json FILE writes what the devkit calls metrics_summary.json: label_aps, mean_dist_aps, mean_ap, label_tp_errors, tp_errors, tp_scores,
-  nd_score, cfg, meta; and num_boxes, [annotations, detections] of each class that counted. A figure that a class does not have is null.
+With --json: one document with the members of the devkit's metrics_summary.json (label_aps, mean_dist_aps, mean_ap, label_tp_errors,
+  tp_errors, tp_scores, nd_score, cfg, meta), and num_boxes: for each class the annotations and the detections that counted. A figure
+  that a class does not have is null.
 
 Example:
-  ffeval nuscenes --data /fast/nuscenes --split val --results detections.json --json metrics.json)";
+  ffeval nuscenes /fast/nuscenes --split val --results detections.json --json --output metrics.json)";
 
 struct Options {
   std::string data;
   std::string split;
   std::string results;
-  std::string json;
+  bool json = false;
+  std::string output;
 };
 
 // The devkit's names of its means.
@@ -102,37 +106,34 @@ Json to_json(const DetectionMetrics& metrics, const DetectionConfig& config,
           {"num_boxes", num_boxes}};
 }
 
-void print(const DetectionMetrics& metrics) {
-  fmt::print("mAP: {:.4f}\n", metrics.mean_ap);
+std::string to_text(const DetectionMetrics& metrics) {
+  std::string text = fmt::format("mAP: {:.4f}\n", metrics.mean_ap);
   for (size_t e = 0; e < kTpErrors.size(); ++e) {
-    fmt::print("{}: {:.4f}\n", kMeanNames[e], metrics.tp_errors[e]);
+    text += fmt::format("{}: {:.4f}\n", kMeanNames[e], metrics.tp_errors[e]);
   }
-  fmt::print("NDS: {:.4f}\n\n", metrics.nd_score);
-  fmt::print("{:<22}{:>7}{:>7}{:>7}{:>7}{:>7}{:>7}{:>9}{:>9}\n", "class", "AP", "ATE", "ASE", "AOE",
-             "AVE", "AAE", "boxes", "detected");
+  text += fmt::format("NDS: {:.4f}\n\n", metrics.nd_score);
+  text += fmt::format("{:<22}{:>7}{:>7}{:>7}{:>7}{:>7}{:>7}{:>9}{:>9}\n", "class", "AP", "ATE",
+                      "ASE", "AOE", "AVE", "AAE", "boxes", "detected");
   for (size_t c = 0; c < kClasses.size(); ++c) {
-    fmt::print("{:<22}{:>7.3f}", kClasses[c], metrics.mean_dist_aps[c]);
+    text += fmt::format("{:<22}{:>7.3f}", kClasses[c], metrics.mean_dist_aps[c]);
     for (const double error : metrics.label_tp_errors[c]) {
-      fmt::print("{:>7}", std::isnan(error) ? "-" : fmt::format("{:.3f}", error));
+      text += fmt::format("{:>7}", std::isnan(error) ? "-" : fmt::format("{:.3f}", error));
     }
-    fmt::print("{:>9}{:>9}\n", metrics.num_truth[c], metrics.num_detections[c]);
+    text += fmt::format("{:>9}{:>9}\n", metrics.num_truth[c], metrics.num_detections[c]);
   }
+  return text;
 }
 
-void write_json(const std::string& path, const Json& json) {
-  std::ofstream file(path);
-  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (file) return;
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  throw Error(ErrorCode::io, "cannot be written; look at the folder and the room on its disk",
-              {.path = path});
+std::vector<std::filesystem::path> input_files(const Dataset& split, const Options& options) {
+  std::vector<std::filesystem::path> files = {options.results, split.path() / "manifest.json"};
+  for (int64_t i = 0; i < split.num_shards(); ++i) files.push_back(split.shard(i).path());
+  return files;
 }
 
 int evaluate_nuscenes(const Options& options) {
   const DetectionConfig config;
   const Dataset split = Dataset::open(options.data, options.split);
+  require_no_input(options.output, input_files(split, options));
   const GroundTruth truth = read_ground_truth(split);
   const Submission submission = read_submission(options.results, config.max_boxes_per_sample);
   DetectionMetrics metrics;
@@ -141,8 +142,16 @@ int evaluate_nuscenes(const Options& options) {
   } catch (const Error& error) {
     throw Error(error.code(), error.what(), {.path = options.results});
   }
-  if (!options.json.empty()) write_json(options.json, to_json(metrics, config, submission.meta));
-  print(metrics);
+  const std::string text = options.json
+                               ? to_json(metrics, config, submission.meta)
+                                         .dump(2, ' ', false, Json::error_handler_t::replace) +
+                                     '\n'
+                               : to_text(metrics);
+  if (!options.output.empty()) {
+    write_output_file(options.output, std::as_bytes(std::span(text)));
+    return 0;
+  }
+  std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) != 0) throw Error(ErrorCode::io, "standard output cannot be written");
   return 0;
 }
@@ -152,19 +161,24 @@ int evaluate_nuscenes(const Options& options) {
 void add_nuscenes_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("nuscenes", "NDS and mAP of nuScenes detections, as the devkit has them");
+      app.add_subcommand("nuscenes", "NDS and mAP of nuScenes detections, equal to the devkit's");
   command->footer(kFooter);
-  command->add_option("--data", options->data, "Folder that ffconvert nuscenes wrote")
+  command
+      ->add_option(
+          "DATA,--data", options->data,
+          "Data set folder that ffconvert nuscenes wrote, or the folder of one of its splits")
       ->required()
-      ->option_text("DST");
+      ->option_text(" ");
   command
       ->add_option("--split", options->split,
-                   "val, mini_val, ...; not needed when DST is the folder of one split")
+                   "val, mini_val, ...; not needed when DATA is the folder of one split")
       ->option_text("NAME");
   command->add_option("--results", options->results, "Detections in the official JSON format")
       ->required()
       ->option_text("FILE");
-  command->add_option("--json", options->json, "Write all figures to this file")
+  command->add_flag("--json", options->json, "Print JSON instead of text");
+  command
+      ->add_option("-o,--output", options->output, "Write to this file instead of standard output")
       ->option_text("FILE");
   command->callback(
       [options, &action] { action = [options] { return evaluate_nuscenes(*options); }; });

@@ -1,6 +1,7 @@
 #include "commands.h"
 
-#include "data_sets.h"
+#include "data/data_sets.h"
+#include "tools/max_record_option.h"
 
 namespace ffkit {
 
@@ -8,22 +9,29 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
                       Target& target, const std::string& footer) {
   CLI::App* command = app.add_subcommand(name, help);
   command
-      ->add_option("DST", target.path, "Folder that ffconvert wrote, or one split's folder in it")
-      ->required();
-  command->add_option("--split", target.split, "Only this split");
-  command->add_flag("--json", target.json, "Print JSON");
+      ->add_option("DATA,--data", target.path,
+                   "Data set folder, or the folder of one of its splits")
+      ->required()
+      ->option_text(" ");
+  command->add_option("--split", target.split, "Only this split")->option_text("NAME");
+  command->add_flag("--json", target.json, "Print JSON instead of text");
+  add_max_record_option(
+      *command, target.reader.max_record_bytes,
+      "Largest record that is read; a damaged file cannot claim more memory than this");
   command->footer(footer);
   return command;
 }
 
 void add_choice_options(CLI::App& command, Target& target) {
-  command.add_option(
-      "--where", target.where,
-      "Only records for which this holds of their columns: \"label in {1, 5..9} and id "
-      "!= 'x'\"; also == != < <= > >= and 'not in'");
+  command
+      .add_option("--where", target.where,
+                  "Only the records whose columns fulfil this condition, such as \"label in {1, "
+                  "5..9} and id "
+                  "!= 'x'\"; also == < <= > >= and 'not in'")
+      ->option_text("CONDITION");
   command
       .add_option("--indices", target.indices,
-                  "Only the records whose numbers this text file lists, in its order")
+                  "Only the records whose numbers are in this text file, in the order of the file")
       ->option_text("FILE");
 }
 

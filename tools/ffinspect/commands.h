@@ -11,14 +11,12 @@ namespace ffkit {
 // Does the work after the command line was parsed; returns the exit status.
 using Action = std::function<int()>;
 
-void add_info_command(CLI::App& app, Action& action);
-void add_ls_command(CLI::App& app, Action& action);
-void add_cat_command(CLI::App& app, Action& action);
-void add_verify_command(CLI::App& app, Action& action);
-void add_stats_command(CLI::App& app, Action& action);
-void add_export_command(CLI::App& app, Action& action);
-void add_view_command(CLI::App& app, Action& action);
-void add_plot_command(CLI::App& app, Action& action);
+// The subcommands: a file commands/<name>.cpp has the function
+//
+//   void add_<name>_command(CLI::App& app, Action& action);
+//
+// whose call is written from the name of the file: a new subcommand needs no other change.
+void add_all_commands(CLI::App& app, Action& action);
 
 struct Target;
 

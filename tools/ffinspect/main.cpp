@@ -1,14 +1,14 @@
 // ffinspect: what is in a data set, and is it whole. Data on stdout, errors on stderr; exit status
 // 0, 1 (failed, damaged) or 2 (wrong use).
 
-#include "../command_line.h"
 #include "commands.h"
-#include "output.h"
+#include "text/output.h"
+#include "tools/command_line.h"
 
 namespace ffkit {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kMainFooter =
     R"(Every subcommand takes --json; 'ffinspect SUBCOMMAND --help' says what it prints then.
 
 Examples:
@@ -25,18 +25,11 @@ Examples:
 
 int run(int argc, char** argv) {
   CLI::App app("Looks into ffkit data sets, and at training runs.", "ffinspect");
-  app.footer(kFooter);
+  app.footer(kMainFooter);
   app.require_subcommand(1);
   app.set_version_flag("--version", "ffinspect " FFKIT_VERSION);
   Action action;
-  add_info_command(app, action);
-  add_ls_command(app, action);
-  add_cat_command(app, action);
-  add_stats_command(app, action);
-  add_view_command(app, action);
-  add_plot_command(app, action);
-  add_export_command(app, action);
-  add_verify_command(app, action);
+  add_all_commands(app, action);
   return run_tool(app, argc, argv, [&] {
     const int status = action();
     flush_stdout();
@@ -48,5 +41,5 @@ int run(int argc, char** argv) {
 }  // namespace ffkit
 
 int main(int argc, char** argv) {
-  return ffkit::run(argc, argv);
+  return ffkit::run_main("ffinspect", [&] { return ffkit::run(argc, argv); });
 }

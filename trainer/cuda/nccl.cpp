@@ -1,7 +1,7 @@
 // libffkit_trainer_cuda.so: what is compiled against NCCL and CUDA.
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-#include "trainer/cuda_module.h"
+#include "trainer/device/cuda_module.h"
 
 namespace ffkit {
 namespace {

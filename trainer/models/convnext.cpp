@@ -9,22 +9,23 @@
 
 #include <array>
 
-#include "layers.h"
-#include "model_registry.h"
-#include "net.h"
+#include "model/model_registry.h"
+#include "models/blocks/layers.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {
 
 namespace nn = torch::nn;
 
-struct Stage {
+struct ConvNextStage {
   int64_t channels, depth;
 };
-constexpr std::array kStages = {Stage{96, 3}, Stage{192, 3}, Stage{384, 9}, Stage{768, 3}};
+constexpr std::array kConvNextStages = {ConvNextStage{96, 3}, ConvNextStage{192, 3},
+                                        ConvNextStage{384, 9}, ConvNextStage{768, 3}};
 constexpr double kEps = 1e-6;
 constexpr double kLayerScale = 1e-6;
-constexpr double kStochasticDepth = 0.1;  // of the last block, rising linearly from 0
+constexpr double kConvNextStochasticDepth = 0.1;  // of the last block, rising linearly from 0
 
 // Over the channels of [N,C,H,W].
 struct LayerNorm2d : nn::Module {
@@ -68,27 +69,29 @@ class ConvNext : public Net {
  public:
   explicit ConvNext(int64_t num_classes) {
     auto stem = std::make_shared<Chain>();
-    stem->add(nn::Conv2d(nn::Conv2dOptions(3, kStages.front().channels, 4).stride(4)));
-    stem->add(std::make_shared<LayerNorm2d>(kStages.front().channels));
+    stem->add(nn::Conv2d(nn::Conv2dOptions(3, kConvNextStages.front().channels, 4).stride(4)));
+    stem->add(std::make_shared<LayerNorm2d>(kConvNextStages.front().channels));
     features_->add(stem);
     int64_t num_blocks = 0;
-    for (const Stage& s : kStages) num_blocks += s.depth;
+    for (const ConvNextStage& s : kConvNextStages) num_blocks += s.depth;
     int64_t block = 0;
-    for (size_t i = 0; i < kStages.size(); ++i) {
+    for (size_t i = 0; i < kConvNextStages.size(); ++i) {
       auto stage = std::make_shared<Chain>();
-      for (int64_t j = 0; j < kStages[i].depth; ++j, ++block) {
+      for (int64_t j = 0; j < kConvNextStages[i].depth; ++j, ++block) {
         stage->add(std::make_shared<Block>(
-            kStages[i].channels, kStochasticDepth * double(block) / double(num_blocks - 1)));
+            kConvNextStages[i].channels,
+            kConvNextStochasticDepth * double(block) / double(num_blocks - 1)));
       }
       features_->add(stage);
-      if (i + 1 == kStages.size()) break;
+      if (i + 1 == kConvNextStages.size()) break;
       auto downsampling = std::make_shared<Chain>();
-      downsampling->add(std::make_shared<LayerNorm2d>(kStages[i].channels));
-      downsampling->add(
-          nn::Conv2d(nn::Conv2dOptions(kStages[i].channels, kStages[i + 1].channels, 2).stride(2)));
+      downsampling->add(std::make_shared<LayerNorm2d>(kConvNextStages[i].channels));
+      downsampling->add(nn::Conv2d(
+          nn::Conv2dOptions(kConvNextStages[i].channels, kConvNextStages[i + 1].channels, 2)
+              .stride(2)));
       features_->add(downsampling);
     }
-    const int64_t channels = kStages.back().channels;
+    const int64_t channels = kConvNextStages.back().channels;
     classifier_->add(std::make_shared<LayerNorm2d>(channels));
     classifier_->add([](const at::Tensor& x) { return x.flatten(1); });
     classifier_->add(nn::Linear(channels, num_classes));

@@ -9,9 +9,9 @@
 #include <array>
 #include <cmath>
 
-#include "layers.h"
-#include "model_registry.h"
-#include "net.h"
+#include "model/model_registry.h"
+#include "models/blocks/layers.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {
@@ -19,36 +19,38 @@ namespace {
 namespace nn = torch::nn;
 
 // A row of table 1 of the paper.
-struct Stage {
+struct EfficientNetStage {
   int64_t expansion, kernel, stride, in, out, depth;
 };
-constexpr std::array kStages = {Stage{1, 3, 1, 32, 16, 1},  Stage{6, 3, 2, 16, 24, 2},
-                                Stage{6, 5, 2, 24, 40, 2},  Stage{6, 3, 2, 40, 80, 3},
-                                Stage{6, 5, 1, 80, 112, 3}, Stage{6, 5, 2, 112, 192, 4},
-                                Stage{6, 3, 1, 192, 320, 1}};
+constexpr std::array kEfficientNetStages = {
+    EfficientNetStage{1, 3, 1, 32, 16, 1},  EfficientNetStage{6, 3, 2, 16, 24, 2},
+    EfficientNetStage{6, 5, 2, 24, 40, 2},  EfficientNetStage{6, 3, 2, 40, 80, 3},
+    EfficientNetStage{6, 5, 1, 80, 112, 3}, EfficientNetStage{6, 5, 2, 112, 192, 4},
+    EfficientNetStage{6, 3, 1, 192, 320, 1}};
 constexpr double kDropout = 0.2;
-constexpr double kStochasticDepth = 0.2;  // of a block behind the last one, rising linearly from 0
+constexpr double kEfficientNetStochasticDepth =
+    0.2;  // of a block behind the last one, rising linearly from 0
 
-at::Tensor activate(const at::Tensor& x) {
+at::Tensor silu(const at::Tensor& x) {
   return at::silu(x);
 }
 
 struct MBConv : nn::Module {
-  MBConv(const Stage& s, int64_t in, int64_t stride, double drop_probability_)
+  MBConv(const EfficientNetStage& s, int64_t in, int64_t stride, double drop_probability_)
       : has_shortcut(stride == 1 && in == s.out), drop_probability(drop_probability_) {
     const int64_t width = in * s.expansion;
     block = std::make_shared<Chain>();
     if (s.expansion != 1) {
-      block->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = activate}));
+      block->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = silu}));
     }
     block->add(conv_norm({.in = width,
                           .out = width,
                           .kernel = s.kernel,
                           .stride = stride,
                           .groups = width,
-                          .activation = activate}));
+                          .activation = silu}));
     block->add(
-        std::make_shared<SqueezeExcitation>(width, std::max(int64_t{1}, in / 4), activate,
+        std::make_shared<SqueezeExcitation>(width, std::max(int64_t{1}, in / 4), silu,
                                             [](const at::Tensor& x) { return at::sigmoid(x); }));
     block->add(conv_norm({.in = width, .out = s.out, .kernel = 1}));
     register_module("block", block);
@@ -67,22 +69,23 @@ struct MBConv : nn::Module {
 class EfficientNet : public Net {
  public:
   explicit EfficientNet(int64_t num_classes) {
-    features_->add(
-        conv_norm({.in = 3, .out = kStages.front().in, .stride = 2, .activation = activate}));
+    features_->add(conv_norm(
+        {.in = 3, .out = kEfficientNetStages.front().in, .stride = 2, .activation = silu}));
     int64_t num_blocks = 0;
-    for (const Stage& s : kStages) num_blocks += s.depth;
+    for (const EfficientNetStage& s : kEfficientNetStages) num_blocks += s.depth;
     int64_t block = 0;
-    for (const Stage& s : kStages) {
+    for (const EfficientNetStage& s : kEfficientNetStages) {
       auto stage = std::make_shared<Chain>();
       for (int64_t i = 0; i < s.depth; ++i, ++block) {
-        stage->add(std::make_shared<MBConv>(s, i == 0 ? s.in : s.out, i == 0 ? s.stride : 1,
-                                            kStochasticDepth * double(block) / double(num_blocks)));
+        stage->add(std::make_shared<MBConv>(
+            s, i == 0 ? s.in : s.out, i == 0 ? s.stride : 1,
+            kEfficientNetStochasticDepth * double(block) / double(num_blocks)));
       }
       features_->add(stage);
     }
-    const int64_t channels = 4 * kStages.back().out;
+    const int64_t channels = 4 * kEfficientNetStages.back().out;
     features_->add(conv_norm(
-        {.in = kStages.back().out, .out = channels, .kernel = 1, .activation = activate}));
+        {.in = kEfficientNetStages.back().out, .out = channels, .kernel = 1, .activation = silu}));
     classifier_->add(nn::Dropout(kDropout));
     const nn::Linear head(channels, num_classes);
     classifier_->add(head);

@@ -6,30 +6,30 @@
 
 #include <array>
 
-#include "batch_norm.h"
-#include "layers.h"
-#include "model_registry.h"
-#include "net.h"
+#include "distributed/batch_norm.h"
+#include "model/model_registry.h"
+#include "models/blocks/layers.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {
 
 namespace nn = torch::nn;
 
-at::Tensor activate(const at::Tensor& x) {
+at::Tensor relu6(const at::Tensor& x) {
   return at::relu6(x);
 }
 
-struct InvertedResidual : nn::Module {
-  InvertedResidual(int64_t in, int64_t out, int64_t stride, int64_t expansion)
+struct MobileNetV2Block : nn::Module {
+  MobileNetV2Block(int64_t in, int64_t out, int64_t stride, int64_t expansion)
       : has_shortcut(stride == 1 && in == out) {
     const int64_t width = in * expansion;
     conv = std::make_shared<Chain>();
     if (expansion != 1) {
-      conv->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = activate}));
+      conv->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = relu6}));
     }
     conv->add(conv_norm(
-        {.in = width, .out = width, .stride = stride, .groups = width, .activation = activate}));
+        {.in = width, .out = width, .stride = stride, .groups = width, .activation = relu6}));
     conv->add(conv_without_bias(width, out, 1));
     conv->add(BatchNorm(out));
     register_module("conv", conv);
@@ -55,16 +55,16 @@ class MobileNetV2 : public Net {
                                     Stage{6, 320, 1, 1}};
     constexpr int64_t kLastChannels = 1280;
     int64_t channels = 32;
-    features_->add(conv_norm({.in = 3, .out = channels, .stride = 2, .activation = activate}));
+    features_->add(conv_norm({.in = 3, .out = channels, .stride = 2, .activation = relu6}));
     for (const Stage& stage : kStages) {
       for (int64_t i = 0; i < stage.depth; ++i) {
-        features_->add(std::make_shared<InvertedResidual>(
+        features_->add(std::make_shared<MobileNetV2Block>(
             channels, stage.channels, i == 0 ? stage.stride : 1, stage.expansion));
         channels = stage.channels;
       }
     }
     features_->add(
-        conv_norm({.in = channels, .out = kLastChannels, .kernel = 1, .activation = activate}));
+        conv_norm({.in = channels, .out = kLastChannels, .kernel = 1, .activation = relu6}));
     classifier_->add(nn::Dropout(0.2));
     const nn::Linear head(kLastChannels, num_classes);
     classifier_->add(head);

@@ -9,9 +9,9 @@
 #include <array>
 #include <span>
 
-#include "layers.h"
-#include "model_registry.h"
-#include "net.h"
+#include "model/model_registry.h"
+#include "models/blocks/layers.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {
@@ -39,8 +39,8 @@ std::shared_ptr<Chain> conv_norm_v3(ConvNormOptions options) {
   return conv_norm(options);
 }
 
-struct InvertedResidual : nn::Module {
-  explicit InvertedResidual(const BlockConfig& c) : has_shortcut(c.stride == 1 && c.in == c.out) {
+struct MobileNetV3Block : nn::Module {
+  explicit MobileNetV3Block(const BlockConfig& c) : has_shortcut(c.stride == 1 && c.in == c.out) {
     const Function activation = function_of(c.activation);
     block = std::make_shared<Chain>();
     if (c.expanded != c.in) {
@@ -79,7 +79,7 @@ class MobileNetV3 : public Net {
     features_->add(
         conv_norm_v3({.in = 3, .out = blocks.front().in, .stride = 2, .activation = activation}));
     for (const BlockConfig& config : blocks) {
-      features_->add(std::make_shared<InvertedResidual>(config));
+      features_->add(std::make_shared<MobileNetV3Block>(config));
     }
     const int64_t channels = 6 * blocks.back().out;
     features_->add(conv_norm_v3(

@@ -7,10 +7,10 @@
 
 #include <array>
 
-#include "batch_norm.h"
-#include "layers.h"
-#include "model_registry.h"
-#include "net.h"
+#include "distributed/batch_norm.h"
+#include "model/model_registry.h"
+#include "models/blocks/layers.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {
@@ -49,11 +49,11 @@ struct BasicBlock : nn::Module {
   std::shared_ptr<Chain> downsample;
 };
 
-struct Bottleneck : nn::Module {
+struct BottleneckBlock : nn::Module {
   static constexpr int64_t kExpansion = 4;
 
-  Bottleneck(int64_t in, int64_t planes, int64_t stride, std::shared_ptr<Chain> shortcut,
-             const ResNetConfig& config) {
+  BottleneckBlock(int64_t in, int64_t planes, int64_t stride, std::shared_ptr<Chain> shortcut,
+                  const ResNetConfig& config) {
     const int64_t width = planes * config.width_per_group / 64 * config.groups;
     const int64_t out = planes * kExpansion;
     conv1 = register_module("conv1", conv_without_bias(in, width, 1));
@@ -149,8 +149,8 @@ void register_resnet(ModelRegistry& registry) {
     registry.add({.name = config.name, .head = "fc", .make = [&config](const ModelShape& shape) {
                     return make_model_of(
                         config.has_bottlenecks
-                            ? std::shared_ptr<Net>(
-                                  std::make_shared<ResNet<Bottleneck>>(config, shape.num_classes))
+                            ? std::shared_ptr<Net>(std::make_shared<ResNet<BottleneckBlock>>(
+                                  config, shape.num_classes))
                             : std::make_shared<ResNet<BasicBlock>>(config, shape.num_classes));
                   }});
   }

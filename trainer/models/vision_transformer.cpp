@@ -14,9 +14,9 @@
 
 #include <ffkit/format/error.h>
 
-#include "layers.h"
-#include "model_registry.h"
-#include "net.h"
+#include "model/model_registry.h"
+#include "models/blocks/layers.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {

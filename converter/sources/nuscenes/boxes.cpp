@@ -1,4 +1,4 @@
-#include "boxes.h"
+#include "sources/nuscenes/boxes.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include <ffkit/nuscenes/classes.h>
 
-#include "arrays.h"
+#include "sources/nuscenes/arrays.h"
 
 namespace ffkit::nuscenes {
 namespace {

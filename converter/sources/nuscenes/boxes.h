@@ -6,7 +6,7 @@
 #include <ffkit/converter/source.h>
 #include <ffkit/nuscenes/geometry.h>
 
-#include "tables.h"
+#include "sources/nuscenes/tables/tables.h"
 
 namespace ffkit::nuscenes {
 

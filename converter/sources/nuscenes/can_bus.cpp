@@ -1,4 +1,4 @@
-#include "can_bus.h"
+#include "sources/nuscenes/can_bus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include <ffkit/format/error.h>
 
-#include "../json_numbers.h"
-#include "arrays.h"
-#include "input_file.h"
+#include "input/input_file.h"
+#include "sources/numbers/json_numbers.h"
+#include "sources/nuscenes/arrays.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -25,7 +26,7 @@ constexpr const char* kMessages[] = {"ms_imu",          "pose",       "steerangl
                                      "vehicle_monitor", "zoesensors", "zoe_veh_info"};
 constexpr int64_t kMaxFileBytes = 256 << 20;
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& what) {
+[[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
   throw Error(ErrorCode::corrupt,
               fmt::format("is no file of CAN bus messages: {}; unpack can_bus.zip again", what),
               {.path = path.string()});
@@ -40,13 +41,28 @@ void for_messages(const fs::path& path, const Use& use) {
   const auto error = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size())
                          .get_array()
                          .get(array);
-  if (error != simdjson::SUCCESS) refuse(path, simdjson::error_message(error));
+  if (error != simdjson::SUCCESS) refuse_file(path, simdjson::error_message(error));
   for (const dom::element element : array) {
     dom::object object;
     if (element.get_object().get(object) != simdjson::SUCCESS)
-      refuse(path, "a message is no object");
+      refuse_file(path, "a message is no object");
     use(object);
   }
+}
+
+// "[]" and nothing: as an export that failed leaves it.
+bool has_messages(const fs::path& path) {
+  std::error_code none;
+  const uintmax_t size = fs::file_size(path, none);
+  constexpr uintmax_t kMaxEmpty = 64;
+  if (none || size == 0) return false;
+  if (size > kMaxEmpty) return true;
+  for (const std::byte byte : read_whole(path, kMaxFileBytes)) {
+    if (std::string_view("[] \t\r\n").find(static_cast<char>(byte)) == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -57,7 +73,7 @@ CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
   for (const char* message : kMessages) {
     messages_.emplace_back(message);
     const auto first = std::ranges::find_if(scenes, [&](const std::string& scene) {
-      return fs::exists(file(messages_.size() - 1, scene));
+      return has_messages(file(messages_.size() - 1, scene));
     });
     if (first == scenes.end()) {
       messages_.pop_back();
@@ -67,10 +83,16 @@ CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
   }
   num_scenes_without_ = std::ranges::count_if(scenes, [this](const std::string& scene) {
     for (size_t i = 0; i < messages_.size(); ++i) {
-      if (fs::exists(file(i, scene))) return false;
+      if (has_messages(file(i, scene))) return false;
     }
     return true;
   });
+  for (const char* message : kMessages) {
+    num_empty_files_ += std::ranges::count_if(scenes, [&](const std::string& scene) {
+      const fs::path path = folder_ / fmt::format("{}_{}.json", scene, message);
+      return fs::exists(path) && !has_messages(path);
+    });
+  }
 }
 
 fs::path CanBus::file(size_t message, const std::string& scene) const {
@@ -97,7 +119,7 @@ void CanBus::learn_columns(size_t message, const std::string& scene) {
           {std::string(member.key), shape.empty() ? 0 : static_cast<size_t>(shape.front())});
     }
   });
-  if (columns.size() == 1) refuse(file(message, scene), "it has no message with numbers");
+  if (columns.size() == 1) refuse_file(file(message, scene), "it has no message with numbers");
   width_.push_back(0);
   for (const Column& column : columns) width_.back() += std::max<size_t>(column.count, 1);
   columns_.push_back(std::move(columns));
@@ -110,13 +132,13 @@ std::vector<double> CanBus::read(size_t message, const std::string& scene) const
     for (const Column& column : columns_[message]) {
       dom::element value;
       if (object.at_key(column.key).get(value) != simdjson::SUCCESS) {
-        refuse(path, fmt::format("a message has no '{}'", column.key));
+        refuse_file(path, fmt::format("a message has no '{}'", column.key));
       }
       const auto count = static_cast<int64_t>(column.count);
       try {
         append_numbers(value, std::span(&count, column.count == 0 ? 0 : 1), rows);
       } catch (const Error& error) {
-        refuse(path, fmt::format("'{}': {}", column.key, error.what()));
+        refuse_file(path, fmt::format("'{}': {}", column.key, error.what()));
       }
     }
   });
@@ -138,7 +160,7 @@ void CanBus::set(size_t message, const std::string& scene, int64_t begin, int64_
     cache = {.rows = std::vector<std::vector<double>>(messages_.size()),
              .is_there = std::vector<bool>(messages_.size())};
     for (size_t i = 0; i < messages_.size(); ++i) {
-      cache.is_there[i] = fs::exists(file(i, scene));
+      cache.is_there[i] = has_messages(file(i, scene));
       if (cache.is_there[i]) cache.rows[i] = read(i, scene);
     }
     cache.scene = scene;

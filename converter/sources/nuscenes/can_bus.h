@@ -24,6 +24,8 @@ class CanBus {
   // "utime,accel.0,accel.1,...": of message i, in the file's order.
   std::string columns(size_t message) const;
   int64_t num_scenes_without() const { return num_scenes_without_; }
+  // Files that are there but hold no message; they count as missing.
+  int64_t num_empty_files() const { return num_empty_files_; }
 
   // Sets `field` to message i's [m, columns] f64, those after `begin` up to `end` (microseconds), by time; null when the scene has no such file.
   // Throws Error(corrupt) for messages that are not as the first file's.
@@ -51,6 +53,7 @@ class CanBus {
   std::vector<std::vector<Column>> columns_;
   std::vector<size_t> width_;
   int64_t num_scenes_without_ = 0;
+  int64_t num_empty_files_ = 0;
   mutable tbb::enumerable_thread_specific<Cache> caches_;
 };
 

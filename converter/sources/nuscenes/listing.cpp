@@ -1,18 +1,22 @@
-#include "listing.h"
+#include "sources/nuscenes/listing.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/splits.h>
 
-#include "../parallel_io.h"
-#include "json_rows.h"
+#include "format/fnv.h"
+#include "input/input_file.h"
+#include "sources/archives/parallel_io.h"
+#include "sources/nuscenes/png_check.h"
+#include "sources/nuscenes/tables/json_rows.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -22,11 +26,15 @@ namespace fs = std::filesystem;
 constexpr int64_t kNotTaken = -1;
 constexpr size_t kExamples = 3;
 
-// 0 for what is not there or no file.
-int64_t size_of_file(const fs::path& path) {
+// Zeros for what is not there or no file.
+FileStamp stamp_of_file(const fs::path& path) {
   std::error_code none;
-  const uintmax_t size = fs::file_size(path, none);
-  return none ? 0 : static_cast<int64_t>(size);
+  const FileStamp stamp = stamp_of(path, none);
+  return none ? FileStamp{} : stamp;
+}
+
+int64_t size_of_file(const fs::path& path) {
+  return stamp_of_file(path).num_bytes;
 }
 
 struct Missing {
@@ -47,6 +55,7 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
   look_at_labels(t_.panoptic, "panoptic", has_panoptic_);
   leave_out_empty_keyframes();
   list_sweeps();
+  count_sweeps_left_out();
   list_maps();
   if (t_.num_other_channels > 0) {
     notes_.push_back(fmt::format("{} rows of sample_data.json are of other sensors; left out",
@@ -198,8 +207,11 @@ void Listing::look_at_files() {
   for (Row row = 0; row < all.size(); ++row) {
     if (file_bytes_[row] != kNotTaken) taken.push_back(row);
   }
+  modified_ns_.assign(all.size(), 0);
   parallel_io(taken.size(), [&](size_t i) {
-    file_bytes_[taken[i]] = size_of_file(root_ / all.filename[taken[i]]);
+    const FileStamp stamp = stamp_of_file(root_ / all.filename[taken[i]]);
+    file_bytes_[taken[i]] = stamp.num_bytes;
+    modified_ns_[taken[i]] = stamp.modified_ns;
   });
   std::array<Missing, kNumChannels> missing{};
   std::vector<std::string_view> examples;
@@ -209,12 +221,15 @@ void Listing::look_at_files() {
     ++missing[channel].num_all;
     constexpr int64_t kPointBytes = 20;
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
-                      "again, or remove it and go on with --allow-partial",
-                      file_bytes_[row]),
-          {.path = (root_ / all.filename[row]).string()});
+      if (!options_.allow_partial) {
+        throw Error(
+            ErrorCode::corrupt,
+            fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
+                        "again, or leave its field empty by --allow-partial",
+                        file_bytes_[row]),
+            {.path = (root_ / all.filename[row]).string()});
+      }
+      file_bytes_[row] = 0;
     }
     if (file_bytes_[row] > 0) continue;
     ++num_missing;
@@ -229,8 +244,8 @@ void Listing::look_at_files() {
                                     missing[channel].num_missing, missing[channel].num_all));
   }
   const std::string what =
-      fmt::format("{} of the {} files are missing or empty ({}): {}{}", num_missing, taken.size(),
-                  fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
+      fmt::format("{} of the {} files are missing, empty or cut ({}): {}{}", num_missing,
+                  taken.size(), fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
                   num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
   if (!options_.allow_partial) {
     throw Error(
@@ -246,6 +261,7 @@ void Listing::look_at_files() {
 void Listing::look_at_labels(const LabelFiles& files, const char* what,
                              std::vector<bool>& is_there) {
   is_there.assign(t_.samples.size(), false);
+  labels_modified_.resize(t_.samples.size());
   if (!files.is_there || !options_.is_taken[kLidarChannel]) return;
   std::vector<Row> samples;
   for (const SplitListing& split : splits_) {
@@ -254,7 +270,13 @@ void Listing::look_at_labels(const LabelFiles& files, const char* what,
   std::vector<uint8_t> found(samples.size(), 0);
   parallel_io(samples.size(), [&](size_t i) {
     const std::string_view name = files.of(key_frames_[samples[i]][kLidarChannel]);
-    found[i] = !name.empty() && size_of_file(root_ / name) > 0 ? 1 : 0;
+    if (name.empty()) return;
+    const FileStamp stamp = stamp_of_file(root_ / name);
+    found[i] = stamp.num_bytes > 0 ? 1 : 0;
+    uint64_t& modified = labels_modified_[samples[i]];
+    for (const int64_t number : {stamp.num_bytes, stamp.modified_ns}) {
+      modified = fnv1a64(std::as_bytes(std::span(&number, 1)), modified);
+    }
   });
   int64_t num_found = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -324,10 +346,53 @@ void Listing::list_sweeps() {
   }
 }
 
+// Frames between the keyframes that are taken, but farther back from the next one than was asked for.
+void Listing::count_sweeps_left_out() {
+  const SampleDataRows& all = t_.sample_data;
+  std::vector<bool> is_listed(t_.scenes.size(), false);
+  for (const SplitListing& split : splits_) {
+    for (const Row sample : split.keyframes) is_listed[t_.samples.scene[sample]] = true;
+  }
+  std::array<int64_t, kNumChannels> num_left_out{};
+  int64_t num_all = 0;
+  for (Row row = 0; row < all.size(); ++row) {
+    const uint8_t channel = all.channel[row];
+    if (channel == kOtherChannel || !options_.is_taken[channel] || all.is_key_frame[row]) continue;
+    if (options_.num_sweeps[channel] == 0 || !is_listed[t_.samples.scene[all.sample[row]]])
+      continue;
+    ++num_all;
+    if (file_bytes_[row] == kNotTaken) ++num_left_out[channel];
+  }
+  std::vector<std::string> by_sensor;
+  int64_t sum = 0;
+  for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+    if (num_left_out[channel] == 0) continue;
+    sum += num_left_out[channel];
+    by_sensor.push_back(fmt::format("{} {}", channel_name(channel), num_left_out[channel]));
+  }
+  if (sum == 0) return;
+  notes_.push_back(
+      fmt::format("{} of the {} frames between keyframes are left out ({}): they are farther back "
+                  "than --sweeps, --radar-sweeps and --camera-sweeps say, or come after the last "
+                  "keyframe",
+                  sum, num_all, fmt::join(by_sensor, ", ")));
+}
+
 void Listing::list_maps() {
   std::vector<bool> is_there;
+  int64_t num_missing = 0;
+  int64_t num_damaged = 0;
   for (const std::string& filename : t_.maps.filename) {
-    is_there.push_back(size_of_file(root_ / filename) > 0);
+    const fs::path path = root_ / filename;
+    const bool is_missing = size_of_file(path) == 0;
+    const std::string problem = is_missing ? "" : problem_of_png(path);
+    num_missing += is_missing ? 1 : 0;
+    num_damaged += problem.empty() ? 0 : 1;
+    is_there.push_back(!is_missing && problem.empty());
+    if (problem.empty() || options_.allow_partial) continue;
+    throw Error(ErrorCode::corrupt,
+                problem + "; unpack it again, or leave it out by --allow-partial",
+                {.path = path.string()});
   }
   for (SplitListing& split : splits_) {
     std::vector<bool> is_used(t_.maps.size(), false);
@@ -339,9 +404,12 @@ void Listing::list_maps() {
       if (is_used[map]) split.maps.push_back(map);
     }
   }
-  const auto num_missing = std::ranges::count(is_there, false);
   if (num_missing > 0) {
     notes_.push_back(fmt::format("{} of the {} map masks are not there; left out", num_missing,
+                                 is_there.size()));
+  }
+  if (num_damaged > 0) {
+    notes_.push_back(fmt::format("{} of the {} map masks are no whole PNG; left out", num_damaged,
                                  is_there.size()));
   }
 }

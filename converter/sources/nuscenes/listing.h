@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tables.h"
+#include "sources/nuscenes/tables/tables.h"
 
 namespace ffkit::nuscenes {
 
@@ -34,17 +34,21 @@ class Listing {
  public:
   // The official splits of `version` that the tables have scenes of. `tables` must outlive this. Looks at every file that will be read. Throws
   // Error(not_found) when some are missing, with their number by sensor and the first of them, unless they may be; Error(corrupt) for tables that
-  // contradict themselves and for lidar files that are no whole number of points; Error(invalid_argument) when no scene is of an official split.
+  // contradict themselves, and, unless files may be missing, for lidar files that are no whole number of points and for map masks that are no whole PNG; Error(invalid_argument) when no scene is of an official split.
   Listing(const Tables& tables, std::filesystem::path root, const std::string& version,
           const ListingOptions& options);
 
   const std::vector<SplitListing>& splits() const { return splits_; }
   const std::vector<std::string>& notes() const { return notes_; }
+  bool allows_partial() const { return options_.allow_partial; }
 
   // The row of sample_data of a keyframe's channel.
   Row key_frame(Row sample, uint8_t channel) const { return key_frames_[sample][channel]; }
   // Of the file of a row of sample_data that is taken; 0 when it is missing.
   int64_t file_bytes(Row sample_data) const { return file_bytes_[sample_data]; }
+  // Time of modification of that file, and a hash of those of a keyframe's labels; 0 for none.
+  int64_t modified_ns(Row sample_data) const { return modified_ns_[sample_data]; }
+  uint64_t labels_modified(Row sample) const { return labels_modified_[sample]; }
   // Number of a keyframe's record in its split, or -1 for kNoRow and for what is left out.
   int64_t number_of(Row sample) const;
   // Of a map's record in a split; -1 for kNoRow and for a map without a file.
@@ -64,6 +68,7 @@ class Listing {
   void leave_out_empty_keyframes();
   void list_sweeps();
   void list_maps();
+  void count_sweeps_left_out();
   // Calls use(row of sample_data) for the frames before a keyframe, newest first.
   template <typename Use>
   void for_frames_before(Row sample, uint8_t channel, const Use& use) const;
@@ -75,6 +80,8 @@ class Listing {
   std::vector<std::string> notes_;
   std::vector<std::array<Row, kNumChannels>> key_frames_;  // by sample
   std::vector<int64_t> file_bytes_;                        // by sample_data; -1: not taken
+  std::vector<int64_t> modified_ns_;                       // by sample_data
+  std::vector<uint64_t> labels_modified_;                  // by sample
   std::vector<Row> keyframe_number_;                       // by sample
   std::vector<Row> sweep_number_;                          // by sample_data
   std::vector<bool> has_lidarseg_;                         // by sample

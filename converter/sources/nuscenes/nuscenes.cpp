@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <system_error>
 #include <utility>
 
 #include <ffkit/converter/sources.h>
@@ -12,10 +15,13 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/splits.h>
 
-#include "can_bus.h"
-#include "listing.h"
-#include "record_reader.h"
-#include "tables.h"
+#include "format/fnv.h"
+#include "input/input_file.h"
+#include "sources/archives/parallel_io.h"
+#include "sources/nuscenes/can_bus.h"
+#include "sources/nuscenes/listing.h"
+#include "sources/nuscenes/record_reader.h"
+#include "sources/nuscenes/tables/tables.h"
 
 namespace ffkit {
 namespace nuscenes {
@@ -99,6 +105,33 @@ ListingOptions listing_options(const NuScenesOptions& options, const KeyframeFie
   return result;
 }
 
+// The files that are neither a sample's own nor told by the tables: the tables, and the messages of the CAN bus.
+std::vector<SourceInput> list_inputs(const fs::path& root, const std::string& version) {
+  std::vector<SourceInput> inputs;
+  for (const fs::path& folder : {root / version, root / "can_bus"}) {
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+      if (entry.path().extension() != ".json" || entry.is_directory()) continue;
+      inputs.push_back({.name = entry.path().lexically_relative(root).string()});
+    }
+  }
+  std::ranges::sort(inputs, {}, &SourceInput::name);
+  std::vector<std::optional<Error>> errors(inputs.size());
+  parallel_io(inputs.size(), [&](size_t i) {
+    try {
+      const InputFile file(root / inputs[i].name);
+      inputs[i].num_bytes = file.size();
+      inputs[i].crc32c = crc32c_of(file);
+    } catch (const Error& error) {
+      errors[i] = error;
+    }
+  });
+  for (const auto& error : errors) {
+    if (error) throw Error(*error);
+  }
+  return inputs;
+}
+
 std::unique_ptr<Tables> load_tables(const fs::path& folder) {
   auto tables = std::make_unique<Tables>();
   read_tables(folder, *tables);
@@ -129,16 +162,22 @@ class NuScenes : public Source {
         version_(find_version(path, options.version)),
         fields_(fields_of(options)),
         storer_(options.images),
+        inputs_(list_inputs(path, version_)),
         tables_(load_tables(path / version_)),
         listing_(*tables_, path, version_, listing_options(options, fields_)),
         can_bus_(path, scenes_of(*tables_, listing_)),
-        reader_(*tables_, listing_, can_bus_, path, with_can_bus(fields_, can_bus_), storer_),
+        reader_(*tables_, listing_, can_bus_, path, with_can_bus(fields_, can_bus_), storer_,
+                options.radar_filter),
         classes_(kClasses.begin(), kClasses.end()),
         notes_(listing_.notes()) {
     if (!can_bus_.messages().empty()) {
       notes_.push_back(fmt::format("CAN bus messages are taken ({}); {} scenes have none",
                                    fmt::join(can_bus_.messages(), ", "),
                                    can_bus_.num_scenes_without()));
+    }
+    if (can_bus_.num_empty_files() > 0) {
+      notes_.push_back(fmt::format("{} files of CAN bus messages hold none; taken as missing",
+                                   can_bus_.num_empty_files()));
     }
     for (const SplitListing& split : listing_.splits()) {
       add(split, Kind::keyframes, split.name, split.keyframes.size());
@@ -186,6 +225,7 @@ class NuScenes : public Source {
     options["lidar_sweeps"] = std::to_string(options_.lidar_sweeps);
     options["radar_sweeps"] = std::to_string(options_.radar_sweeps);
     options["camera_sweeps"] = std::to_string(options_.camera_sweeps);
+    if (options_.radar && options_.radar_filter.is_on) options["radar_filter"] = "devkit";
     if (options_.allow_partial) options["allow_partial"] = "yes";
     return options;
   }
@@ -200,12 +240,35 @@ class NuScenes : public Source {
     return num_bytes;
   }
 
+  std::vector<SourceInput> inputs(size_t /*split*/) const override { return inputs_; }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const Part& part = parts_.at(split);
+    const auto i = static_cast<size_t>(index);
+    SampleIdentity identity{.name = name_of(part, i)};
+    const auto add = [&identity](const FileStamp& stamp) {
+      identity.num_bytes += stamp.num_bytes;
+      identity.modified =
+          fnv1a64(std::as_bytes(std::span(&stamp.modified_ns, 1)), identity.modified);
+    };
+    for_files(split, index, [&](Row row) {
+      add({.num_bytes = listing_.file_bytes(row), .modified_ns = listing_.modified_ns(row)});
+    });
+    if (part.kind == Kind::keyframes) {
+      identity.modified ^= listing_.labels_modified(part.listing->keyframes.at(i));
+    } else if (part.kind == Kind::maps) {
+      std::error_code none;
+      add(stamp_of(path_ / identity.name, none));
+    }
+    return identity;
+  }
+
   // Opening a file costs less than waiting for its disk: the next samples' files are fetched side by side.
   void will_read(size_t split, int64_t index) const override {
     for_files(split, index, [&](Row row) {
       if (listing_.file_bytes(row) <= 0) return;
-      const int fd =
-          ::open((path_ / tables_->sample_data.filename[row]).c_str(), O_RDONLY | O_CLOEXEC);
+      const int fd = ::open((path_ / tables_->sample_data.filename[row]).c_str(),
+                            O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // what is no file is found later
       if (fd < 0) return;
       (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
       ::close(fd);
@@ -259,6 +322,19 @@ class NuScenes : public Source {
     }
   }
 
+  // A keyframe's token, or the file of a sweep or map.
+  std::string name_of(const Part& part, size_t i) const {
+    switch (part.kind) {
+      case Kind::keyframes:
+        break;
+      case Kind::sweeps:
+        return std::string(tables_->sample_data.filename[part.listing->sweeps.at(i)]);
+      case Kind::maps:
+        return tables_->maps.filename[part.listing->maps.at(i)];
+    }
+    return to_string(tables_->samples.token[part.listing->keyframes.at(i)]);
+  }
+
   // Calls use(row of sample_data) for the files of a sample.
   template <typename Use>
   void for_files(size_t split, int64_t index, const Use& use) const {
@@ -277,6 +353,7 @@ class NuScenes : public Source {
   const std::string version_;
   const KeyframeFields fields_;
   const ImageStorer storer_;
+  const std::vector<SourceInput> inputs_;  // before they are read
   const std::unique_ptr<const Tables> tables_;
   const Listing listing_;
   const CanBus can_bus_;

@@ -1,9 +1,10 @@
-#include "points.h"
+#include "sources/nuscenes/points.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string_view>
@@ -13,10 +14,10 @@
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "../npy_header.h"
-#include "arrays.h"
-#include "format/element.h"
-#include "radar_pcd.h"
+#include "format/schema/element.h"
+#include "sources/numbers/npy_header.h"
+#include "sources/nuscenes/arrays.h"
+#include "sources/nuscenes/radar_pcd.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -96,8 +97,20 @@ void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilde
 }
 
 void set_radar_points(std::span<const std::byte> file, RecordBuilder& record, size_t field,
-                      SampleBuffers& buffers) {
-  const std::vector<float> points = read_radar_pcd(file);
+                      SampleBuffers& buffers, const RadarFilter& filter) {
+  std::vector<float> points = read_radar_pcd(file);
+  if (filter.is_on) {
+    auto kept = points.begin();
+    for (auto point = points.begin(); point != points.end(); point += kRadarColumns) {
+      if (!keeps(filter, point[kDynPropColumn], point[kAmbigStateColumn],
+                 point[kInvalidStateColumn])) {
+        continue;
+      }
+      if (kept != point) std::copy(point, point + kRadarColumns, kept);
+      kept += kRadarColumns;
+    }
+    points.erase(kept, points.end());
+  }
   const auto num_points = static_cast<int64_t>(points.size()) / kRadarColumns;
   set_copy<float>(record, field, points, {num_points, kRadarColumns}, buffers);
 }

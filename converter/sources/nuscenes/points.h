@@ -6,6 +6,7 @@
 
 #include <ffkit/converter/source.h>
 #include <ffkit/format/schema.h>
+#include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit::nuscenes {
 
@@ -16,9 +17,9 @@ namespace ffkit::nuscenes {
 // intensities and rings are exact.
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers);
-// A radar's PCD file as f32 [n, 18].
+// A radar's PCD file as f32 [n, 18]: the points that `filter` keeps.
 void set_radar_points(std::span<const std::byte> file, RecordBuilder& record, size_t field,
-                      SampleBuffers& buffers);
+                      SampleBuffers& buffers, const RadarFilter& filter = kAllRadarPoints);
 // lidarseg's .bin as u8 [num_points].
 void set_lidarseg(std::span<const std::byte> file, size_t num_points, RecordBuilder& record,
                   size_t field);

@@ -1,4 +1,4 @@
-#include "radar_pcd.h"
+#include "sources/nuscenes/radar_pcd.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

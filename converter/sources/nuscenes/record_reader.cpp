@@ -1,4 +1,4 @@
-#include "record_reader.h"
+#include "sources/nuscenes/record_reader.h"
 
 #include <fmt/format.h>
 
@@ -8,37 +8,33 @@
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
 
-#include "../image_sample.h"
-#include "arrays.h"
-#include "boxes.h"
-#include "input_file.h"
-#include "points.h"
+#include "input/input_file.h"
+#include "sources/nuscenes/arrays.h"
+#include "sources/nuscenes/boxes.h"
+#include "sources/nuscenes/points.h"
+#include "sources/pictures/image_sample.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-// Runs `body`; its Errors get the file's name.
-template <typename Body>
-auto with_path(const std::filesystem::path& path, const Body& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    if (!error.context().path.empty()) throw;
-    throw Error(error.code(), error.what(), {.path = path.string()});
-  }
+// Whether another file than this one would do. Not what the disk says, and not what an option asks for too much of.
+bool is_damage(const Error& error, bool is_picture) {
+  return error.code() == ErrorCode::corrupt ||
+         (is_picture && error.code() == ErrorCode::unsupported);
 }
 
 }  // namespace
 
 RecordReader::RecordReader(const Tables& tables, const Listing& listing, const CanBus& can_bus,
                            std::filesystem::path root, const KeyframeFields& fields,
-                           const ImageStorer& storer)
+                           const ImageStorer& storer, const RadarFilter& radar_filter)
     : t_(tables),
       listing_(listing),
       can_bus_(can_bus),
       root_(std::move(root)),
       storer_(storer),
       lidar_dtype_(fields.lidar_dtype),
+      radar_filter_(radar_filter),
       keyframe_schema_(nuscenes::keyframe_schema(fields)),
       sweep_schema_(nuscenes::sweep_schema(fields.lidar_dtype)),
       map_schema_(nuscenes::map_schema()) {
@@ -69,21 +65,45 @@ std::span<const std::byte> RecordReader::read_file(std::string_view name,
   return bytes;
 }
 
+template <typename Take>
+bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers,
+                             const Take& take) const {
+  const std::filesystem::path path = root_ / name;
+  try {
+    take(read_file(name, buffers));
+    return true;
+  } catch (const Error& error) {
+    const bool has_path = !error.context().path.empty();
+    const std::string problem =
+        has_path ? std::string(error.what()) : fmt::format("{}: {}", path.string(), error.what());
+    if (!is_damage(error, path.extension() == ".jpg")) {
+      if (has_path) throw;
+      throw Error(error.code(), error.what(), {.path = path.string()});
+    }
+    if (!listing_.allows_partial()) {
+      throw Error(
+          error.code(),
+          fmt::format("{}; unpack it again, or leave its field empty by --allow-partial", problem));
+    }
+    buffers.report({problem, "left empty"});
+    return false;
+  }
+}
+
 void RecordReader::set_image(Row row, size_t image_field, size_t intrinsics_field,
                              RecordBuilder& record, SampleBuffers& buffers) const {
   const std::string_view name = t_.sample_data.filename[row];
   std::array<double, 9> intrinsics = t_.calibrations.intrinsics[t_.sample_data.calibration[row]];
   if (listing_.file_bytes(row) > 0) {
-    const std::span<const std::byte> file = read_file(name, buffers);
-    const ImageStorer::Stored stored =
-        with_path(root_ / name, [&] { return storer_.store(file, name, buffers); });
-    record.set_bytes(image_field, stored.bytes);
-    if (stored.size != stored.original) {
+    take_file(name, buffers, [&](std::span<const std::byte> file) {
+      const ImageStorer::Stored stored = storer_.store(file, name, buffers);
+      record.set_bytes(image_field, stored.bytes);
+      if (stored.size == stored.original) return;
       for (size_t i = 0; i < 3; ++i)
         intrinsics[i] *= double(stored.size.width) / stored.original.width;
       for (size_t i = 3; i < 6; ++i)
         intrinsics[i] *= double(stored.size.height) / stored.original.height;
-    }
+    });
   }
   set_copy<double>(record, intrinsics_field, intrinsics, {3, 3}, buffers);
 }
@@ -96,16 +116,16 @@ size_t RecordReader::set_data(Row row, size_t data_field, size_t intrinsics_fiel
     return 0;
   }
   if (listing_.file_bytes(row) <= 0) return 0;
-  const std::string_view name = t_.sample_data.filename[row];
-  const std::span<const std::byte> file = read_file(name, buffers);
-  with_path(root_ / name, [&] {
+  size_t num_bytes = 0;
+  take_file(t_.sample_data.filename[row], buffers, [&](std::span<const std::byte> file) {
     if (channel == kLidarChannel) {
       set_lidar_points(file, lidar_dtype_, record, data_field, buffers);
+      num_bytes = file.size();
     } else {
-      set_radar_points(file, record, data_field, buffers);
+      set_radar_points(file, record, data_field, buffers, radar_filter_);
     }
   });
-  return file.size() / (kLidarColumns * sizeof(float));
+  return num_bytes / (kLidarColumns * sizeof(float));
 }
 
 void RecordReader::set_poses(Row row, size_t first_field, RecordBuilder& record) const {
@@ -139,12 +159,14 @@ void RecordReader::set_labels(Row sample, size_t num_points, RecordBuilder& reco
   if (num_points == 0) return;
   const size_t field = channels_[kLidarChannel].data + 1;
   if (const std::string_view name = listing_.labels(t_.lidarseg, sample); !name.empty()) {
-    const auto file = read_file(name, buffers);
-    with_path(root_ / name, [&] { set_lidarseg(file, num_points, record, field); });
+    take_file(name, buffers, [&](std::span<const std::byte> file) {
+      set_lidarseg(file, num_points, record, field);
+    });
   }
   if (const std::string_view name = listing_.labels(t_.panoptic, sample); !name.empty()) {
-    const auto file = read_file(name, buffers);
-    with_path(root_ / name, [&] { set_panoptic(file, num_points, record, field + 1, buffers); });
+    take_file(name, buffers, [&](std::span<const std::byte> file) {
+      set_panoptic(file, num_points, record, field + 1, buffers);
+    });
   }
 }
 

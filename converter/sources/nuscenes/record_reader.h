@@ -9,11 +9,12 @@
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
+#include <ffkit/nuscenes/radar_filter.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "can_bus.h"
-#include "listing.h"
-#include "tables.h"
+#include "sources/nuscenes/can_bus.h"
+#include "sources/nuscenes/listing.h"
+#include "sources/nuscenes/tables/tables.h"
 
 namespace ffkit::nuscenes {
 
@@ -21,7 +22,8 @@ class RecordReader {
  public:
   // All must outlive this. `fields` is what `listing` was made for.
   RecordReader(const Tables& tables, const Listing& listing, const CanBus& can_bus,
-               std::filesystem::path root, const KeyframeFields& fields, const ImageStorer& storer);
+               std::filesystem::path root, const KeyframeFields& fields, const ImageStorer& storer,
+               const RadarFilter& radar_filter);
 
   const Schema& keyframe_schema() const { return keyframe_schema_; }
   const Schema& sweep_schema() const { return sweep_schema_; }
@@ -45,6 +47,10 @@ class RecordReader {
   };
 
   std::span<const std::byte> read_file(std::string_view name, SampleBuffers& buffers) const;
+  // Runs `take`, which sets fields to what the file holds. A damaged file: an Error with its name and what to do, or, where there may be such,
+  // a line of the report; the fields stay null then. Returns whether they were set.
+  template <typename Take>
+  bool take_file(std::string_view name, SampleBuffers& buffers, const Take& take) const;
   // Image and intrinsics, or points, of a row of sample_data; null when its file is missing. Returns the number of lidar points.
   size_t set_data(Row row, size_t data_field, size_t intrinsics_field, RecordBuilder& record,
                   SampleBuffers& buffers) const;
@@ -62,6 +68,7 @@ class RecordReader {
   const std::filesystem::path root_;
   const ImageStorer& storer_;
   const DType lidar_dtype_;
+  const RadarFilter radar_filter_;
   const Schema keyframe_schema_;
   const Schema sweep_schema_;
   const Schema map_schema_;

@@ -1,4 +1,4 @@
-#include "destination.h"
+#include "output/destination.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
+#include "expect_error.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -28,7 +29,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-std::string error_of(const fs::path& folder) {
+std::string destination_error(const fs::path& folder) {
   try {
     Destination destination(folder);
   } catch (const Error& error) {
@@ -101,10 +102,12 @@ TEST(Destination, RefusesWhatItDidNotMake) {
   write_file(dir / "done/train/manifest.json", "{}");
   write_file(dir / "file", "x");
   const auto before = names_in(dir.path());
-  EXPECT_THAT(error_of(dir / "full"), HasSubstr("is not empty; give a new or an empty one"));
-  EXPECT_THAT(error_of(dir / "done"), HasSubstr("already holds a data set (split 'train')"));
-  EXPECT_THAT(error_of(dir / "file"), HasSubstr("exists and is not a folder"));
-  EXPECT_THAT(error_of(dir / "file/out"), HasSubstr("file"));
+  EXPECT_THAT(destination_error(dir / "full"),
+              HasSubstr("is not empty; give a new or an empty one"));
+  EXPECT_THAT(destination_error(dir / "done"),
+              HasSubstr("already holds a data set (split 'train')"));
+  EXPECT_THAT(destination_error(dir / "file"), HasSubstr("exists and is not a folder"));
+  EXPECT_THAT(destination_error(dir / "file/out"), HasSubstr("file"));
   EXPECT_EQ(names_in(dir.path()), before);
 }
 
@@ -112,7 +115,8 @@ TEST(Destination, RefusesASecondConversion) {
   const TempDir dir;
   Destination first(dir / "out");
   write_file(dir / "out/train/shard-00000.ffr", "x");
-  EXPECT_THAT(error_of(dir / "out"), HasSubstr("another conversion is writing to this folder"));
+  EXPECT_THAT(destination_error(dir / "out"),
+              HasSubstr("another conversion is writing to this folder"));
   EXPECT_TRUE(fs::exists(dir / "out/train/shard-00000.ffr"));
   EXPECT_TRUE(fs::exists(dir / "out" / kUnfinishedMarker));
 }
@@ -132,7 +136,7 @@ TEST(Destination, KeepsForeignFilesInAnUnfinishedFolder) {
     leave_unfinished(dir / "out");
     write_file(dir / "out" / foreign, "mine");
     const auto before = names_in(dir / "out");
-    EXPECT_THAT(error_of(dir / "out"), HasSubstr("but also something else: '"));
+    EXPECT_THAT(destination_error(dir / "out"), HasSubstr("but also something else: '"));
     EXPECT_EQ(names_in(dir / "out"), before) << foreign;
   }
 }
@@ -142,8 +146,60 @@ TEST(Destination, NeverFollowsLinksOutOfTheFolder) {
   write_file(dir / "elsewhere/shard-00000.ffr", "precious");
   leave_unfinished(dir / "out");
   fs::create_directory_symlink(dir / "elsewhere", dir / "out/test");
-  EXPECT_THAT(error_of(dir / "out"), HasSubstr("something else: 'test'"));
+  EXPECT_THAT(destination_error(dir / "out"), HasSubstr("something else: 'test'"));
   EXPECT_TRUE(fs::exists(dir / "elsewhere/shard-00000.ffr"));
+}
+
+TEST(Destination, KeepsAConversionsWorkWithoutCommit) {
+  for (const std::string work : {"train/shard-00000.ffr", "train/gathered.tmp"}) {
+    const TempDir dir;
+    {
+      Destination destination(dir / "out");
+      EXPECT_FALSE(destination.holds_work());
+      write_file(dir / "out" / work, "x");
+      EXPECT_TRUE(destination.holds_work());
+    }
+    EXPECT_THAT(names_in(dir / "out"), ElementsAre(kUnfinishedMarker, "train", work));
+    EXPECT_TRUE(Destination(dir / "out", {.unfinished = Destination::Unfinished::go_on}).goes_on());
+    // What is made again at once goes.
+    fs::remove_all(dir / "out");
+    {
+      Destination destination(dir / "out", {.kind = Destination::Kind::merge});
+      write_file(dir / "out" / work, "x");
+    }
+    EXPECT_FALSE(fs::exists(dir / "out"));
+  }
+}
+
+TEST(Destination, AMergeDoesNotRemoveAConversion) {
+  using Kind = Destination::Kind;
+  const auto leave = [](const fs::path& folder, Kind kind) {
+    Destination destination(folder, {.kind = kind, .command = "the command"});
+    write_file(folder / "train/shard-00000.ffr", "x");
+    destination.keep();
+  };
+  for (const Kind kind : {Kind::merge, Kind::v1}) {
+    const TempDir dir;
+    leave(dir / "out", Kind::conversion);
+    const auto before = names_in(dir.path());
+    EXPECT_ERROR(Destination(dir / "out", {.kind = kind}), invalid_argument,
+                 "holds an unfinished conversion; finish it with: the command");
+    leave_unfinished(dir / "old");
+    EXPECT_ERROR(Destination(dir / "old", {.kind = kind}), invalid_argument,
+                 "finish it by its own ffconvert command with --resume");
+    fs::remove_all(dir / "old");
+    EXPECT_EQ(names_in(dir.path()), before);
+    // But what it left itself, and a conversion without a finished shard.
+    leave(dir / "merged", Kind::merge);
+    EXPECT_TRUE(Destination(dir / "merged", {.kind = kind}).started_over());
+    { Destination(dir / "begun").keep(); }
+    EXPECT_TRUE(Destination(dir / "begun", {.kind = kind}).started_over());
+    // Nor does a conversion go on with a merge.
+    leave(dir / "merged", Kind::merge);
+    EXPECT_ERROR(Destination(dir / "merged", {.unfinished = Destination::Unfinished::go_on}),
+                 invalid_argument, "holds the beginning of what 'ffconvert merge' makes");
+    EXPECT_TRUE(Destination(dir / "merged").started_over());
+  }
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
-#include <ffkit/format/image_codec.h>
-#include <ffkit/format/image_resizer.h>
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_resizer.h>
 
 #include "encode_for_test.h"
 #include "expect_error.h"

@@ -10,6 +10,7 @@
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/unfinished.h>
 
 #include "expect_error.h"
 #include "tar_builder.h"
@@ -113,7 +114,7 @@ TEST(Merge, JoinsSplitsOfTheSameNameInOrder) {
 TEST(Merge, KeepsOptionsThatAgree) {
   const TempDir dir;
   write_split(dir / "a", {.seed = "1"});
-  write_split(dir / "b", {.seed = "2"});
+  write_split(dir / "b", {.first = 10, .seed = "2"});
   merge_datasets(dir / "out", {dir / "a", dir / "b"}, {});
   const auto options = Dataset::open(dir / "out", "train").manifest().options;
   EXPECT_EQ(options.count("seed"), 0U);
@@ -187,9 +188,17 @@ TEST(Merge, LeavesEverythingAsItWasOnAnError) {
 TEST(Merge, StartsOverAfterAKill) {
   const TempDir dir;
   write_two_splits(dir / "a", 0);
-  testing::write_file(dir / "out" / kUnfinishedMarker, "");
+  testing::write_file(dir / "out" / kUnfinishedMarker, to_text({.kind = "conversion"}));
   testing::write_file(dir / "out/train/shard-00007.ffr", "old");
-  merge_datasets(dir / "out", {dir / "a"}, {});
+  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a"}, {}), invalid_argument,
+               "holds an unfinished conversion");
+  EXPECT_TRUE(fs::exists(dir / "out/train/shard-00007.ffr"));
+  testing::write_file(dir / "out" / kUnfinishedMarker, to_text({.kind = "merge"}));
+  std::vector<std::string> notes;
+  merge_datasets(dir / "out", {dir / "a"},
+                 {.note = [&](const std::string& note) { notes.push_back(note); }});
+  EXPECT_THAT(notes,
+              ElementsAre(::testing::HasSubstr("an unfinished merge was found and removed")));
   EXPECT_FALSE(fs::exists(dir / "out/train/shard-00007.ffr"));
   EXPECT_THAT(labels(dir / "out", "train"), ElementsAre(0, 1, 2, 3));
 }
@@ -322,7 +331,7 @@ TEST(Append, RefusesAFolderThatIsNoDataSetOrInUse) {
   const int fd = ::open((dir / "dst").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
   EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument,
-               "another append to this folder is at work");
+               "another merge, append or v1 is using this folder");
   ::close(fd);
 }
 

@@ -1,4 +1,4 @@
-#include "packer.h"
+#include "pack/packer.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,8 @@
 #include <ffkit/format/error.h>
 
 #include "fake_source.h"
-#include "split_plan.h"
+#include "files_of.h"
+#include "plan/split_plan.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -24,6 +25,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::FakeSource;
+using testing::files_of;
 using ::testing::HasSubstr;
 using testing::TempDir;
 
@@ -59,15 +61,6 @@ PackProgress pack(const Source& source, const std::filesystem::path& folder,
   writer.finish();
   if (skipped != nullptr) *skipped = sink.skipped;
   return result;
-}
-
-// All files of a folder, name by name.
-std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    files[entry.path().filename()] = testing::read_file(entry.path());
-  }
-  return files;
 }
 
 TEST(RecordOrder, IsTheSpecifiedShuffle) {

@@ -12,6 +12,7 @@
 
 #include "expect_error.h"
 #include "fake_source.h"
+#include "files_of.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -21,22 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using testing::FakeSource;
+using testing::files_of;
 using ::testing::HasSubstr;
 using testing::TempDir;
 
 constexpr int64_t kSamples = 8000;  // about 8 shards
 const std::vector<int64_t> kBad = {5, 333, 334, 7999};
-
-// All files below a folder, name by name.
-std::map<std::string, std::string> files_of(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) {
-      files[entry.path().lexically_relative(folder)] = testing::read_file(entry.path());
-    }
-  }
-  return files;
-}
 
 ConvertOptions options_of() {
   return {.num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .on_error = OnError::skip};
@@ -125,6 +116,27 @@ TEST_F(ResumeTest, RefusesAnotherConversionAndTouchesNothing) {
   EXPECT_ERROR(convert(FakeSource(kSamples + 1, kBad), dir_ / "out", options), invalid_argument,
                "another conversion");
   EXPECT_TRUE(files_of(dir_ / "out") == before);
+}
+
+TEST_F(ResumeTest, RefusesAnotherWayWithBadSamples) {
+  ConvertOptions options = options_of();
+  stop_after(5000, options);
+  options.resume = true;
+  for (const OnError other : {OnError::keep, OnError::fail}) {
+    options.on_error = other;
+    EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
+                 std::string("what differs is option on_error ('skip' then, '") + to_string(other) +
+                     "' now); give");
+  }
+}
+
+TEST_F(ResumeTest, RefusesShardsWithoutTheirPlan) {
+  stop_after(5000, options_of());
+  testing::write_file(dir_ / "out" / kUnfinishedMarker, "");
+  ConvertOptions options = options_of();
+  options.resume = true;
+  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
+               "the program, whose notes on it cannot be read");
 }
 
 TEST_F(ResumeTest, KeepsFinishedShardsWhenASampleIsBad) {
@@ -242,6 +254,8 @@ TEST_F(ResumeTest, PartsOfDifferentConversionsAreNotMerged) {
   convert(FakeSource(kSamples, kBad), dir_ / "part-2", options);
   EXPECT_ERROR(merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "part-2"}, {}),
                invalid_argument, "other options");
+  EXPECT_ERROR(merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "part-2"}, {}),
+               invalid_argument, "seed is '9' against '3'");
   convert(FakeSource(10), dir_ / "whole", {});
   EXPECT_ERROR(merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "whole"}, {}),
                invalid_argument, "is no part");

@@ -8,7 +8,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "expect_error.h"
-#include "split_plan.h"
+#include "plan/split_plan.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -127,13 +127,23 @@ TEST(SplitCompression, JudgesBadSamplesAsThePackerDoes) {
   EXPECT_EQ(convert(source, dir / "out", skipping).num_skipped(), 2);
 }
 
-TEST(SplitCompression, RefusesASplitTooSmallToTrainOn) {
+TEST(SplitCompression, GoesWithoutADictionaryWhereNoneCanBeTrained) {
   const TextSource source(3);
   const TempDir dir;
-  EXPECT_ERROR(convert(source, dir / "out", {.zstd_level = 1, .zstd_dictionary_bytes = 112 << 10}),
-               invalid_argument,
-               "split 'train': no zstd dictionary of 114688 bytes can be trained on 3 records");
-  EXPECT_FALSE(std::filesystem::exists(dir / "out"));
+  std::vector<std::string> notes;
+  convert(source, dir / "out",
+          {.zstd_level = 1,
+           .zstd_dictionary_bytes = 112 << 10,
+           .note = [&](const std::string& note) { notes.push_back(note); }});
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("split 'train' is compressed without a dictionary: no zstd dictionary of "
+                          "114688 bytes can be trained on 3 records"),
+            std::string::npos)
+      << notes[0];
+  const Dataset dataset = Dataset::open(dir / "out", "train");
+  EXPECT_EQ(dataset.num_records(), 3);
+  EXPECT_EQ(dataset.shard(0).facts().dictionary_bytes, 0);
+  EXPECT_EQ(dataset.manifest().options.at("zstd_dictionary_bytes"), "0");
 }
 
 TEST(SplitCompression, IsNotMentionedWhenOff) {

@@ -1,11 +1,16 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <ffkit/converter/convert.h>
+#include <ffkit/converter/merge.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/unfinished.h>
 
 #include "expect_error.h"
 #include "shared_data.h"
@@ -47,15 +52,49 @@ Dataset make_split(const fs::path& folder, const std::string& split, int64_t num
   return Dataset::open(folder, split);
 }
 
+TEST(WriteV1, LocksTheDataSetItReads) {
+  const TempDir dir;
+  const Dataset train = make_split(dir / "src", "train", 3);
+  const auto move_away = [&] {
+    merge_datasets(dir / "moved", {dir / "src"}, {.transfer = ShardTransfer::move});
+  };
+  int num_tries = 0;
+  const auto try_to_move = [&](const ConvertProgress&) {
+    ++num_tries;
+    EXPECT_ERROR(move_away(), invalid_argument, "another merge, append or v1 is using this folder");
+  };
+  write_v1({train}, dir / "v1", {.progress = try_to_move});
+  EXPECT_GT(num_tries, 0);
+  move_away();
+}
+
+TEST(WriteV1, RefusesADataSetThatIsBeingMoved) {
+  const TempDir dir;
+  const Dataset train = make_split(dir / "src", "train", 3);
+  const int mover = ::open((dir / "src").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(mover, LOCK_EX | LOCK_NB), 0);
+  EXPECT_ERROR(write_v1({train}, dir / "v1", {}), invalid_argument,
+               "another merge or append is changing this folder");
+  EXPECT_FALSE(fs::exists(dir / "v1"));
+  ::close(mover);
+}
+
 TEST(WriteV1, WritesImagesAndLabelsAsImageNetsPayload) {
   const TempDir dir;
   const Dataset train = make_split(dir / "src", "train", 40);
   const Dataset val = make_split(dir / "src", "val", 5);
   ASSERT_GT(train.num_shards(), 1);
+  const ConvertEstimate estimate = estimate_v1({train, val}, {});
+  EXPECT_FALSE(fs::exists(dir / "v1"));
   std::vector<std::string> notes;
   const ConvertSummary summary = write_v1(
       {train, val}, dir / "v1", {.note = [&](const std::string& note) { notes.push_back(note); }});
   EXPECT_EQ(summary.num_records(), 45);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(estimate.splits[i].num_samples, summary.splits[i].num_records);
+    EXPECT_EQ(estimate.splits[i].num_shards, summary.splits[i].num_shards);
+    EXPECT_EQ(estimate.splits[i].file_bytes, summary.splits[i].file_bytes);  // all were tried
+  }
   EXPECT_THAT(notes, ElementsAre("train: FFRecord v1 has no fields; left out: note",
                                  "val: FFRecord v1 has no fields; left out: note"));
   EXPECT_FALSE(fs::exists(dir / "v1" / kUnfinishedMarker));
@@ -146,10 +185,22 @@ TEST(WriteV1, LeavesNothingWhenCancelledAndStartsOverAfterAKill) {
   const Dataset train = make_split(dir / "src", "train", 40);
   std::atomic<bool> cancel{false};
   bool was_refused = false;
-  V1Options options{.cancel = &cancel};
-  options.progress = [&](const ConvertProgress&) {
+  // Several parts, of which the first is complete when the second is begun.
+  V1Options options{.shard_bytes = 1'000'000, .cancel = &cancel, .command = "the command"};
+  fs::create_directory_symlink(dir / "v1/train.ffr.unfinished", dir / "alias");
+  options.progress = [&](const ConvertProgress& progress) {
+    if (progress.num_done == 0) return;
+    ASSERT_TRUE(fs::exists(dir / "v1/train.ffr.unfinished/PART_00000.ffr"));
     EXPECT_ERROR(Dataset::open(dir / "v1", "train"), invalid_argument, "has not finished");
-    EXPECT_ERROR(Dataset::open(dir / "v1/train.ffr"), invalid_argument, "has not finished");
+    for (const char* way : {"v1/train.ffr", "v1/train.ffr.unfinished", "v1/train.ffr.unfinished/",
+                            "alias", "v1/train.ffr.unfinished/PART_00000.ffr"}) {
+      EXPECT_ERROR(Dataset::open(dir / way), invalid_argument, "finish it with: the command");
+    }
+    const fs::path before = fs::current_path();
+    fs::current_path(dir / "v1/train.ffr.unfinished");
+    EXPECT_ERROR(Dataset::open("."), invalid_argument, "has not finished");
+    EXPECT_ERROR(Dataset::open("PART_00000.ffr"), invalid_argument, "has not finished");
+    fs::current_path(before);
     was_refused = true;
     cancel = true;
   };
@@ -158,13 +209,15 @@ TEST(WriteV1, LeavesNothingWhenCancelledAndStartsOverAfterAKill) {
   EXPECT_FALSE(fs::exists(dir / "v1"));
 
   // As a kill leaves it.
-  testing::write_file(dir / "v1" / kUnfinishedMarker, "");
+  testing::write_file(dir / "v1" / kUnfinishedMarker, to_text({.kind = "v1"}));
   testing::write_file(dir / "v1/meta.pkl", "old");
-  testing::write_file(dir / "v1/train.ffr/PART_00000.ffr", "old");
-  testing::write_file(dir / "v1/train.ffr/PART_00001.ffr.tmp", "half");
+  testing::write_file(dir / "v1/val.ffr/PART_00000.ffr", "old");
+  testing::write_file(dir / "v1/train.ffr.unfinished/PART_00000.ffr", "old");
+  testing::write_file(dir / "v1/train.ffr.unfinished/PART_00001.ffr.tmp", "half");
   write_v1({train}, dir / "v1", {.shard_bytes = 1 << 30});
   EXPECT_EQ(Dataset::open(dir / "v1", "train").num_records(), 40);
-  EXPECT_FALSE(fs::exists(dir / "v1/train.ffr/PART_00001.ffr.tmp"));
+  EXPECT_THAT(list_splits(dir / "v1"), ElementsAre("train"));
+  EXPECT_FALSE(fs::exists(dir / "v1/train.ffr.unfinished"));
 }
 
 TEST(OpenDatasets, TakesRecordsOverAsTheyAre) {

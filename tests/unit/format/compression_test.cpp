@@ -10,7 +10,7 @@
 
 #include "expect_error.h"
 #include "random_records.h"
-#include "shard_layout.h"
+#include "shard/shard_layout.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -44,9 +44,9 @@ std::vector<std::vector<std::byte>> text_records(int64_t count, int num_repeats 
   return records;
 }
 
-ShardSummary write(const std::filesystem::path& path,
-                   const std::vector<std::vector<std::byte>>& records,
-                   const CompressionOptions& compression) {
+ShardSummary write_compressed(const std::filesystem::path& path,
+                              const std::vector<std::vector<std::byte>>& records,
+                              const CompressionOptions& compression) {
   ShardWriter writer(path, text_schema(), {.compression = compression});
   for (const auto& record : records) writer.append(record);
   return writer.finish();
@@ -65,7 +65,7 @@ TEST(Compression, EveryLevelGivesBackTheRecords) {
   const auto records = text_records(50, 10);
   for (const int level : {-7, -1, 1, 3, 19, 22}) {
     const auto path = dir / fmt::format("{}.ffr", level);
-    const ShardSummary summary = write(path, records, {.level = level});
+    const ShardSummary summary = write_compressed(path, records, {.level = level});
     EXPECT_LT(summary.record_bytes, summary.raw_bytes) << level;
     const ShardReader reader(path);
     EXPECT_EQ(reader.locate(7).codec, Codec::zstd);
@@ -79,9 +79,9 @@ TEST(Compression, DictionaryIsKeptInTheShardAndHelps) {
   const auto dictionary = train_dictionary(std::span(records).first(1000), 8 << 10);
   EXPECT_LE(dictionary.size(), 8U << 10);
   EXPECT_EQ(dictionary, train_dictionary(std::span(records).first(1000), 8 << 10));
-  const ShardSummary plain = write(dir / "plain.ffr", records, {.level = 3});
+  const ShardSummary plain = write_compressed(dir / "plain.ffr", records, {.level = 3});
   const ShardSummary with =
-      write(dir / "with.ffr", records, {.level = 3, .dictionary = dictionary});
+      write_compressed(dir / "with.ffr", records, {.level = 3, .dictionary = dictionary});
   EXPECT_LT(with.record_bytes * 3, plain.record_bytes * 2);
   const ShardReader reader(dir / "with.ffr");
   EXPECT_EQ(reader.locate(1999).codec, Codec::zstd_dictionary);
@@ -153,7 +153,7 @@ void forge_entry(const std::filesystem::path& path,
 
 class ForgedShard : public ::testing::Test {
  protected:
-  ForgedShard() { write(path_, text_records(3), {.level = 3}); }
+  ForgedShard() { write_compressed(path_, text_records(3), {.level = 3}); }
   void expect_corrupt(const std::function<void(RecordLocation&)>& change,
                       const std::string& message) {
     forge_entry(path_, change);

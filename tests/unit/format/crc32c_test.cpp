@@ -9,7 +9,7 @@
 
 #include <ffkit/format/crc32c.h>
 
-#include "crc32c_paths.h"
+#include "bytes/crc32c_paths.h"
 
 namespace ffkit {
 namespace {

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -8,6 +9,7 @@
 
 #include "expect_error.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {
@@ -217,8 +219,7 @@ TEST(DatasetWriter, AppendsOnlyToADataSet) {
 TEST(Manifest, EveryTruncationIsRefused) {
   const TempDir dir;
   write_split(dir.path(), "train", 3);
-  std::ifstream in(dir / "train/manifest.json");
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string text = testing::read_file(dir / "train/manifest.json");
   for (size_t size = 0; size + 2 < text.size(); size += 13) {
     std::ofstream(dir / "m.json") << text.substr(0, size);
     EXPECT_ERROR(read_manifest(dir / "m.json"), corrupt, "m.json: the manifest cannot be read")
@@ -229,8 +230,7 @@ TEST(Manifest, EveryTruncationIsRefused) {
 TEST(Manifest, HostileOrNewerOnesAreRefused) {
   const TempDir dir;
   write_split(dir.path(), "train", 3);
-  std::ifstream in(dir / "train/manifest.json");
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string text = testing::read_file(dir / "train/manifest.json");
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = text;
     const size_t at = changed.find(from);
@@ -247,6 +247,23 @@ TEST(Manifest, HostileOrNewerOnesAreRefused) {
   EXPECT_ERROR(read_manifest(with("\"i64\"", "\"i65\"")), unsupported,
                "m.json: unknown dtype 'i65'");
   EXPECT_ERROR(read_manifest(with("ffkit-dataset", "x")), corrupt, "is not the manifest");
+}
+
+// Nobody writes into it: opening it as files are opened would wait for ever.
+TEST(Dataset, DoesNotWaitForAFifo) {
+  const TempDir dir;
+  ASSERT_EQ(::mkfifo((dir / "fifo.ffr").c_str(), 0600), 0);
+  EXPECT_ERROR(Dataset::open(dir / "fifo.ffr"), invalid_argument,
+               "fifo.ffr: is not a regular file");
+  EXPECT_ERROR(Dataset::open_files({dir / "fifo.ffr"}), invalid_argument, "is not a regular file");
+
+  write_split(dir.path(), "train", 1);
+  std::filesystem::remove(dir / "train/shard-00000.ffr");
+  ASSERT_EQ(::mkfifo((dir / "train/shard-00000.ffr").c_str(), 0600), 0);
+  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "is not a regular file");
+  std::filesystem::remove(dir / "train/manifest.json");
+  ASSERT_EQ(::mkfifo((dir / "train/manifest.json").c_str(), 0600), 0);
+  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "is not a regular file");
 }
 
 }  // namespace

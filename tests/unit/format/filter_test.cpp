@@ -130,6 +130,8 @@ TEST_F(FilterTest, SubsetsOfDatasetsNumberTheirRecordsAnew) {
   EXPECT_NE(some.fingerprint(), all.fingerprint());
   EXPECT_NE(all.subset({0, 1}).fingerprint(), all.subset({1, 0}).fingerprint());
   EXPECT_EQ(all.subset({1, 3, 7, 9}).fingerprint(), some.fingerprint());
+  EXPECT_FALSE(chosen.whole_split().is_subset());
+  EXPECT_EQ(chosen.whole_split().fingerprint(), all.fingerprint());
 }
 
 TEST(IndexFile, IsReadOrNamed) {
@@ -145,6 +147,29 @@ TEST(IndexFile, IsReadOrNamed) {
   EXPECT_ERROR(read_index_file(write("-1")), invalid_argument, "line 1: '-1'");
   EXPECT_ERROR(read_index_file(dir / "none"), not_found,
                "cannot open the index file: No such file");
+}
+
+// Reading system calls of this process so far (proc(5), "io"); -1 where the kernel does not count.
+int64_t num_reads() {
+  std::ifstream counters("/proc/self/io");
+  for (std::string name; counters >> name;) {
+    int64_t value = 0;
+    counters >> value;
+    if (name == "syscr:") return value;
+  }
+  return -1;
+}
+
+TEST_F(FilterTest, TenThousandConditionsReadAColumnOnce) {
+  const ShardReader reader(path_);
+  std::string text = "label != -1";
+  for (int i = 10; i < 10'010; ++i) text += " and label != " + std::to_string(i);
+  const Filter filter = parse_filter(text + " and id != 'a/1'");
+  const int64_t before = num_reads();
+  EXPECT_THAT(matching_records(reader, filter), ElementsAre(1, 2, 3, 4, 5));
+  if (before >= 0) {
+    EXPECT_LT(num_reads() - before, 100);
+  }
 }
 
 }  // namespace

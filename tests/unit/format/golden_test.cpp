@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 
 #include "random_records.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {
@@ -86,11 +86,6 @@ void write_dataset(const fs::path& folder) {
   more.finish();
 }
 
-std::string content(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 fs::path golden(const char* name) {
   return fs::path(FFKIT_GOLDEN_FOLDER) / "v2.1" / name;
 }
@@ -115,7 +110,7 @@ TEST(Golden, EveryTypeIsReadAndWrittenAlike) {
   expect_golden_records(Dataset::open(golden("every_type.ffr")));
   const testing::TempDir dir;
   write_every_type(dir / "now.ffr");
-  EXPECT_TRUE(content(dir / "now.ffr") == content(golden("every_type.ffr")))
+  EXPECT_TRUE(testing::read_file(dir / "now.ffr") == testing::read_file(golden("every_type.ffr")))
       << "the layout has changed";
 }
 
@@ -139,7 +134,8 @@ TEST(Golden, DatasetIsReadAndWrittenAlike) {
   const testing::TempDir dir;
   write_dataset(dir / "now");
   for (const char* name : {"shard-00000.ffr", "shard-00001.ffr", "manifest.json"}) {
-    EXPECT_TRUE(content(dir / "now" / name) == content(golden("dataset") / name))
+    EXPECT_TRUE(testing::read_file(dir / "now" / name) ==
+                testing::read_file(golden("dataset") / name))
         << name << " has changed";
   }
 }

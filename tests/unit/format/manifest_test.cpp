@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -46,6 +48,60 @@ TEST(Manifest, IsRefusedWithNumbersThatDoNotFit) {
   EXPECT_ERROR(read("1", "1", "4294967297"), corrupt, "to 4294967295; copy or convert");
   EXPECT_ERROR(read("1", "\"5\""), corrupt, "file_bytes is \"5\", not a whole number");
   EXPECT_ERROR(read("1", "1", "1", "4294967298"), unsupported, "format version 4294967298");
+}
+
+TEST(Manifest, IsReadInLinearTimeWithManyKeys) {
+  const TempDir dir;
+  Manifest manifest = read_manifest(write_with(dir, "1", "1"));
+  constexpr int kKeys = 200'000;
+  for (int i = 0; i < kKeys; ++i) manifest.options["key_" + std::to_string(i)] = "";
+  write_manifest(dir / "manifest.json", manifest);
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(read_manifest(dir / "manifest.json").options.size(), size_t{kKeys});
+  // 0.2 s; with a search through all keys for each, minutes.
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 5);
+}
+
+TEST(Manifest, IsRefusedWhenItsSplitLeadsElsewhere) {
+  const TempDir dir;
+  Manifest manifest = read_manifest(write_with(dir, "1", "1"));
+  for (const char* split : {"../x", "/x", "..", "."}) {
+    manifest.split = split;
+    write_manifest(dir / "manifest.json", manifest);
+    EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "which leads out of the data set");
+  }
+}
+
+TEST(Manifest, IsRefusedWhenItListsAShardTwice) {
+  const TempDir dir;
+  Manifest manifest = read_manifest(write_with(dir, "1", "1"));
+  manifest.shards[1].file = manifest.shards[0].file;
+  write_manifest(dir / "manifest.json", manifest);
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "the shard 'a' is listed twice");
+}
+
+// The system would end these names at the null, and open the shard itself.
+TEST(Manifest, IsRefusedWithNullsInNames) {
+  const TempDir dir;
+  const Manifest whole = read_manifest(write_with(dir, "1", "1"));
+  Manifest manifest = whole;
+  manifest.shards[0].file = std::string("a\0x", 3);
+  write_manifest(dir / "manifest.json", manifest);
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "is not a shard's file name");
+  manifest = whole;
+  manifest.split = std::string("a\0x", 3);
+  write_manifest(dir / "manifest.json", manifest);
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "which leads out of the data set");
+}
+
+// As a power cut leaves files on some file systems; the JSON before it is whole.
+TEST(Manifest, IsRefusedWithNullsBehindIt) {
+  const TempDir dir;
+  const auto path = write_with(dir, "1", "1");
+  const auto size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, size + 100);
+  EXPECT_ERROR(read_manifest(path), corrupt,
+               "byte " + std::to_string(size) + " of the manifest is null");
 }
 
 TEST(Manifest, IsRefusedWhenItsSumsDoNotFit) {

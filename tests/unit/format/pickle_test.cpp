@@ -1,4 +1,4 @@
-#include "pickle.h"
+#include "bytes/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_literals;
 
-std::span<const std::byte> as_bytes(const std::string& text) {
+std::span<const std::byte> pickle_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -22,18 +22,19 @@ const std::string kTuple = "\x80\x04\x95\x0b\0\0\0\0\0\0\0"s + "C\x03"s + "abc\x
 
 TEST(Pickle, ReadsATupleOfBytesAndLabel) {
   Pickle pickle;
-  pickle.parse(as_bytes(kTuple));
+  pickle.parse(pickle_bytes(kTuple));
   const auto& items = pickle.items(pickle.root(), "it");
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(pickle.bytes(items[0], "bytes").size(), 3U);
-  EXPECT_EQ(pickle.bytes(items[0], "bytes").data(), as_bytes(kTuple).data() + 13);  // not copied
+  EXPECT_EQ(pickle.bytes(items[0], "bytes").data(),
+            pickle_bytes(kTuple).data() + 13);  // not copied
   EXPECT_EQ(pickle.integer(items[1], "label"), 7);
 }
 
 TEST(Pickle, WriterGivesPythonsBytes) {
   std::vector<std::byte> out;
-  pickle_bytes_and_label(as_bytes("abc"), 7, out);
-  EXPECT_TRUE(std::ranges::equal(out, as_bytes(kTuple)));
+  pickle_bytes_and_label(pickle_bytes("abc"), 7, out);
+  EXPECT_TRUE(std::ranges::equal(out, pickle_bytes(kTuple)));
   // 64 KiB and more lie outside of frames: PROTO, BINBYTES, data, then FRAME.
   pickle_bytes_and_label(std::vector<std::byte>(65536), 300, out);
   EXPECT_EQ(out.size(), 2 + 5 + 65536 + 9 + 7U);
@@ -81,7 +82,7 @@ TEST(Pickle, ReadsOldProtocols) {
   // pickle.dumps({"a": [1, None, True, (2, 3)]}, 2)
   const std::string bytes =
       "\x80\x02}q\x00X\x01\x00\x00\x00"s + "aq\x01]q\x02(K\x01N\x88K\x02K\x03\x86q\x03"s + "es.";
-  pickle.parse(as_bytes(bytes));
+  pickle.parse(pickle_bytes(bytes));
   const auto& list = pickle.items(pickle.at(pickle.root(), "a"), "a");
   ASSERT_EQ(list.size(), 4U);
   EXPECT_EQ(pickle.kind(list[1]), Pickle::Kind::none);
@@ -93,29 +94,30 @@ TEST(Pickle, OrderedDictIsADict) {
   Pickle pickle;
   const std::string bytes =
       "\x80\x04\x8c\x0b"s + "collections\x8c\x0bOrderedDict\x93)R\x8c\x01xK\x05s.";
-  pickle.parse(as_bytes(bytes));
+  pickle.parse(pickle_bytes(bytes));
   EXPECT_EQ(pickle.integer(pickle.at(pickle.root(), "x"), "x"), 5);
 }
 
 TEST(Pickle, NothingIsEverCalled) {
   Pickle pickle;
   // pickle.dumps of an object whose __reduce__ is (os.system, ("id",)), protocols 0 and 4.
-  EXPECT_ERROR(pickle.parse(as_bytes("cposix\nsystem\n(S'id'\ntR.")), unsupported,
+  EXPECT_ERROR(pickle.parse(pickle_bytes("cposix\nsystem\n(S'id'\ntR.")), unsupported,
                "refers to posix.system");
-  EXPECT_ERROR(pickle.parse(as_bytes(
+  EXPECT_ERROR(pickle.parse(pickle_bytes(
                    "\x80\x04\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x02id\x94\x85\x94R.")),
                unsupported, "refers to posix.system");
   // Not even OrderedDict with arguments, or as a value of its own.
   const std::string ordered_dict = "\x8c\x0b"s + "collections\x8c\x0bOrderedDict\x93";
-  EXPECT_ERROR(pickle.parse(as_bytes(ordered_dict + "K\x01\x85R.")), unsupported,
+  EXPECT_ERROR(pickle.parse(pickle_bytes(ordered_dict + "K\x01\x85R.")), unsupported,
                "calls something");
-  EXPECT_ERROR(pickle.parse(as_bytes(ordered_dict + ".")), unsupported, "holds a class");
+  EXPECT_ERROR(pickle.parse(pickle_bytes(ordered_dict + ".")), unsupported, "holds a class");
   // NEWOBJ, BUILD, INST, OBJ, EXT1, PERSID, REDUCE of a value.
   for (const char* opcodes :
        {")\x81.", "}}b.", "(iposix\nsystem\n.", "(o.", "\x82\x01.", "Pid\n."}) {
-    EXPECT_ERROR(pickle.parse(as_bytes(opcodes)), unsupported, "more than plain values (opcode 0x");
+    EXPECT_ERROR(pickle.parse(pickle_bytes(opcodes)), unsupported,
+                 "more than plain values (opcode 0x");
   }
-  EXPECT_ERROR(pickle.parse(as_bytes("K\x01)R.")), unsupported, "calls something");
+  EXPECT_ERROR(pickle.parse(pickle_bytes("K\x01)R.")), unsupported, "calls something");
 }
 
 TEST(Pickle, BrokenOnesAreRefused) {
@@ -143,7 +145,7 @@ TEST(Pickle, BrokenOnesAreRefused) {
                                    "\x95\xff\xff\xff\xff\xff\xff\xff\xffK\x01."s,
                                    "2."s,
                                    "\x94."s}) {
-    EXPECT_ERROR(pickle.parse(as_bytes(bytes)), corrupt, "the pickle is broken: ")
+    EXPECT_ERROR(pickle.parse(pickle_bytes(bytes)), corrupt, "the pickle is broken: ")
         << ::testing::PrintToString(bytes);
   }
 }
@@ -163,8 +165,8 @@ TEST(Pickle, MakesValuesOfObjectsOnRequest) {
       "\x80\x02}(X\x04\0\0\0callcos\nsystem\nX\x01\0\0\0x\x85RX\x04\0\0\0realG"s +
       "\0\0\0\0\0\0\0\0X\x02\0\0\0idK\x05QX\x05\0\0\0builtca\nB\n)\x81}bu."s;
   Pickle pickle;
-  EXPECT_ERROR(pickle.parse(as_bytes(text)), unsupported, "os.system");
-  pickle.parse(as_bytes(text), Pickle::Objects::as_values);
+  EXPECT_ERROR(pickle.parse(pickle_bytes(text)), unsupported, "os.system");
+  pickle.parse(pickle_bytes(text), Pickle::Objects::as_values);
   const Pickle::Ref call = pickle.at(pickle.root(), "call");
   ASSERT_EQ(pickle.kind(call), Pickle::Kind::call);
   EXPECT_EQ(pickle.global_name(pickle.items(call, "it")[0]), "os.system");

@@ -13,7 +13,7 @@
 #include <ffkit/format/shard_writer.h>
 
 #include "expect_error.h"
-#include "shard_layout.h"
+#include "shard/shard_layout.h"
 #include "temp_dir.h"
 
 namespace ffkit {

@@ -13,8 +13,8 @@
 #include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
 
+#include "bytes/pickle.h"
 #include "expect_error.h"
-#include "pickle.h"
 #include "sha256.h"
 #include "shared_data.h"
 #include "temp_dir.h"
@@ -36,12 +36,12 @@ nlohmann::json expected(const std::filesystem::path& root) {
   return nlohmann::json::parse(std::ifstream(root / "expected.json"));
 }
 
-std::vector<std::byte> bytes_of(const std::string& text) {
+std::vector<std::byte> text_to_bytes(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
-void write(const std::filesystem::path& path, const std::string& bytes) {
+void write_v1(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
@@ -66,7 +66,7 @@ TEST(V1, ReadsTheFilesOfTheOriginal) {
     ASSERT_EQ(records.size(), all[name].size()) << name;
     for (size_t i = 0; i < records.size(); ++i) {
       EXPECT_EQ(records[i].size(), all[name][i]["size"]);
-      EXPECT_EQ(sha256(bytes_of(records[i])), all[name][i]["sha256"]) << name << " " << i;
+      EXPECT_EQ(sha256(text_to_bytes(records[i])), all[name][i]["sha256"]) << name << " " << i;
     }
     EXPECT_TRUE(ShardReader(root / name).verify().empty());
   }
@@ -151,7 +151,7 @@ std::string name(const std::string& text) {
 TEST(V1, HostileTreesAreRefused) {
   const TempDir dir;
   const auto refuse = [&](const std::string& opcodes, const char* message, ErrorCode code) {
-    write(dir / "p.ffr", v1_bytes({"content", "other", tree_record(opcodes)}));
+    write_v1(dir / "p.ffr", v1_bytes({"content", "other", tree_record(opcodes)}));
     EXPECT_TRUE(PackedFolder::is_packed_folder(dir / "p.ffr"));
     EXPECT_TRUE(testing::throws_error([&] { PackedFolder folder(dir / "p.ffr"); }, code, message));
   };
@@ -177,7 +177,7 @@ TEST(V1, HostileTreesAreRefused) {
 
 TEST(V1, OldFilesWithoutChecksumsAreReadWithAWarning) {
   const TempDir dir;
-  write(dir / "old.ffr", v1_bytes({"one", "", "three"}, false));
+  write_v1(dir / "old.ffr", v1_bytes({"one", "", "three"}, false));
   EXPECT_THAT(read_raw(dir / "old.ffr"), ElementsAre("one", "", "three"));
   EXPECT_EQ(ShardReader(dir / "old.ffr").locate(0).checksum_type, Checksum::none);
   const Dataset dataset = Dataset::open(dir / "old.ffr");
@@ -188,11 +188,11 @@ TEST(V1, OldFilesWithoutChecksumsAreReadWithAWarning) {
 TEST(V1, MixedPayloadsAreRawAndVersionsDoNotMix) {
   const TempDir dir;
   std::vector<std::byte> pickle;
-  pickle_bytes_and_label(bytes_of("jpeg"), 3, pickle);
+  pickle_bytes_and_label(text_to_bytes("jpeg"), 3, pickle);
   const std::string pickled(reinterpret_cast<const char*>(pickle.data()), pickle.size());
-  write(dir / "a.ffr", v1_bytes({pickled, pickled}));
-  write(dir / "b.ffr", v1_bytes({"raw"}));
-  write(dir / "c.ffr", v1_bytes({pickled, "raw"}));
+  write_v1(dir / "a.ffr", v1_bytes({pickled, pickled}));
+  write_v1(dir / "b.ffr", v1_bytes({"raw"}));
+  write_v1(dir / "c.ffr", v1_bytes({pickled, "raw"}));
   EXPECT_EQ(Dataset::open_files({dir / "a.ffr"}).schema().fields.size(), 2U);
   const Dataset mixed = Dataset::open_files({dir / "a.ffr", dir / "b.ffr"});
   EXPECT_EQ(mixed.schema().fields[0].name, "data");
@@ -211,17 +211,17 @@ TEST(V1, WrongTargetsOfMetaPklAreNotBelieved) {
   std::vector<std::string> records;
   for (int64_t label : {2, 0, 1}) {
     std::vector<std::byte> pickle;
-    pickle_bytes_and_label(bytes_of("jpeg"), label, pickle);
+    pickle_bytes_and_label(text_to_bytes("jpeg"), label, pickle);
     records.emplace_back(reinterpret_cast<const char*>(pickle.data()), pickle.size());
   }
-  write(dir / "val.ffr/PART_00000.ffr", v1_bytes(records));
+  write_v1(dir / "val.ffr/PART_00000.ffr", v1_bytes(records));
   const auto meta =
       pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2});  // of another split
-  write(dir / "meta.pkl", std::string(reinterpret_cast<const char*>(meta.data()), meta.size()));
+  write_v1(dir / "meta.pkl", std::string(reinterpret_cast<const char*>(meta.data()), meta.size()));
   const Dataset val = Dataset::open(dir.path(), "val");
   EXPECT_THAT(val.int_column("label"), ElementsAre(2, 0, 1));
   EXPECT_THAT(val.manifest().classes, ElementsAre("a", "b", "c"));
-  write(dir / "meta.pkl", "cposix\nsystem\n.");
+  write_v1(dir / "meta.pkl", "cposix\nsystem\n.");
   EXPECT_ERROR(Dataset::open(dir.path(), "val"), unsupported,
                "meta.pkl: the pickle refers to posix.system");
 }

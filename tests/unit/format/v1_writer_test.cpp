@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "expect_error.h"
 #include "shared_data.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {
@@ -18,19 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 using testing::TempDir;
 
-std::span<const std::byte> bytes(std::string_view text) {
+std::span<const std::byte> record_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST(V1Writer, WritesTheSpecifiedBytes) {
   const TempDir dir;
   V1Writer writer(dir / "x.ffr", 2);
-  EXPECT_EQ(writer.append(bytes("123456789")), 0);
+  EXPECT_EQ(writer.append(record_bytes("123456789")), 0);
   EXPECT_EQ(writer.append({}), 1);
   EXPECT_EQ(writer.finish(), 45);
   // Made with Python: struct.pack("<qIIqq", 2, zlib.crc32(b"123456789"), 0, 36, 45) and the CRC-32 of that before it.
@@ -39,7 +34,7 @@ TEST(V1Writer, WritesTheSpecifiedBytes) {
       "\x24\x00\x00\x00\x00\x00\x00\x00\x2d\x00\x00\x00\x00\x00\x00\x00"
       "123456789",
       45);
-  EXPECT_EQ(contents(dir / "x.ffr"), expected);
+  EXPECT_EQ(testing::read_file(dir / "x.ffr"), expected);
 }
 
 TEST(V1Writer, WritesWhatTheReaderReads) {
@@ -74,7 +69,7 @@ TEST(V1Writer, LeavesNothingWithoutFinish) {
   const TempDir dir;
   {
     V1Writer writer(dir / "x.ffr", 2);
-    writer.append(bytes("one"));
+    writer.append(record_bytes("one"));
     EXPECT_ERROR(writer.finish(), invalid_argument, "was begun for 2 records, but has only 1");
     EXPECT_TRUE(fs::exists(dir / "x.ffr.tmp"));
   }
@@ -83,10 +78,15 @@ TEST(V1Writer, LeavesNothingWithoutFinish) {
 
 TEST(V1Writer, RefusesWhatCannotBe) {
   const TempDir dir;
-  EXPECT_ERROR(V1Writer(dir / "x.ffr", -1), invalid_argument, "cannot have -1 records");
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", -1), invalid_argument, "0 to 89478484 records, not -1");
+  // Not tried until the disk is full.
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", int64_t{1} << 50), invalid_argument,
+               "an FFRecord v1 file has 0 to 89478484 records, not 1125899906842624");
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", kMaxV1Records + 1), invalid_argument, "not 89478485");
+  EXPECT_LE(12 + 12 * kMaxV1Records, ShardReaderOptions{}.max_v1_header_bytes);
   V1Writer writer(dir / "x.ffr", 1);
-  writer.append(bytes("one"));
-  EXPECT_ERROR(writer.append(bytes("two")), invalid_argument,
+  writer.append(record_bytes("one"));
+  EXPECT_ERROR(writer.append(record_bytes("two")), invalid_argument,
                "begun for 1 records, and this is one more");
   writer.finish();
   EXPECT_ERROR(V1Writer(dir / "x.ffr", 1), invalid_argument, "nothing is overwritten");
@@ -100,17 +100,17 @@ TEST(V1Writer, RepeatsTheOriginalsFiles) {
   int number = 0;
   for (const char* name : {"sizes.ffr", "empty.ffr", "parts/PART_00000.ffr", "parts/PART_00002.ffr",
                            "packed_folder.ffr", "imagenet-style/train.ffr/PART_00001.ffr"}) {
-    const std::string original = contents(data / name);
+    const std::string original = testing::read_file(data / name);
     const ShardReader reader(data / name);
     const fs::path copy = dir / (std::to_string(number++) + ".ffr");
     V1Writer writer(copy, reader.num_records());
     for (int64_t i = 0; i < reader.num_records(); ++i) {
       const RecordLocation where = reader.locate(i);
-      writer.append(bytes(original).subspan(static_cast<size_t>(where.offset),
-                                            static_cast<size_t>(where.stored_bytes)));
+      writer.append(record_bytes(original).subspan(static_cast<size_t>(where.offset),
+                                                   static_cast<size_t>(where.stored_bytes)));
     }
     writer.finish();
-    EXPECT_TRUE(contents(copy) == original) << name;
+    EXPECT_TRUE(testing::read_file(copy) == original) << name;
   }
 }
 

@@ -21,12 +21,15 @@
 #include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
+#include "child_process.h"
+#include "io/read_engine.h"
 #include "make_dataset.h"
-#include "read_engine.h"
 #include "temp_dir.h"
 
 namespace ffkit {
 namespace {
+
+using testing::expect;
 
 // From now on io_uring_setup fails with `error` in this process.
 void refuse_io_uring(int error) {
@@ -48,12 +51,6 @@ int count(const std::string& text, const std::string& part) {
   int n = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
   return n;
-}
-
-void expect(bool condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "failed: %s\n", what);
-  _exit(1);
 }
 
 class IoUringRefused : public ::testing::TestWithParam<int> {

@@ -8,10 +8,10 @@
 #include <new>
 #include <vector>
 
-#include <ffkit/format/image_codec.h>
+#include <ffkit/image/image_codec.h>
 #include <ffkit/loader/loader.h>
 
-#include "image_pipeline.h"
+#include "image/transform/image_pipeline.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 #include "test_images.h"

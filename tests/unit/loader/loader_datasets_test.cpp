@@ -8,7 +8,7 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
-#include "format/pickle.h"
+#include "format/bytes/pickle.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 #include "v1_file_builder.h"
@@ -18,33 +18,33 @@ namespace {
 
 using testing::collect_epoch;
 
-struct Picture {
+struct LabelledPicture {
   std::vector<std::byte> image;
   int64_t label = 0;
 };
 
 // Zeros behind the picture, which decoders do not mind, so that compression saves something.
-std::vector<Picture> pictures_of(const Dataset& dataset) {
-  std::vector<Picture> pictures;
+std::vector<LabelledPicture> pictures_of(const Dataset& dataset) {
+  std::vector<LabelledPicture> pictures;
   std::vector<std::byte> bytes;
   for (int64_t i = 0; i < dataset.num_records(); ++i) {
     dataset.read(i, bytes);
     const RecordView record(dataset.schema(), bytes);
     const auto image = record.bytes(0);
-    Picture picture{{image.begin(), image.end()}, record.scalar<int64_t>(1)};
+    LabelledPicture picture{{image.begin(), image.end()}, record.scalar<int64_t>(1)};
     picture.image.resize(picture.image.size() + 2000);
     pictures.push_back(std::move(picture));
   }
   return pictures;
 }
 
-Schema schema() {
+Schema datasets_schema() {
   return Schema{
       {{.name = "image", .type = FieldType::image},
        {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}};
 }
 
-std::vector<std::byte> encode(const Schema& schema, const Picture& picture) {
+std::vector<std::byte> encode(const Schema& schema, const LabelledPicture& picture) {
   RecordBuilder builder(schema);
   builder.set_bytes(0, picture.image);
   builder.set_scalar(1, picture.label);
@@ -53,11 +53,11 @@ std::vector<std::byte> encode(const Schema& schema, const Picture& picture) {
   return record;
 }
 
-Dataset write(const std::filesystem::path& folder, const std::vector<Picture>& pictures,
+Dataset write(const std::filesystem::path& folder, const std::vector<LabelledPicture>& pictures,
               const CompressionOptions& compression) {
-  DatasetWriter writer(folder, {.split = "train", .schema = schema()},
+  DatasetWriter writer(folder, {.split = "train", .schema = datasets_schema()},
                        {.compression = compression});
-  for (const Picture& picture : pictures) writer.append(encode(writer.schema(), picture));
+  for (const LabelledPicture& picture : pictures) writer.append(encode(writer.schema(), picture));
   writer.finish();
   return Dataset::open(folder);
 }
@@ -81,7 +81,7 @@ class LoaderDatasetsTest : public ::testing::Test {
   }
 
   testing::TempDir dir_;
-  std::vector<Picture> pictures_ = pictures_of(testing::make_dataset(dir_ / "source"));
+  std::vector<LabelledPicture> pictures_ = pictures_of(testing::make_dataset(dir_ / "source"));
   Dataset plain_ = write(dir_ / "plain", pictures_, {});
 };
 
@@ -95,7 +95,8 @@ TEST_F(LoaderDatasetsTest, CompressedRecords) {
   expect_same_batches(plain_, zstd, trusting);
 
   std::vector<std::vector<std::byte>> samples;
-  for (const Picture& picture : pictures_) samples.push_back(encode(schema(), picture));
+  for (const LabelledPicture& picture : pictures_)
+    samples.push_back(encode(datasets_schema(), picture));
   const Dataset with_dictionary = write(
       dir_ / "dictionary", pictures_, {.level = 3, .dictionary = train_dictionary(samples, 4096)});
   ASSERT_EQ(with_dictionary.locate(0).record.codec, Codec::zstd_dictionary);
@@ -104,7 +105,7 @@ TEST_F(LoaderDatasetsTest, CompressedRecords) {
 
 TEST_F(LoaderDatasetsTest, V1Files) {
   std::vector<std::string> records;
-  for (const Picture& picture : pictures_) {
+  for (const LabelledPicture& picture : pictures_) {
     std::vector<std::byte> pickle;
     pickle_bytes_and_label(picture.image, picture.label, pickle);
     records.emplace_back(reinterpret_cast<const char*>(pickle.data()), pickle.size());
@@ -125,7 +126,7 @@ TEST_F(LoaderDatasetsTest, V1Files) {
 TEST_F(LoaderDatasetsTest, SubsetsShuffleTheirOwnRecords) {
   const Dataset some = plain_.where(parse_filter("label < 100"));
   ASSERT_GT(some.num_records(), 3);
-  std::vector<Picture> chosen;
+  std::vector<LabelledPicture> chosen;
   for (int64_t i = 0; i < some.num_records(); ++i) {
     chosen.push_back(pictures_[static_cast<size_t>(some.index_in_split(i))]);
   }

@@ -19,6 +19,7 @@
 namespace ffkit {
 namespace {
 
+using testing::collect;
 using testing::collect_rest;
 using testing::CollectedBatch;
 
@@ -153,13 +154,86 @@ TEST_F(LoaderErrorsTest, MissingLabelIsABadSample) {
   EXPECT_EQ(skipping.next()->replacements().size(), 1U);
 }
 
+// Which record is taken does not depend on what can be read: one in a file that was cut is not passed over.
+TEST_F(LoaderErrorsTest, ReplacementFromAFileThatWasCutIsAnError) {
+  const testing::DatasetSpec spec{.num_shards = 2, .undecodable = {3}};
+  const Dataset whole = testing::make_dataset(dir_ / "whole", spec);
+  const Dataset cut = testing::make_dataset(dir_ / "cut", spec);
+  std::filesystem::resize_file(cut.shard(1).path(), 1000);
+  int num_errors = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    LoaderOptions options = make_options(BadSamples::skip, 1);
+    options.sampler.seed = seed;
+    options.prefetch_batches = 1;
+    Loader expected(whole, options);
+    const int64_t replacement = collect(*expected.next()).record_indices[3];
+    Loader loader(cut, options);
+    if (replacement < 20) {
+      EXPECT_EQ(collect(*loader.next()).record_indices[3], replacement);
+    } else {
+      EXPECT_ERROR(loader.next(), io, "shard-00001.ffr: ");
+      ++num_errors;
+    }
+  }
+  EXPECT_GT(num_errors, 0);
+}
+
+// Where the bytes of a shard's index are: the page of its entries is the first one behind the records.
+int64_t index_offset(const ShardReader& shard) {
+  const RecordLocation last = shard.locate(shard.num_records() - 1);
+  return (last.offset + last.stored_bytes + 4095) / 4096 * 4096;
+}
+
+void flip_bit_at(const std::filesystem::path& path, int64_t offset) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(offset);
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(offset);
+  file.put(byte);
+}
+
+// 13 records would be replaced, and nobody knew why.
+TEST_F(LoaderErrorsTest, DamagedIndexIsAnErrorEvenWhenSkipping) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  const std::filesystem::path shard = dataset.shard(1).path();
+  flip_bit_at(shard, index_offset(ShardReader(shard)));
+  for (const BadSamples bad_samples : {BadSamples::fail, BadSamples::skip}) {
+    Loader loader(dataset, make_options(bad_samples));
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(loader.next().has_value());
+    EXPECT_ERROR(loader.next(), corrupt, "shard-00001.ffr: offset ");
+    EXPECT_ERROR(loader.next(), corrupt, "copy or convert the shard again");
+  }
+}
+
+// A replacement from such a shard neither.
+TEST_F(LoaderErrorsTest, DamagedIndexIsNotPassedOverByReplacements) {
+  const Dataset dataset =
+      testing::make_dataset(dir_ / "train", {.num_shards = 2, .undecodable = {3}});
+  const std::filesystem::path shard = dataset.shard(1).path();
+  flip_bit_at(shard, index_offset(ShardReader(shard)));
+  int num_errors = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    LoaderOptions options = make_options(BadSamples::skip, 1);
+    options.sampler.seed = seed;
+    options.prefetch_batches = 1;
+    Loader loader(dataset, options);
+    try {
+      EXPECT_LT(collect(*loader.next()).record_indices[3], 20);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("shard-00001.ffr: offset "), std::string::npos);
+      ++num_errors;
+    }
+  }
+  EXPECT_GT(num_errors, 0);
+}
+
 struct FileAccess {
   IoEngine engine;
   DirectIo direct;
   bool decoders_read_cache = false;
 };
 
-std::string name_of(const ::testing::TestParamInfo<FileAccess>& info) {
+std::string name_of_access(const ::testing::TestParamInfo<FileAccess>& info) {
   return std::string(info.param.engine == IoEngine::pread ? "pread" : "automatic") +
          (info.param.direct == DirectIo::off ? "_buffered" : "_direct") +
          (info.param.decoders_read_cache ? "_by_decoders" : "");
@@ -168,10 +242,10 @@ std::string name_of(const ::testing::TestParamInfo<FileAccess>& info) {
 // Files that change under the loader, however they are read.
 class LoaderFilesTest : public LoaderErrorsTest, public ::testing::WithParamInterface<FileAccess> {
  protected:
-  // Makes a loader over one shard whose index is in memory, or skips the test.
-  void open(BadSamples bad_samples, const std::filesystem::path& folder) {
+  // Makes a loader over one shard whose index is in memory, or is not, or skips the test.
+  void open(BadSamples bad_samples, const std::filesystem::path& folder, bool has_index = true) {
     dataset_.emplace(testing::make_dataset(folder, {.num_shards = 1}));
-    for (int64_t i = 0; i < 40; ++i) dataset_->locate(i);
+    for (int64_t i = 0; i < 40 && has_index; ++i) dataset_->locate(i);
     options_ = make_options(bad_samples);
     options_.io.engine = GetParam().engine;
     options_.io.direct = GetParam().direct;
@@ -204,6 +278,14 @@ TEST_P(LoaderFilesTest, FileCutWhileInUseIsAnIoErrorEvenWhenSkipping) {
   EXPECT_ERROR(loader_->next(), io, "record 0: ");
 }
 
+TEST_P(LoaderFilesTest, FileCutBeforeItsIndexWasReadIsAnIoErrorEvenWhenSkipping) {
+  open(BadSamples::skip, dir_ / "train", false);
+  if (IsSkipped()) return;
+  std::filesystem::resize_file(shard(), std::filesystem::file_size(shard()) / 2);
+  EXPECT_ERROR(loader_->next(), io, "shard-00000.ffr: ");
+  EXPECT_ERROR(loader_->next(), io, "it was cut while in use");
+}
+
 TEST_P(LoaderFilesTest, FileOverwrittenWhileInUseIsNoticed) {
   open(BadSamples::fail, dir_ / "train");
   if (IsSkipped()) return;
@@ -232,6 +314,17 @@ TEST_P(LoaderFilesTest, FileReplacedByAnotherIsReadOnAsItWas) {
   EXPECT_EQ(collect_rest(*loader_), expected);
 }
 
+// The index and the records are those of one file.
+TEST_P(LoaderFilesTest, FileReplacedBeforeTheLoaderIsMadeIsReadAsItWas) {
+  open(BadSamples::fail, dir_ / "train");
+  if (IsSkipped()) return;
+  const auto expected = collect_rest(*loader_);
+  std::ofstream(dir_ / "other") << std::string(1 << 20, 'x');
+  std::filesystem::rename(dir_ / "other", shard());
+  loader_.emplace(*dataset_, options_);
+  EXPECT_EQ(collect_rest(*loader_), expected);
+}
+
 // tmpfs takes O_DIRECT since Linux 6.6 only, and other memory has other alignments.
 TEST_P(LoaderFilesTest, SharedMemoryGivesTheSameBatches) {
   if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "there is no /dev/shm";
@@ -255,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, LoaderFilesTest,
                                            FileAccess{IoEngine::pread, DirectIo::off},
                                            FileAccess{IoEngine::pread, DirectIo::on},
                                            FileAccess{IoEngine::automatic, DirectIo::off, true}),
-                         name_of);
+                         name_of_access);
 
 }  // namespace
 }  // namespace ffkit

@@ -1,6 +1,13 @@
 // Loader::state() and restore(): going on with exactly the next sample.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <ffkit/loader/loader.h>
@@ -90,10 +97,12 @@ TEST_F(LoaderStateTest, PrefetchedBatchesDoNotCountAsConsumed) {
   LoaderOptions options = make_options();
   options.prefetch_batches = 8;
   Loader loader(dataset_, options);
-  EXPECT_EQ(loader.state(), (LoaderState{dataset_.manifest().fingerprint(), 11, 0, 0}));
+  EXPECT_EQ(loader.state(),
+            (LoaderState{dataset_.manifest().fingerprint(), 11, 0, 0, "shuffle, 30 samples"}));
   loader.start_epoch(5);
   loader.next();
-  EXPECT_EQ(loader.state(), (LoaderState{dataset_.manifest().fingerprint(), 11, 5, 4}));
+  EXPECT_EQ(loader.state(),
+            (LoaderState{dataset_.manifest().fingerprint(), 11, 5, 4, "shuffle, 30 samples"}));
 }
 
 TEST_F(LoaderStateTest, AtTheEndEveryRankHasConsumedEverything) {
@@ -126,6 +135,101 @@ TEST_F(LoaderStateTest, RestoreInTheMiddleDropsWhatWasReadAhead) {
   EXPECT_EQ(rest[0].images, all[1].images);
 }
 
+// While it lives no thread can be made: none gets a stack of 64 TiB.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    pthread_attr_init(&attributes_);
+    pthread_getattr_default_np(&attributes_);
+    pthread_attr_getstacksize(&attributes_, &stack_bytes_);
+    set(size_t{1} << 46);
+  }
+  ~NoMoreThreads() {
+    set(stack_bytes_);
+    pthread_attr_destroy(&attributes_);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+ private:
+  void set(size_t stack_bytes) {
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes_, stack_bytes), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&attributes_), 0);
+  }
+  pthread_attr_t attributes_;
+  size_t stack_bytes_ = 0;
+};
+
+TEST_F(LoaderStateTest, AStartThatFailsLeavesThePlace) {
+  Loader loader(dataset_, make_options());
+  const std::vector<CollectedBatch> all = testing::collect_epoch(loader, 5);
+  loader.start_epoch(5);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(loader.next().has_value());
+  const LoaderState before = loader.state();
+  ASSERT_EQ(before.position, 8);
+  LoaderState other = before;
+  other.epoch = 7;
+  other.position = 4;
+  {
+    const NoMoreThreads limit;
+    EXPECT_THROW(loader.start_epoch(9), std::exception);
+    EXPECT_EQ(loader.state(), before);
+    EXPECT_THROW(loader.restore(other), std::exception);
+    EXPECT_EQ(loader.state(), before);
+    EXPECT_THROW(loader.next(), std::exception);
+    EXPECT_EQ(loader.state(), before);
+    EXPECT_FALSE(loader.ready());
+  }
+  // It goes on with the sample that comes next.
+  const std::vector<CollectedBatch> rest = collect_rest(loader);
+  ASSERT_EQ(rest.size(), all.size() - 2);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    EXPECT_EQ(rest[i].record_indices, all[i + 2].record_indices);
+    EXPECT_EQ(rest[i].images, all[i + 2].images);
+    EXPECT_EQ(rest[i].epoch, 5);
+  }
+  // Of a loader that has returned nothing too, and at the end of an epoch.
+  const LoaderState at_end = loader.state();
+  Loader restored(dataset_, make_options());
+  restored.restore(other);
+  {
+    const NoMoreThreads limit;
+    EXPECT_THROW(restored.start_epoch(9), std::exception);
+    EXPECT_THROW(loader.start_epoch(9), std::exception);
+  }
+  EXPECT_EQ(restored.state(), other);
+  EXPECT_EQ(loader.state(), at_end);
+  EXPECT_FALSE(loader.next().has_value());
+  EXPECT_EQ(loader.state(), at_end);
+}
+
+// Notes whether it decodes for an epoch that cannot be.
+class EpochWatcher final : public FieldDecoder {
+ public:
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {0}; }
+  void decode(const RecordView&, const SampleKey& key, Scratch*, void*) const override {
+    if (key.epoch < 0) saw_negative = true;
+  }
+  mutable std::atomic<bool> saw_negative{false};
+};
+
+TEST_F(LoaderStateTest, TheLastEpochThereIsEndsWithoutAnother) {
+  const auto watcher = std::make_shared<EpochWatcher>();
+  LoaderOptions options = make_options();
+  options.fields.push_back({"epoch", watcher});
+  Loader loader(dataset_, options);
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(testing::collect_epoch(loader, kLast).size(), 8U);
+    EXPECT_EQ(loader.state().epoch, kLast);
+  }
+  loader.start_epoch(kLast - 1);
+  EXPECT_EQ(collect_rest(loader).size(), 8U);
+  EXPECT_EQ(testing::collect_epoch(loader, kLast).front().epoch, kLast);
+  EXPECT_FALSE(watcher->saw_negative) << "it read ahead beyond the last epoch";
+}
+
 TEST_F(LoaderStateTest, RefusesAStateOfAnotherRun) {
   Loader loader(dataset_, make_options());
   LoaderState state = loader.state();
@@ -139,6 +243,70 @@ TEST_F(LoaderStateTest, RefusesAStateOfAnotherRun) {
   EXPECT_ERROR(loader.restore(state), invalid_argument, "position 31");
   state.position = -1;
   EXPECT_ERROR(loader.restore(state), invalid_argument, "position -1");
+}
+
+TEST_F(LoaderStateTest, RefusesAStateOfAnotherOrderOrEpochSize) {
+  const auto weights = [](double last) {
+    std::vector<double> values(30, 1.0);
+    values.back() = last;
+    return std::make_shared<const std::vector<double>>(values);
+  };
+  const auto groups = [](std::vector<int64_t> starts) {
+    return std::make_shared<const std::vector<int64_t>>(std::move(starts));
+  };
+  const std::vector<SamplerOptions> samplers = {
+      {.order = Order::shuffle},
+      {.order = Order::sequential},
+      {.order = Order::windowed},
+      {.order = Order::windowed, .window_block = 8},
+      {.order = Order::windowed, .window_blocks = 8},
+      {.order = Order::shuffle, .epoch_size = 20},
+      {.order = Order::weighted, .weights = weights(1)},
+      {.order = Order::weighted, .weights = weights(2)},
+      {.order = Order::weighted, .epoch_size = 60, .weights = weights(1)},
+      {.order = Order::shuffle, .groups = groups({0, 10, 20})},
+      {.order = Order::shuffle, .groups = groups({0, 10, 21})},
+  };
+  std::vector<LoaderState> states;
+  std::vector<std::unique_ptr<Loader>> loaders;
+  for (const SamplerOptions& sampler : samplers) {
+    LoaderOptions options = make_options();
+    options.sampler = sampler;
+    options.sampler.seed = 11;
+    loaders.push_back(std::make_unique<Loader>(dataset_, options));
+    ASSERT_TRUE(loaders.back()->next().has_value());
+    states.push_back(loaders.back()->state());
+  }
+  for (size_t i = 0; i < samplers.size(); ++i) {
+    for (size_t j = 0; j < samplers.size(); ++j) {
+      if (i == j) {
+        EXPECT_NO_THROW(loaders[i]->restore(states[j])) << i;
+      } else {
+        EXPECT_ERROR(loaders[i]->restore(states[j]), invalid_argument,
+                     "saved in the order '" + states[j].order + "'")
+            << i << ' ' << j;
+      }
+    }
+    EXPECT_EQ(loaders[i]->state(), states[i]) << "a refused state changes nothing";
+  }
+  // The whole epoch, however it is said; another tail, batch size or rank is no other order.
+  LoaderOptions options = make_options(5, Tail::pad);
+  options.sampler.epoch_size = 30;
+  options.sampler.world_size = 2;
+  options.sampler.rank = 1;
+  EXPECT_NO_THROW(Loader(dataset_, options).restore(states[0]));
+}
+
+// As they were saved when states did not hold the order.
+TEST_F(LoaderStateTest, TakesAStateWithoutAnOrder) {
+  Loader loader(dataset_, make_options());
+  LoaderState state = loader.state();
+  state.order.clear();
+  state.epoch = 3;
+  state.position = 4;
+  loader.restore(state);
+  EXPECT_EQ(loader.state().position, 4);
+  EXPECT_EQ(loader.state().order, "shuffle, 30 samples");
 }
 
 }  // namespace

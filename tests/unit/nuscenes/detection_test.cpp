@@ -8,7 +8,7 @@
 
 #include "detection_curves.h"
 #include "expect_error.h"
-#include "nuscenes_expected.h"
+#include "nuscenes/nuscenes_expected.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {
@@ -221,7 +221,7 @@ TEST_F(SubmissionTest, SaysWhichBoxIsWrong) {
   bad("[1, 2, 3], \"size\"", "[1, NaN, 2], \"size\"", "translation holds NaN");
   bad("[1, 0, 0, 0]", "[1, 0, 0, 0, 0]", "rotation has 5 numbers, expected 4");
   bad("0.25", "NaN", "detection_score is NaN");
-  bad("0.25", "\"high\"", "no JSON of detections");
+  bad("0.25", "\"high\"", "detection_score is \"high\", which is no number");
   bad("car", "tram", "detection_name is 'tram'; there are car, truck");
   bad("\"\"", "\"parked\"", "attribute_name is 'parked'; there are");
   bad("\"velocity\": [0.5, NaN], ", "", "velocity is missing");
@@ -231,6 +231,7 @@ TEST_F(SubmissionTest, SaysWhichBoxIsWrong) {
 TEST_F(SubmissionTest, RefusesWhatIsNoSubmission) {
   EXPECT_ERROR(read_submission(dir_ / "none.json"), not_found, "none.json");
   EXPECT_ERROR(read_submission(write("{\"meta\": {}}")), corrupt, "no member 'results'");
+  EXPECT_ERROR(read_submission(write("{\"results\": {}}")), corrupt, "no member 'meta'");
   EXPECT_ERROR(read_submission(write("[1, 2]")), corrupt, "no JSON of detections");
   EXPECT_ERROR(read_submission(write("{\"results\": {\"s\": [{")), corrupt,
                "no JSON of detections");

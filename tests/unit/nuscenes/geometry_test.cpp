@@ -6,7 +6,7 @@
 #include <map>
 
 #include "expect_error.h"
-#include "nuscenes_expected.h"
+#include "nuscenes/nuscenes_expected.h"
 
 namespace ffkit::nuscenes {
 namespace {

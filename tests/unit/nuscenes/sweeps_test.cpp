@@ -8,7 +8,7 @@
 #include <ffkit/nuscenes/sweeps.h>
 
 #include "expect_error.h"
-#include "nuscenes_expected.h"
+#include "nuscenes/nuscenes_expected.h"
 
 namespace ffkit::nuscenes {
 namespace {

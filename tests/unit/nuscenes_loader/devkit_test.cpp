@@ -9,7 +9,7 @@
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 
-#include "nuscenes_expected.h"
+#include "nuscenes/nuscenes_expected.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {
@@ -133,19 +133,38 @@ TEST_F(LoadedRoot, BoxesInTheLidarFrameProjectAsTheDevkits) {
   EXPECT_GT(num_projected, 4000);
 }
 
-TEST_F(LoadedRoot, RadarPointsAreAllThatTheFilesHave) {
+TEST_F(LoadedRoot, RadarPointsAreThoseOfTheDevkitsFilters) {
   KeyframeOptions options;
   options.cameras.channels.clear();
   options.lidar.is_on = options.boxes.is_on = false;
   options.radar.is_on = true;
-  for_samples(options, [&](const Batch& batch, int64_t i, const json& sample) {
-    int64_t wanted = 0;
-    for (const auto radar : kRadars) {
-      wanted += sample["channels"][std::string(radar)]["radar"]["num_points_no_filters"].get<int>();
-    }
-    const auto offsets = batch.row_offsets("radar_points");
-    EXPECT_EQ(offsets[static_cast<size_t>(i) + 1] - offsets[static_cast<size_t>(i)], wanted);
-  });
+  for (const bool is_filtered : {true, false}) {
+    options.radar_filter = is_filtered ? RadarFilter() : kAllRadarPoints;
+    const std::string rule = is_filtered ? "default_filters" : "no_filters";
+    for_samples(options, [&](const Batch& batch, int64_t i, const json& sample) {
+      int64_t wanted = 0;
+      std::array<double, 18> wanted_sums{};
+      for (const auto radar : kRadars) {
+        const json& of_radar = sample["channels"][std::string(radar)]["radar"];
+        wanted += of_radar["num_points_" + rule].get<int>();
+        for (size_t column = 0; column < 18; ++column) {
+          wanted_sums[column] += of_radar["sum18_" + rule][column].get<double>();
+        }
+      }
+      const auto offsets = batch.row_offsets("radar_points");
+      const int64_t begin = offsets[static_cast<size_t>(i)];
+      const int64_t end = offsets[static_cast<size_t>(i) + 1];
+      EXPECT_EQ(end - begin, wanted);
+      const auto* points = static_cast<const float*>(batch.field("radar_points").data);
+      for (size_t column = 3; column < 18; ++column) {  // x, y, z are in another frame
+        double sum = 0;
+        for (int64_t row = begin; row < end; ++row) {
+          sum += points[19 * row + static_cast<int64_t>(column)];
+        }
+        EXPECT_NEAR(sum, wanted_sums[column], 1e-2) << column;
+      }
+    });
+  }
 }
 
 }  // namespace

@@ -11,13 +11,23 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
-#include "make_nuscenes.h"
+#include "nuscenes/make_nuscenes.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
 constexpr int kPoints = 200;
+
+TEST(OpenSplit, TakesTheLimitsOfItsShards) {
+  const testing::TempDir dir;
+  testing::make_nuscenes(dir / "set", {.num_points = kPoints});
+  const Split split = open_split(dir / "set", "mini_val", {.max_record_bytes = 100});
+  EXPECT_EQ(split.keyframes.shard(0).options().max_record_bytes, 100);
+  EXPECT_ERROR(split.keyframes.locate(0), unsupported, "max_record_bytes");
+  ASSERT_TRUE(split.sweeps.has_value());
+  EXPECT_ERROR(split.sweeps->locate(0), unsupported, "max_record_bytes");
+}
 
 class KeyframeLoading : public ::testing::Test {
  protected:
@@ -66,7 +76,7 @@ std::vector<int64_t> shape_of(const Batch& batch, const char* name) {
 }
 
 template <typename T>
-const T* data_of(const Batch& batch, const char* name) {
+const T* values_of(const Batch& batch, const char* name) {
   return static_cast<const T*>(batch.field(name).data);
 }
 
@@ -82,14 +92,15 @@ TEST_F(KeyframeLoading, FieldsHaveTheirShapes) {
   EXPECT_EQ(shape_of(*batch, "lidar_to_image"), (std::vector<int64_t>{3, 6, 4, 4}));
   EXPECT_EQ(shape_of(*batch, "lidar_to_global"), (std::vector<int64_t>{3, 4, 4}));
   EXPECT_EQ(shape_of(*batch, "points"), (std::vector<int64_t>{3, 5000, 6}));
-  EXPECT_EQ(shape_of(*batch, "radar_points"), (std::vector<int64_t>{3 * 5 * 4, 19}));
+  // One of the four points of each radar is of an invalid state.
+  EXPECT_EQ(shape_of(*batch, "radar_points"), (std::vector<int64_t>{3 * 5 * 3, 19}));
   // Of the six boxes one is of no class and one without points.
   EXPECT_EQ(shape_of(*batch, "boxes"), (std::vector<int64_t>{3 * 4, 9}));
   EXPECT_EQ(shape_of(*batch, "box_classes"), (std::vector<int64_t>{3 * 4}));
-  const auto* classes = data_of<int64_t>(*batch, "box_classes");
+  const auto* classes = values_of<int64_t>(*batch, "box_classes");
   EXPECT_EQ(kClasses[static_cast<size_t>(classes[2])], "pedestrian");
-  EXPECT_EQ(data_of<int64_t>(*batch, "timestamp")[0], 1532402927000000);
-  EXPECT_EQ(data_of<float>(*batch, "boxes")[9 + 7], 0) << "the unknown velocity";
+  EXPECT_EQ(values_of<int64_t>(*batch, "timestamp")[0], 1532402927000000);
+  EXPECT_EQ(values_of<float>(*batch, "boxes")[9 + 7], 0) << "the unknown velocity";
 }
 
 TEST_F(KeyframeLoading, CloudsHaveTheSweepsBeforeThem) {
@@ -101,7 +112,7 @@ TEST_F(KeyframeLoading, CloudsHaveTheSweepsBeforeThem) {
   const auto offsets = batch->row_offsets("points");
   EXPECT_EQ(std::vector<int64_t>(offsets.begin(), offsets.end()),
             (std::vector<int64_t>{0, kPoints, 5 * kPoints, 12 * kPoints}));
-  const auto* points = data_of<float>(*batch, "points");
+  const auto* points = values_of<float>(*batch, "points");
   for (int64_t sweep = 0; sweep < 4; ++sweep) {
     EXPECT_NEAR(points[(kPoints + sweep * kPoints) * 6 + 5], 0.050001 * double(sweep), 1e-6);
   }
@@ -119,6 +130,54 @@ TEST_F(KeyframeLoading, CloudsHaveTheSweepsBeforeThem) {
   EXPECT_GT(near[2] - near[1], kPoints);
 }
 
+TEST_F(KeyframeLoading, SubsetsHaveTheirOwnClouds) {
+  Loader all(split_->keyframes, options(fields()));
+  std::vector<std::vector<float>> clouds;  // by keyframe
+  const auto take = [](const Batch& batch, std::vector<std::vector<float>>& to) {
+    const auto* points = values_of<float>(batch, "points");
+    const auto offsets = batch.row_offsets("points");
+    for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+      to.emplace_back(points + 6 * offsets[i], points + 6 * offsets[i + 1]);
+    }
+  };
+  while (const auto batch = all.next()) take(*batch, clouds);
+  ASSERT_EQ(clouds.size(), 6U);
+  const std::vector<int64_t> chosen = {5, 1, 4, 2};
+  const Dataset subset = split_->keyframes.subset(chosen);
+  const Dataset few_sweeps = split_->sweeps->subset({7, 0});
+  for (const Split& split : {*split_, Split{subset, split_->sweeps}, Split{subset, few_sweeps}}) {
+    LoaderOptions with = options(fields());
+    with.fields = keyframe_fields(split, fields());
+    Loader loader(subset, with);
+    std::vector<std::vector<float>> found;
+    while (const auto batch = loader.next()) take(*batch, found);
+    ASSERT_EQ(found.size(), chosen.size());
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      EXPECT_EQ(found[i], clouds[static_cast<size_t>(chosen[i])]) << chosen[i];
+    }
+  }
+}
+
+TEST_F(KeyframeLoading, RefusesTheSweepsOfAnotherSplit) {
+  testing::make_nuscenes(dir_ / "other", {.split = "mini_train"});
+  const Split other = open_split(dir_ / "other", "mini_train");
+  EXPECT_ERROR(keyframe_fields({split_->keyframes, other.sweeps}, fields()), invalid_argument,
+               "the sweeps are of 'mini_train_sweeps', but the keyframes of 'mini_val'");
+}
+
+TEST_F(KeyframeLoading, RefusesKeyframesOfAnotherSplit) {
+  testing::make_nuscenes(dir_ / "other", {.split = "mini_train", .num_scenes = 5});
+  const Split other = open_split(dir_ / "other", "mini_train");
+  LoaderOptions with =
+      options(fields());  // of the other split, whose first scenes have the same times here
+  with.bad_samples = BadSamples::skip;
+  Loader loader(other.keyframes.subset({6, 7, 8}), with);
+  EXPECT_ERROR(loader.next(), invalid_argument, "is none of the split 'mini_val'");
+  KeyframeOptions alone = fields();
+  alone.lidar.num_sweeps = 1;
+  EXPECT_TRUE(Loader(other.keyframes.subset({6, 7, 8}), options(alone)).next().has_value());
+}
+
 // A point of the world stays where it is, whatever the augmentation: by the matrix to the global frame.
 TEST_F(KeyframeLoading, AugmentedPointsAndBoxesAreThePlainOnesInTheGlobalFrame) {
   Loader plain_loader(split_->keyframes, options(fields()));
@@ -126,7 +185,7 @@ TEST_F(KeyframeLoading, AugmentedPointsAndBoxesAreThePlainOnesInTheGlobalFrame) 
   const auto plain = plain_loader.next();
   const auto moved = augmented_loader.next();
   const auto to_global = [](const Batch& batch, int64_t sample, const float* p) {
-    const double* m = data_of<double>(batch, "lidar_to_global") + 16 * sample;
+    const double* m = values_of<double>(batch, "lidar_to_global") + 16 * sample;
     Vector3 out{};
     for (size_t row = 0; row < 3; ++row) {
       out[row] = m[4 * row] * p[0] + m[4 * row + 1] * p[1] + m[4 * row + 2] * p[2] + m[4 * row + 3];
@@ -143,8 +202,8 @@ TEST_F(KeyframeLoading, AugmentedPointsAndBoxesAreThePlainOnesInTheGlobalFrame) 
       const auto begin = plain->row_offsets(name)[static_cast<size_t>(sample)];
       const auto end = plain->row_offsets(name)[static_cast<size_t>(sample) + 1];
       for (int64_t i = begin; i < end; ++i) {
-        const float* a = data_of<float>(*plain, name) + i * columns;
-        const float* b = data_of<float>(*moved, name) + i * columns;
+        const float* a = values_of<float>(*plain, name) + i * columns;
+        const float* b = values_of<float>(*moved, name) + i * columns;
         const Vector3 at = to_global(*plain, sample, a);
         const Vector3 moved_at = to_global(*moved, sample, b);
         for (size_t k = 0; k < 3; ++k) ASSERT_NEAR(at[k], moved_at[k], 1e-4);
@@ -167,7 +226,7 @@ TEST_F(KeyframeLoading, PointsProjectToTheSamePlaceOfTheImage) {
   const auto plain = plain_loader.next();
   const auto moved = augmented_loader.next();
   const auto pixel = [](const Batch& batch, int64_t sample, int64_t camera, const float* p) {
-    const float* m = data_of<float>(batch, "lidar_to_image") + 16 * (6 * sample + camera);
+    const float* m = values_of<float>(batch, "lidar_to_image") + 16 * (6 * sample + camera);
     std::array<double, 3> out{};
     for (size_t row = 0; row < 3; ++row) {
       out[row] = double(m[4 * row]) * p[0] + double(m[4 * row + 1]) * p[1] +
@@ -183,8 +242,8 @@ TEST_F(KeyframeLoading, PointsProjectToTheSamePlaceOfTheImage) {
       const ImageMap map = image_map(std::get<ResizeCrop>(with.cameras.image.transform), 160, 90,
                                      image_key(key, static_cast<size_t>(camera)));
       for (int64_t i = begin; i < begin + 150; ++i) {
-        const auto a = pixel(*plain, sample, camera, data_of<float>(*plain, "points") + 6 * i);
-        const auto b = pixel(*moved, sample, camera, data_of<float>(*moved, "points") + 6 * i);
+        const auto a = pixel(*plain, sample, camera, values_of<float>(*plain, "points") + 6 * i);
+        const auto b = pixel(*moved, sample, camera, values_of<float>(*moved, "points") + 6 * i);
         if (a[2] < 1 || a[0] < 0 || a[0] > 160 || a[1] < 0 || a[1] > 90) continue;
         ++num_seen;
         EXPECT_NEAR(map.scale_x * a[0] + map.offset_x, b[0], 2e-2);
@@ -207,6 +266,27 @@ TEST_F(KeyframeLoading, BatchesAreTheSameForAnyThreads) {
   }
 }
 
+TEST_F(KeyframeLoading, MorePointsThanSensorsGiveAreSaid) {
+  testing::make_nuscenes(dir_ / "large", {.num_points = 35'500});
+  const Split large = open_split(dir_ / "large", "mini_val");
+  KeyframeOptions with = fields();
+  with.cameras.channels.clear();
+  with.lidar = {.num_sweeps = 1, .min_distance = 0};
+  LoaderOptions loading = options(fields());
+  loading.fields = keyframe_fields(large, with);
+  Loader refusing(large.keyframes, loading);
+  EXPECT_ERROR(refusing.next(), unsupported, "more than 35000 points");
+  // Those near the vehicle, a fiftieth, do not count.
+  with.lidar.min_distance = 1;
+  loading.fields = keyframe_fields(large, with);
+  Loader without_near(large.keyframes, loading);
+  EXPECT_LE(without_near.next()->row_offsets("points")[1], 35'000);
+  with.lidar = {.num_sweeps = 1, .min_distance = 0, .max_points = 35'000};
+  loading.fields = keyframe_fields(large, with);
+  Loader cutting(large.keyframes, loading);
+  EXPECT_EQ(cutting.next()->row_offsets("points")[1], 35'000);
+}
+
 TEST_F(KeyframeLoading, WhatCannotBeIsSaidAtOnce) {
   KeyframeOptions wrong = fields();
   wrong.lidar.num_sweeps = 0;
@@ -221,6 +301,9 @@ TEST_F(KeyframeLoading, WhatCannotBeIsSaidAtOnce) {
   wrong.radar = {.is_on = true, .num_sweeps = 3};
   EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "RADAR_FRONT/sweeps");
   wrong = fields();
+  wrong.can_bus = CanBusRule::last_row;
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "can_bus/pose");
+  wrong = fields();
   wrong.boxes.max_boxes = 0;
   EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "max_boxes is 0");
   wrong = fields();
@@ -233,7 +316,7 @@ TEST_F(KeyframeLoading, SweepsThatAreNotThereAreSaid) {
   std::filesystem::remove_all(dir_ / "set" / "mini_val_sweeps");
   split_.emplace(open_split(dir_ / "set", "mini_val"));
   Loader loader(split_->keyframes, options(fields()));
-  EXPECT_ERROR(loader.next(), not_found, "there is no split 'mini_val_sweeps'");
+  EXPECT_ERROR(loader.next(), invalid_argument, "there is no split 'mini_val_sweeps'");
 }
 
 }  // namespace

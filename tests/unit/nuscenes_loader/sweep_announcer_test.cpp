@@ -8,7 +8,7 @@
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "make_nuscenes.h"
+#include "nuscenes/make_nuscenes.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {

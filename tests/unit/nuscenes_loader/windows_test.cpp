@@ -6,7 +6,7 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
-#include "make_nuscenes.h"
+#include "nuscenes/make_nuscenes.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {
@@ -48,8 +48,22 @@ TEST_F(WindowsTest, FramesBeforeAreThoseOfTheScene) {
   EXPECT_EQ(frames, (std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 1, 2, 1, 2, 3, 4, 4, 4, 4, 4, 5}));
   const std::vector<int64_t> records = {0, 1, 2, 3, 4, 5, 6, 12};
   EXPECT_EQ(windows.mask(records), (std::vector<uint8_t>{1, 1, 0, 1, 0, 0, 0, 1}));
+  EXPECT_ERROR(windows.mask(std::vector<int64_t>{36}), invalid_argument,
+               "no record 36 among the 36");
+  EXPECT_ERROR(windows.mask(std::vector<int64_t>{-1}), invalid_argument, "no record -1");
   EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument, "num_previous is -1");
   EXPECT_EQ(make_windows(split_->keyframes, 0).frames.num_records(), 12);
+}
+
+TEST_F(WindowsTest, RefusesScenesThatAreNotWhole) {
+  const Dataset& all = split_->keyframes;
+  const Dataset backwards = all.subset({4, 6, 5});
+  EXPECT_ERROR(make_windows(backwards, 1), invalid_argument,
+               "keyframe 2 is of scene-0001, but earlier than the one before it");
+  EXPECT_ERROR(scene_groups(all.subset({0, 5, 1})), invalid_argument,
+               "keyframe 2 is of scene-0000, of which others come before another scene");
+  // Scenes in any order, frames left out or repeated.
+  EXPECT_EQ(*scene_groups(all.subset({9, 9, 11, 0, 2, 4})), (std::vector<int64_t>{0, 3, 5}));
 }
 
 TEST_F(WindowsTest, ABatchHoldsWholeWindowsThatDrawOnce) {

@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "autocast.h"
-#include "grad_scaler.h"
+#include "device/autocast.h"
+#include "optim/grad_scaler.h"
 
 namespace ffkit {
 namespace {

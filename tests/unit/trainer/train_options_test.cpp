@@ -6,7 +6,7 @@
 #include <ffkit/trainer/train_options.h>
 
 #include "expect_error.h"
-#include "options_json.h"
+#include "options/options_json.h"
 
 namespace ffkit {
 namespace {
@@ -205,6 +205,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.seed = ~uint64_t{0};
   o.channels_last = false;
   o.threads = 3;
+  o.max_record_bytes = 4096;
   o.compute_threads = 2;
   o.limit_batches = 5;
   o.keep_checkpoints = 9;
@@ -236,7 +237,7 @@ TEST(OptionsJson, KeepsEveryOption) {
       R"("clip_grad_norm":1.5,"label_smoothing":0.1,"ema_decay":0.99,"ema_steps":4,)"
       R"("zero_init_residual":true,"seed":18446744073709551615,"sync_bn":true,"broadcast_buffers":true,)"
       R"("amp":"fp16","loss_scale":128.0,"channels_last":false,"deterministic":true,)"
-      R"("threads":3,"prefetch":4,"compute_threads":2,"device":"cpu","limit_batches":5,"dummy":true,)"
+      R"("threads":3,"prefetch":4,"max_record":4096,"compute_threads":2,"device":"cpu","limit_batches":5,"dummy":true,)"
       R"("keep_checkpoints":9,"checkpoint_minutes":2.5,"log_every":10})");
 }
 

@@ -5,44 +5,22 @@
 //   DST/report.jsonl        samples that were left out or changed, one JSON object a line; only when there are any
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
+#include <ffkit/converter/summary.h>
 
 namespace ffkit {
 
-struct SplitSummary {
-  std::string split;
-  int64_t num_records = 0;
-  int64_t num_skipped = 0;
-  int64_t num_shards = 0;
-  int64_t file_bytes = 0;  // of the shards
-  std::string fingerprint;
-};
-
-struct ConvertSummary {
-  std::vector<SplitSummary> splits;
-  int64_t num_classes = 0;
-  int64_t num_reported = 0;  // lines of report.jsonl
-  double seconds = 0;
-
-  int64_t num_records() const;
-  int64_t num_skipped() const;
-  int64_t num_shards() const;
-  int64_t file_bytes() const;
-};
-
 // Throws Error(invalid_argument) when convert() would refuse `destination` for what it holds, Error(io) when it cannot be examined. Changes
-// nothing; for callers who want to know before they open a large source.
-void check_destination(const std::filesystem::path& destination);
+// nothing; for callers who want to know before they open a large source. `resume`: of ConvertOptions; a finished data set is then looked at by convert().
+void check_destination(const std::filesystem::path& destination, bool resume = false);
 
 // Converts every split of `source` into `destination`, which is made when it does not exist (with
 // its parents). An existing folder must be empty or hold what an unfinished conversion left: that is gone on with under options.resume, when source and options are
-// the same, and else deleted, with a note. Anything else is an Error(invalid_argument) and nothing is
+// the same, and else deleted, with a note. Under options.resume it may also hold the finished data set that this call would make, as far as options, classes, shards
+// and numbers of records say: then that is summed up, with a note, and nothing is written. Anything else is an Error(invalid_argument) and nothing is
 // touched; so is a destination inside one of the source's folders, one that another converter is
 // working on, or one with less free space than the shards are estimated to need. On an error, cancelling included, finished shards stay for a call with options.resume, in a
 // folder that readers refuse; when there are none, what this call
@@ -50,18 +28,6 @@ void check_destination(const std::filesystem::path& destination);
 // same destination (the second call throws).
 ConvertSummary convert(const Source& source, const std::filesystem::path& destination,
                        const ConvertOptions& options);
-
-struct SplitEstimate {
-  std::string split;
-  int64_t num_samples = 0;
-  int64_t num_shards = 0;
-  int64_t file_bytes = 0;  // of the shards
-};
-
-struct ConvertEstimate {
-  std::vector<SplitEstimate> splits;
-  double seconds = 0;  // of reading and encoding; a disk that writes slower takes longer
-};
 
 // What convert() would write with these options, told from the sizes of all samples and from encoding some hundred of each split. Writes nothing. Throws as convert()
 // does for the source.

@@ -20,7 +20,7 @@ namespace ffkit {
 enum class StoreAs : uint8_t {
   jpeg,  // as it came, or as a JPEG where it was made smaller or was odd
   raw,  // every picture as its pixels (a binary PPM): much larger, and decoded as fast as memory is copied
-  smart,  // a share of the pictures raw, the others as for jpeg
+  smart,  // raw_share of the pictures as raw, the others as jpeg
 };
 const char* to_string(StoreAs store);
 // Inverse of to_string; throws Error(invalid_argument).

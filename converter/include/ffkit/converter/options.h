@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/format/shard_facts.h>
+
 namespace ffkit {
 
 enum class RecordOrder {
@@ -76,12 +78,17 @@ struct ConvertOptions {
   // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,
   // alone in its batch.
   int64_t max_bytes_in_flight = 256LL << 20;
+  // Of a record, before and after compression. A sample with a longer one is a bad one, since readers refuse it unless they are told otherwise:
+  // the default is that of ShardReaderOptions. At least 1.
+  int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // Checked between samples; once true, the conversion ends with Error(cancelled). May be set by a
   // signal handler.
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const ConvertProgress&)>
       progress;                                  // called after every few samples; must be quick
   std::function<void(const std::string&)> note;  // one sentence the user should know
+  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is told. Empty: not known.
+  std::string command;
 };
 
 // Throws Error(invalid_argument) naming the first value that is out of range.

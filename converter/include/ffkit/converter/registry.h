@@ -30,7 +30,7 @@ struct SourceArguments {
   std::filesystem::path path;  // SRC; empty for kinds without one
   uint64_t seed = 0;           // for kinds that draw their samples
   ImageStorage images;         // for kinds that have images
-  // By SourceParameter::name; missing ones take their defaults, and are false or empty.
+  // By SourceParameter::name; missing ones take their defaults, and are false or empty. A text that is given is not empty.
   std::map<std::string, int64_t> numbers;
   std::map<std::string, bool> flags;
   std::map<std::string, std::string> texts;
@@ -40,6 +40,11 @@ struct SourceArguments {
   std::string text(const std::string& name) const;
 };
 
+// A kind is a file sources/<name>_kind.cpp with the function
+//
+//   SourceKind <name>_kind();
+//
+// whose call is written from the name of the file: a new kind needs no other change. The file may hold the source itself, too.
 struct SourceKind {
   const char* name;         // "imagenet"
   const char* description;  // one line for --help
@@ -47,9 +52,15 @@ struct SourceKind {
   bool needs_path;
   std::span<const SourceParameter> parameters;
   std::unique_ptr<Source> (*open)(const SourceArguments&);
+  // Throws Error(invalid_argument) for arguments that no data could make right: wrong use, told before the source is opened. May be null.
+  void (*check)(const SourceArguments&) = nullptr;
   bool has_images = false;   // takes SourceArguments::images
   bool keeps_order = false;  // Source::has_record_references(): not shuffled, nothing left out
+  int place = 80;            // in the list of --help: small ones first, equal ones by name
 };
+
+// Wrong use of `kind`: SourceKind::check(), and texts that are given but empty. Throws Error(invalid_argument).
+void check_arguments(const SourceKind& kind, const SourceArguments& arguments);
 
 // All kinds, in the order in which help lists them.
 std::span<const SourceKind> source_kinds();

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +59,24 @@ struct SourceSplit {
   bool is_training = false;  // shuffled by default
 };
 
+// A sample as the source has listed it, told from others without being read. Whoever lists the same data gets the same, on any machine and below
+// any folder, but for `modified`.
+struct SampleIdentity {
+  std::string name;       // in the split: "n01440764/n01440764_10026.JPEG"
+  int64_t num_bytes = 0;  // of its files
+  uint64_t content = 0;   // a hash of what the list says of the record's content, such as the label
+  uint64_t modified =
+      0;  // its file's time of modification, or a hash of those of several; 0: it has no file of its own
+};
+
+// A file that the source has read, or that samples lie in: annotations, an archive.
+struct SourceInput {
+  std::string name;  // "annotations/instances_train2017.json"
+  int64_t num_bytes = 0;
+  std::optional<uint32_t> crc32c;  // of its bytes, where the source has read them all
+  int64_t modified_ns = 0;         // counts where there is no crc32c
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -82,6 +101,11 @@ class Source {
   virtual const std::vector<std::string>& notes() const;
   // Folders that are listed: the destination must not lie inside one of them. None by default.
   virtual std::vector<std::filesystem::path> roots() const;
+
+  // What a sample is, and the files that go into records beside the samples' own: a conversion that goes on, and parts made on several machines,
+  // are refused when these are not what they were. By default describe() with sample_bytes(), and no file.
+  virtual SampleIdentity identity(size_t split, int64_t index) const;
+  virtual std::vector<SourceInput> inputs(size_t split) const;
 
   // Bytes that read() will bring into memory, or 0 when that is not known: batches of large samples are then not kept small.
   virtual int64_t sample_bytes(size_t split, int64_t index) const;

@@ -11,6 +11,7 @@
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit {
 
@@ -61,6 +62,8 @@ struct WebDatasetOptions {
   std::filesystem::path classes;  // file with the name of one class a line; empty: none
   bool allow_missing =
       false;  // samples that lack a member which others have get a null field; otherwise that is an error
+  // Of a sample's members together, 1 KiB or more; a larger sample is a bad one. Each thread holds one in memory.
+  int64_t max_sample_bytes = 1LL << 30;
 };
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
                                         const WebDatasetOptions& options = {});
@@ -101,16 +104,20 @@ std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
 //
 // Every line must have the same members, in any order; null is a null field. The type of one that is null or [] in the first line is told by the
 // lines that follow, up to the 1,000th. Numbers that token_dtype cannot hold are errors. Empty lines are
-// passed over. What is kept in memory is 16 bytes a line. `token_dtype`: u16, i32 or i64.
+// passed over. What is kept in memory is 16 bytes a line. `token_dtype`: u16, i32 or i64. A line of more than `max_line_bytes`, 1 KiB .. 4 GiB, is a bad
+// sample: parsing takes up to about ten times its bytes, in each thread.
+inline constexpr int64_t kMaxLineBytes = 64 << 20;
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
-                                   DType token_dtype = DType::i32);
+                                   DType token_dtype = DType::i32,
+                                   int64_t max_line_bytes = kMaxLineBytes);
 
 // nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. The official splits of the version whose scenes are there
 // become one split each, of keyframes, with "<split>_sweeps" and "<split>_maps" beside it: ffkit/nuscenes/record.h says what their records
 // hold. Records refer to each other by number: none is left out for what is wrong with it, none shuffled.
 //
 // Tables and files are checked first. Missing or empty files are an Error(not_found) that counts them by sensor, unless allow_partial: then
-// their image or points are null, sweeps without a file are left out, and so are keyframes of which no file is there. lidarseg, panoptic, CAN bus
+// their image or points are null, sweeps without a file are left out, and so are keyframes of which no file is there; files that are damaged are then null
+// fields too, with a line in the report. lidarseg, panoptic, CAN bus
 // and map masks are taken when they are there; notes() says which.
 struct NuScenesOptions {
   std::string
@@ -123,14 +130,17 @@ struct NuScenesOptions {
   int camera_sweeps = 0;
   bool allow_partial = false;
   DType lidar_dtype = DType::f32;  // or f16
-  ImageStorage images;             // intrinsics are scaled with images that are resized
+  nuscenes::RadarFilter radar_filter = nuscenes::
+      kAllRadarPoints;  // of stored points; the default constructed one is the devkit's default
+  ImageStorage images;  // intrinsics are scaled with images that are resized
 };
 std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
                                       const NuScenesOptions& options = {});
 
 // All splits of the data set at `path`, of FFRecord v1 or ffkit's own: a data set folder, one split's folder, a folder of v1 files, or one
 // file. Throws Error(not_found) for a folder without any, and as Dataset::open does.
-std::vector<Dataset> open_splits(const std::filesystem::path& path);
+std::vector<Dataset> open_splits(const std::filesystem::path& path,
+                                 const ShardReaderOptions& options = {});
 
 // Data sets that are there already, v1 ones above all, each split a Dataset as open_splits() gives them; their records are taken over field by
 // field. Splits whose name begins with "train" are training splits. All must have the same schema and, where they have any, the same classes:

@@ -36,10 +36,11 @@ struct StoredRecord {
   Codec codec = Codec::none;
 };
 
-// Compresses records one after another and keeps its memory between them. Not thread-safe: one per thread.
+// Compresses records one after another and keeps its memory between them. Not thread-safe: one per thread. One that was moved
+// from can only be destroyed or assigned to.
 class RecordCompressor {
  public:
-  // Throws Error(invalid_argument) for a level out of range or a dictionary that is none or too large.
+  // Throws Error(invalid_argument) for a level out of range or for bytes that are not a dictionary, or a dictionary that is too large.
   explicit RecordCompressor(const CompressionOptions& options);
   ~RecordCompressor();
   RecordCompressor(RecordCompressor&&) noexcept;

@@ -7,7 +7,8 @@
 // FFRecord v1 opens the same way: DST/train.ffr/PART_00000.ffr ..., one file, or a list of files. A subset is a Dataset too:
 // it numbers its records anew, from 0.
 //
-// A cheap handle: copies and subsets share the open shards. All functions are thread-safe.
+// A cheap handle: copies and subsets share the open shards. All functions are thread-safe. One that was moved from can only be destroyed or
+// assigned to.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +31,12 @@ class Dataset {
   // Opens the split `split` of `path`, or what `path` itself is when `split` is empty: a split's folder, a folder of v1 files, or one
   // shard or v1 file. Opens every shard and compares it with the manifest. Throws Error(not_found) with the splits there are,
   // Error(corrupt) for a missing or different shard, and Error(invalid_argument) for a conversion
-  // that has not finished.
-  static Dataset open(const std::filesystem::path& path, const std::string& split = "");
+  // that has not finished. `options` are those of every shard.
+  static Dataset open(const std::filesystem::path& path, const std::string& split = "",
+                      const ShardReaderOptions& options = {});
   // Opens shards or v1 files, in this order, as one data set; they must have the same schema.
-  static Dataset open_files(const std::vector<std::filesystem::path>& files);
+  static Dataset open_files(const std::vector<std::filesystem::path>& files,
+                            const ShardReaderOptions& options = {});
 
   // What was opened: the split's folder, or the (first) file.
   const std::filesystem::path& path() const;
@@ -45,6 +48,7 @@ class Dataset {
   const std::vector<std::string>& warnings() const;
   int64_t num_records() const;
   int64_t num_shards() const;
+  // 0 .. num_shards()-1; Error(invalid_argument) for another.
   const ShardReader& shard(int64_t shard_index) const;
   // Identifies content and, for a subset, choice and order of the records: 16 hex digits.
   const std::string& fingerprint() const;
@@ -55,6 +59,8 @@ class Dataset {
   // The records for which `filter` holds, in their order. Reads columns, no records. Errors as matching_records().
   Dataset where(const Filter& filter) const;
   bool is_subset() const;
+  // All records of the split that this is a subset of; itself unless it is one.
+  Dataset whole_split() const;
   // The number in the whole split of a record of this data set; the same number unless it is a subset.
   int64_t index_in_split(int64_t record_index) const;
 
@@ -65,6 +71,9 @@ class Dataset {
   };
   // Where the bytes of a record lie; Error(invalid_argument) when out of range.
   Location locate(int64_t record_index) const;
+  // File and number of a record, for RecordView and the messages of its errors; lives as long as this data set. Error(invalid_argument)
+  // when out of range.
+  RecordName name(int64_t record_index) const;
   // Reads one record and checks its checksum.
   void read(int64_t record_index, std::vector<std::byte>& out) const;
   // Reads one field of a record (position in the schema) alone; see ShardReader::read_field.
@@ -83,6 +92,10 @@ class Dataset {
   template <typename T>
   std::vector<T> column(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
                         const std::string& field) const;
+  template <typename T>
+  std::vector<T> joined(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
+                        const std::string& field) const;
+  Dataset filtered(const Filter& filter) const;
   // Shard and number in it of a record of the whole split, which is in range.
   std::pair<size_t, int64_t> find(int64_t record_index) const;
 

@@ -2,7 +2,8 @@
 // manifest.
 //
 // Records arrive in their final order through append(); the same records in the same order give the
-// same bytes. The split is readable only after finish(). Not thread-safe: one thread at a time.
+// same bytes. The split is readable only after finish(). Not thread-safe: one thread at a time. One that was moved
+// from can only be destroyed or assigned to.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // PackedFolder: a whole folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as the original package's pack_folder() makes them. Read
-// only. All const functions are thread-safe.
+// only. All const functions are thread-safe. One that was moved
+// from can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ class PackedFolder {
   static bool is_packed_folder(const std::filesystem::path& path);
 
   // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of it or paths of more than 4096 bytes, or
-  // holds a file or folder twice, or a file that does not exist.
-  explicit PackedFolder(const std::filesystem::path& path);
+  // holds a file or folder twice, or a file that does not exist; Error(unsupported) when the tree is longer than options.max_record_bytes.
+  explicit PackedFolder(const std::filesystem::path& path, const ShardReaderOptions& options = {});
 
   struct File {
     std::string path;    // relative, "a/b/z.bin"
@@ -32,10 +33,11 @@ class PackedFolder {
   }  // also empty ones; parents first
   // Position of the file `path` in files(); throws Error(not_found).
   size_t find(const std::string& path) const;
-  // The content of files()[i], its checksum checked, into `out`.
+  // The content of files()[i], its checksum checked, into `out`. Throws Error(invalid_argument) when there is no such file, and Error(unsupported) when it is longer than options.max_record_bytes.
   void read(size_t i, std::vector<std::byte>& out) const;
 
  private:
+  int64_t max_file_bytes_;
   ShardReader reader_;
   std::vector<File> files_;
   std::vector<std::string> folders_;

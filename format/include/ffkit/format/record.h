@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -39,6 +40,12 @@ constexpr DType dtype_of() {
   }
 }
 
+// Which record a view is of, for messages.
+struct RecordName {
+  const std::filesystem::path* file = nullptr;  // must outlive the views; null: unknown
+  int64_t record = -1;                          // within the file
+};
+
 // A tensor field: row-major numbers of the field's dtype. Points into the record it was read from.
 struct TensorView {
   DType dtype = DType::u8;
@@ -50,28 +57,31 @@ struct TensorView {
 class ListView {
  public:
   size_t size() const { return items_.size(); }
-  // Throw as the getters of FieldView do, and std::out_of_range for i >= size().
+  // Throw as the getters of FieldView do, and Error(invalid_argument) for i >= size().
   std::span<const std::byte> bytes(size_t i) const;  // lists of bytes and images
   std::string_view string(size_t i) const;
   TensorView tensor(size_t i) const;
 
  private:
   friend class FieldView;
+  std::span<const std::byte> item(size_t i, FieldType a, FieldType b) const;
+
   const Field* field_ = nullptr;
   std::vector<std::span<const std::byte>> items_;
+  RecordName name_;
 };
 
 // One field of a record: its bytes and what they mean. Does not own the bytes, nor the Field.
 class FieldView {
  public:
   // `raw` is what FORMAT.md's table of types says about `field`.
-  FieldView(const Field& field, std::span<const std::byte> raw, bool is_null)
-      : field_(&field), raw_(raw), is_null_(is_null) {}
+  FieldView(const Field& field, std::span<const std::byte> raw, bool is_null, RecordName name = {})
+      : field_(&field), raw_(raw), is_null_(is_null), name_(name) {}
 
   bool is_null() const { return is_null_; }
   std::span<const std::byte> raw() const { return raw_; }
   // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
-  // its size is wrong and Error(not_found) when it is null.
+  // its size is wrong and Error(not_found) when it is null. The errors name the record as the view was told.
   std::span<const std::byte> bytes() const;  // bytes and image fields
   std::string_view string() const;
   template <typename T>
@@ -85,6 +95,8 @@ class FieldView {
   uint64_t scalar_bits(DType dtype) const;
   TensorView tensor() const;
   ListView list() const;
+  // Throws Error(corrupt) unless the bytes, if there are any, are what the field's type and dtype say; pictures and texts may hold anything.
+  void verify() const;
 
  private:
   std::span<const std::byte> typed(FieldType a, FieldType b) const;
@@ -92,6 +104,7 @@ class FieldView {
   const Field* field_;
   std::span<const std::byte> raw_;
   bool is_null_;
+  RecordName name_;
 };
 
 // Collects the fields of one record. Fields that are not set are null.
@@ -145,12 +158,12 @@ class RecordView {
  public:
   // Checks the field table against the length of `record`; throws Error(corrupt) where it does not
   // fit. The fields' checksums are not checked: the one over the record covers them. `schema` and
-  // `record` must outlive the view.
-  RecordView(const Schema& schema, std::span<const std::byte> record);
+  // `record` must outlive the view. Errors of the view and its fields name the record as `name` says.
+  RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name = {});
 
   // Throws Error(invalid_argument) when out of range.
   FieldView field(size_t field) const;
-  // Throws Error(corrupt) when a field does not have its checksum.
+  // Throws Error(corrupt) when a field does not have its checksum, or its bytes are not what its type says.
   void verify_fields() const;
 
   // Shorthands for field(i)'s functions of the same names.
@@ -168,6 +181,7 @@ class RecordView {
  private:
   const Schema& schema_;
   std::span<const std::byte> record_;
+  RecordName name_;
 };
 
 }  // namespace ffkit

@@ -1,7 +1,8 @@
 // RecordUnpacker: from the bytes of a record in its file to the record: checks its checksum and decompresses it.
 //
 // For callers that read the bytes themselves (ShardReader::locate says where they are), as the loader does; all others use
-// ShardReader::read() or Dataset::read(). Keeps its memory from record to record. Not thread-safe: one per thread.
+// ShardReader::read() or Dataset::read(). Keeps its memory from record to record. Not thread-safe: one per thread. One that was moved
+// from can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,8 @@
 #include <ffkit/format/shard_reader.h>
 
 namespace ffkit {
+
+struct UnpackBuffers;  // private to the readers
 
 class RecordUnpacker {
  public:
@@ -28,10 +31,8 @@ class RecordUnpacker {
                                     const RecordLocation& where, std::span<const std::byte> stored,
                                     bool verify_checksum = true);
 
-  struct Buffers;  // private to the readers
-
  private:
-  std::unique_ptr<Buffers> buffers_;
+  std::unique_ptr<UnpackBuffers> buffers_;
 };
 
 }  // namespace ffkit

@@ -2,10 +2,9 @@
 //
 // Opening a shard reads the header, the trailer and the catalog, whatever the number of records. Index
 // pages are read and checked when needed; some are kept. (Of a v1 file, the whole header: 12 bytes a record.)
-// All const functions are thread-safe. The reader owns its file descriptor.
+// All const functions are thread-safe. The reader owns its file descriptor. One that was moved from can only be destroyed or assigned to.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,54 +14,11 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/compression.h>
+#include <ffkit/format/record_location.h>
 #include <ffkit/format/schema.h>
+#include <ffkit/format/shard_facts.h>
 
 namespace ffkit {
-
-enum class Checksum : uint8_t {
-  crc32c,
-  crc32,  // zlib's; v1 files
-  none,   // v1 records without one
-};
-
-// Where a record's bytes lie. The loader reads them itself, and RecordUnpacker makes a record of them.
-struct RecordLocation {
-  int64_t offset = 0;        // of the first byte, in the shard file
-  int64_t stored_bytes = 0;  // in the file; may be 0 in v1 files
-  int64_t raw_bytes =
-      0;  // of the record, decompressed; equal to stored_bytes for Codec::none, at least the length for Codec::v1
-  uint32_t checksum = 0;  // of the stored bytes
-  Checksum checksum_type = Checksum::crc32c;
-  Codec codec = Codec::none;
-};
-
-// What a check found wrong.
-struct ShardProblem {
-  int64_t record = -1;  // -1: not a record but the index or a column
-  int64_t offset = -1;
-  std::string message;  // one sentence with file, record and offset
-};
-
-// What is known of a shard without looking at its records.
-struct ShardFacts {
-  int version = 2;  // of the format: 1 or 2
-  int64_t num_records = 0;
-  int64_t file_bytes = 0;
-  int64_t record_bytes = 0;   // sum of the stored lengths
-  int64_t raw_bytes = 0;      // sum of the lengths before compression; record_bytes for v1
-  uint32_t alignment = 4096;  // 1 for v1
-  uint32_t checksum =
-      0;  // identifies the content: the catalog's CRC-32C, or the header's CRC-32 of a v1 file
-  int64_t dictionary_bytes = 0;    // 0: none
-  std::array<uint8_t, 16> uuid{};  // 0 for v1
-  std::string warning;             // something the user should know, or empty
-};
-
-struct ShardReaderOptions {
-  // Memory for pages of the index: beyond it, looking a record up reads 4 KiB again. 1 MiB serves 32,512 records. At least 4 KiB.
-  int64_t index_cache_bytes = 1 << 20;
-};
 
 class ShardFile;
 class RecordUnpacker;
@@ -79,10 +35,15 @@ class ShardReader {
   const std::filesystem::path& path() const;
   const Schema& schema() const;
   ShardFacts facts() const;
+  // Of the open file, for reads by pread(2) and the like: unaligned and through the page cache. It stays the reader's, as do its flags, and lives
+  // as long as the reader.
+  int descriptor() const;
+  // As opened with.
+  const ShardReaderOptions& options() const { return options_; }
   int64_t num_records() const { return num_records_; }
 
   // `record` is 0 .. num_records()-1 (Error(invalid_argument) otherwise). Throws Error(corrupt)
-  // when the index page is damaged.
+  // when the index page is damaged, Error(unsupported) when the record is longer than ShardReaderOptions::max_record_bytes.
   RecordLocation locate(int64_t record) const;
   // Reads one record into `out` (resized to fit), for RecordView: checks its checksum and decompresses it. Throws Error(corrupt) or
   // Error(io).
@@ -105,17 +66,18 @@ class ShardReader {
 
   // Check everything but the records: every page of the index, every column.
   std::vector<ShardProblem> verify_index() const;
-  // Checks one record: its checksum, its table, its fields' checksums.
+  // Checks one record: its checksum, its table, its fields' checksums, and that tensors, lists and scalars are what their types say.
   std::optional<ShardProblem> verify_record(int64_t record) const;
   // Both, for all records. Returns all that is wrong.
   std::vector<ShardProblem> verify() const;
 
   // Private to the library: a file that is already open.
-  explicit ShardReader(std::unique_ptr<ShardFile> file);
+  ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
 
  private:
   friend class RecordUnpacker;
   std::unique_ptr<ShardFile> file_;
+  ShardReaderOptions options_;
   int64_t num_records_ = 0;
 };
 

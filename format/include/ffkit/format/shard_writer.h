@@ -4,7 +4,8 @@
 //
 // The file grows under the name `path` + ".tmp" and appears as `path` only in finish(), complete
 // and fsynced. A writer that is destroyed without finish() removes its temporary file. Not
-// thread-safe: one thread at a time.
+// thread-safe: one thread at a time. One that was moved
+// from can only be destroyed or assigned to.
 #pragma once
 
 #include <array>

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <ffkit/format/schema.h>
-#include <ffkit/loader/transform.h>
+#include <ffkit/image/transform.h>
 
 namespace ffkit {
 
@@ -28,11 +30,13 @@ struct BatchArray {
 struct Replacement {
   int64_t position = 0;    // in the batch
   int64_t bad_record = 0;  // whose place was taken; record_indices()[position] took it
+  std::string
+      reason;  // what is wrong with it: the message of its Error, which names file and record
 };
 
 class Batch {
  public:
-  Batch();  // empty
+  Batch();  // empty, as one that was moved from
   ~Batch();
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
@@ -49,7 +53,8 @@ class Batch {
   // Samples that are not those of the sampler, by position; empty unless LoaderOptions::bad_samples is skip.
   std::span<const Replacement> replacements() const;
 
-  // All arrays, in order: the image and the label, where LoaderOptions asks for them, then its `fields`.
+  // All arrays, in order: the image and the label, where LoaderOptions asks for them, then its `fields`. An empty batch has none. By number:
+  // throws Error(invalid_argument) for one that is not 0 .. num_fields()-1.
   size_t num_fields() const;
   std::string_view field_name(size_t i) const;
   BatchArray field(size_t i) const;
@@ -58,6 +63,10 @@ class Batch {
   // Of a field made by a RowsDecoder, [size + 1]: the rows of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
   // they are padded, sample i has offsets[i + 1] - offsets[i] of them. Throws Error(not_found), also for a field that has no rows.
   std::span<const int64_t> row_offsets(std::string_view name) const;
+
+  // The texts of a field made by copy_string(), one a sample; they point into the batch. Throws Error(not_found) as field() does, and
+  // Error(invalid_argument) for a field of another kind.
+  std::vector<std::string_view> strings(std::string_view name) const;
 
   // Images: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader without an image field.
   const void* images() const;

@@ -16,8 +16,8 @@
 
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
-#include <ffkit/loader/image_options.h>
-#include <ffkit/loader/random.h>
+#include <ffkit/image/image_options.h>
+#include <ffkit/image/random.h>
 
 namespace ffkit {
 
@@ -35,10 +35,11 @@ class FieldDecoder {
   virtual std::vector<int64_t> shape() const = 0;
   // Called once for each decoding thread.
   virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
-  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier batch left there. Called by many
-  // threads at once, each with a scratch of its own. Throws Error(corrupt), Error(unsupported) or Error(not_found) for a bad sample:
+  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier batch left there. `out` is aligned to the
+  // size of dtype(), no more: the samples of a batch lie behind each other, the first one at a multiple of 4096. Called by many
+  // threads at once, each with a scratch and an `out` of its own; it must write nothing else. Throws Error(corrupt), Error(unsupported) or Error(not_found) for a bad sample:
   // LoaderOptions::bad_samples says what happens then, and file and record are added to the message. Any other exception
-  // ends the epoch.
+  // ends the epoch, and so does an Error(corrupt) that names a file but no record. std::bad_alloc comes out of next() as Error(io).
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
   // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
@@ -68,10 +69,10 @@ enum class RowLayout {
 // A decoder of any number of rows for each sample, up to a largest number for which there is room: points, boxes.
 class RowsDecoder : public FieldDecoder {
  public:
-  // shape() is that of a row. Neither of these may change.
+  // shape() is the shape of one row. Neither of these may change.
   virtual int64_t max_rows() const = 0;
   virtual RowLayout layout() const { return RowLayout::ragged; }
-  // As decode(); writes at most max_rows() rows and returns how many.
+  // As decode(); writes at most max_rows() rows and returns how many. Any other number ends the epoch: Error(invalid_argument).
   virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                               void* out) const = 0;
   // The rows and zeros behind them up to max_rows().
@@ -98,6 +99,10 @@ std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const s
 // A scalar ({}), or a tensor that has this shape in all records (else Error(corrupt)), as it is.
 std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::string& field,
                                                std::vector<int64_t> shape = {});
+// A string, such as an id, for Batch::strings(): its bytes as ragged rows of u8, null as an empty text. Takes `max_bytes` (1 .. 2^20) of memory a
+// sample; a longer text ends the epoch with Error(invalid_argument), whatever LoaderOptions::bad_samples is.
+std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
+                                                int64_t max_bytes = 256);
 
 // An array of the batches and its name, by which Batch::field() finds it.
 struct BatchField {

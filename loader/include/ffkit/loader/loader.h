@@ -7,98 +7,35 @@
 // what image libraries need inside.
 //
 // Thread safety: a Loader belongs to one consumer thread; batches may be kept and destroyed anywhere. Destroying a Loader at any time
-// is immediate: reads in flight are waited for, the rest is dropped.
+// is immediate: reads in flight are waited for, the rest is dropped. Where a file system hangs, they are waited for io.read_timeout_s, and
+// 10 s at most: what does not come back by then keeps its threads, and the loader's memory is given up until the process ends, since the
+// kernel may still write to it.
+//
+// A Loader belongs to its process too. In a child after fork() it can only be destroyed (which gives its memory up); start_epoch(), restore()
+// and next() throw Error(invalid_argument). Its batches can be read there, but must not be destroyed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/batch.h>
-#include <ffkit/loader/batch_mixing.h>
-#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/loader_options.h>
+#include <ffkit/loader/loader_state.h>
 #include <ffkit/loader/loader_statistics.h>
-#include <ffkit/loader/sampler.h>
-#include <ffkit/loader/slab_allocator.h>
-#include <ffkit/loader/transform.h>
 
 namespace ffkit {
 
-enum class IoEngine {
-  automatic,  // io_uring where the kernel allows it, else pread (said once in the log)
-  io_uring,   // Error(unsupported) where it is refused
-  pread,      // a pool of threads; what the page cache holds is read without them
-};
-
-enum class DirectIo {
-  automatic,  // O_DIRECT when the split is larger than half of the memory (the machine's, or its container's limit) and the file system takes it
-  on,         // O_DIRECT; Error(unsupported) where the file system does not take it
-  off,        // through the page cache
-};
-
-struct IoOptions {
-  IoEngine engine = IoEngine::automatic;
-  DirectIo direct = DirectIo::automatic;
-  int queue_depth = 64;  // reads in flight, 1 .. 4096
-  // Read buffers in use, from submission to the end of decoding, >= 64 KiB; one record may exceed it alone.
-  int64_t max_bytes_in_flight = 64LL << 20;
-  int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
-  // io_uring with a kernel thread that takes the reads, so that submitting needs no system call; it keeps a core busy while there are
-  // any. Error(unsupported) where the kernel refuses it to IoEngine::io_uring, a line in the log under automatic.
-  bool sqpoll = false;
-  // Through the page cache: what it holds is copied by the decoding threads, the I/O thread reads the rest. False: it reads all.
-  bool decoders_read_cache = true;
-};
-
-// A bad sample is a record whose checksum, fields or image are broken, whose image or label is null, or which the disk cannot read
-// (EIO, io.num_retries times, and then alone). A file that was cut is none: that always fails.
-enum class BadSamples {
-  fail,  // next() throws the Error of the first bad sample of the batch
-  skip,  // replaced by a sample that depends on (seed, epoch, record) alone; counted, logged, and named by Batch::replacements()
-};
-
-struct LoaderOptions {
-  int64_t batch_size = 256;  // per rank
-  SamplerOptions sampler;
-  // What a batch holds: the image and the label of classification data (empty: not), under their fields' names, ...
-  std::string image_field = "image";
-  ImageOptions image;
-  std::string label_field = "label";
-  // MixUp and CutMix of the finished batch's images; see Batch::mix_lambda().
-  BatchMixing mixing;
-  // ... and anything else, by decoders of the user's own or those of field_decoder.h.
-  std::vector<BatchField> fields;
-  int num_threads = 0;       // decoding threads; 0: all cores this process may use
-  int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
-  int held_batches =
-      2;  // batches the consumer may hold at the same time, >= 1; one more and next() throws
-  bool verify_checksums = true;  // of every record read
-  BadSamples bad_samples = BadSamples::fail;
-  IoOptions io;
-  // The last batches of an epoch are followed by the first ones of the next, so that start_epoch(e + 1) after epoch e waits for nothing.
-  // For consumers that take another way through the epochs it is wasted work.
-  bool read_ahead_epochs = true;
-  std::shared_ptr<SlabAllocator> allocator;  // null: default_slab_allocator()
-};
-
-// Where a loader is; enough to go on with exactly the next sample, also with other batch sizes, threads or world sizes.
-struct LoaderState {
-  std::string fingerprint;  // of the data set
-  uint64_t seed = 0;
-  int64_t epoch = 0;
-  int64_t position = 0;  // samples of the epoch consumed by all ranks together
-  bool operator==(const LoaderState&) const = default;
-};
-
 class Loader {
  public:
-  // Throws Error(invalid_argument) for options out of range and fields of the wrong type, Error(not_found) for fields the data set lacks,
-  // Error(unsupported) for I/O that is not available.
+  // Throws Error(invalid_argument) for options out of range, fields of the wrong type and an epoch without a batch (Tail::drop), Error(not_found)
+  // for fields the data set lacks, Error(unsupported) for I/O that is not available.
   Loader(Dataset dataset, LoaderOptions options);
   ~Loader();
+  // Of a loader that was moved from, all functions throw Error(invalid_argument).
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;
 
@@ -109,26 +46,34 @@ class Loader {
   int64_t num_batches() const;
 
   // Starts `epoch` from its beginning, dropping what is left of the present one. The epoch after one that was taken to its end has
-  // been read ahead (see read_ahead_epochs).
+  // been read ahead (see read_ahead_epochs). Where it throws, state() is what it was, and next() goes on from there.
   void start_epoch(int64_t epoch);
   // The next batch in order, or nothing at the end of the epoch. Blocks until it is ready. Begins epoch 0 when none was
   // started. Throws the Error of a bad sample or a failed read; the epoch cannot be continued after that, but another one can be
   // started.
   std::optional<Batch> next();
 
-  // Whether next() would return without blocking.
+  // Whether next() would return, or throw, without blocking.
   bool ready() const;
+  // Waits until that is so, for `limit` at most (0 or less: not at all), and returns whether it is. Begins epoch 0 when none was started. Throws
+  // what next() throws before it has a batch: Error(invalid_argument) when held_batches are held, Error(io) when the file system hangs.
+  bool wait_for(std::chrono::nanoseconds limit);
 
   // The state after the batches that next() has returned.
   LoaderState state() const;
   // Goes on from `state`: the following next() returns the first sample not yet consumed. Throws Error(invalid_argument) when the
-  // state belongs to another data set or seed.
+  // state belongs to another data set, seed, order or epoch size. Where it throws, state() is what it was.
   void restore(const LoaderState& state);
 
-  // Upper bound in bytes on slabs and read buffers, fixed at construction. On top come, for each thread, the pixels of the largest
-  // image region decoded so far (3 bytes a pixel), the largest record that was in the page cache and, while it is read, a record larger than io.max_bytes_in_flight.
+  // Upper bound in bytes on slabs, read buffers and records being decoded, fixed at construction. Decoding threads together take at most
+  // twice ShardReaderOptions::max_record_bytes for records of more than 4 MiB. On top come, for each thread, the pixels of the largest image
+  // region decoded so far (3 bytes a pixel).
   int64_t memory_bound() const;
+  // Since the loader was made. May be called by any thread, also while another one is in next().
   LoaderStatistics statistics() const;
+  // Of the present epoch: since start_epoch() or restore(), or the first next(). What was read and decoded ahead counts where it was done, in the
+  // epoch before. For the consumer's thread.
+  LoaderStatistics epoch_statistics() const;
 
  private:
   struct Impl;

@@ -18,7 +18,7 @@ struct LoaderStatistics {
   double transform_seconds = 0;  // summed over threads: resize, flip, normalise, write to the slab
   double busy_seconds = 0;       // summed over threads: all of their work, the three above included
   double wait_seconds = 0;       // the consumer's, in next(): the stall that training feels
-  double elapsed_seconds = 0;    // since the first start_epoch()
+  double elapsed_seconds = 0;    // since the first start_epoch(), or the earlier snapshot
   int num_threads = 0;           // that decode
   int prefetch_batches = 0;      // the most that can be ready
   double reads_in_flight = 0;    // mean
@@ -27,6 +27,8 @@ struct LoaderStatistics {
       io_engine;  // "pread" or "io_uring (fixed files, fixed buffers)": what the kernel granted
   bool direct_io = false;  // O_DIRECT in use
 
+  // What was counted between `earlier` and this snapshot of the same loader; means are those of that time.
+  LoaderStatistics since(const LoaderStatistics& earlier) const;
   // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or "consumer-bound: ..." when batches
   // wait for training, as they should.
   std::string verdict() const;

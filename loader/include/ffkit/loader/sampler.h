@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace ffkit {
@@ -60,13 +61,13 @@ struct SamplerOptions {
 
   // Of Order::weighted, and only there: one for each of at most 2^32 records, finite, >= 0, not all 0. A record of weight 0 is never
   // drawn; one lighter than 2^-32 of the mean is drawn as if it weighed that. They become a table of 8 bytes a record.
-  // A LoaderState does not hold them: resume with the same ones.
+  // A LoaderState knows them by their hash: resume with the same ones.
   std::shared_ptr<const std::vector<double>> weights = nullptr;
 
   // Records that stay together in their order, such as the frames of a scene, or those of a window of a Dataset::subset that repeats
   // records: the first record of each group, ascending from 0. Order::shuffle then permutes the groups, anew each epoch; it and
   // Order::sequential are the orders for it. A batch holds whole groups where all are of one size that batch_size is a multiple of.
-  // A LoaderState does not hold them: resume with the same ones.
+  // A LoaderState knows them by their hash: resume with the same ones.
   std::shared_ptr<const std::vector<int64_t>> groups = nullptr;
   // All records of a group draw the same random numbers: its SampleKeys have the record_index of its first record.
   bool share_randomness = false;
@@ -82,7 +83,8 @@ class AliasTable;
 
 class Sampler {
  public:
-  // Throws Error(invalid_argument) for num_records < 1, batch_size < 1, a rank outside the world or options out of their range.
+  // Throws Error(invalid_argument) for num_records < 1, batch_size < 1, a rank outside the world or options out of their range, and for more
+  // than 2^60 records, samples in an epoch or samples in a step of all ranks.
   Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options);
 
   int64_t num_records() const { return num_records_; }
@@ -96,8 +98,19 @@ class Sampler {
   // Under Tail::exact a rank's share of the last step may be empty.
   int64_t num_batches(int64_t start = 0) const;
 
-  // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held.
+  // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held. Throws Error(invalid_argument)
+  // for a step below 0 and a start that is not within the epoch.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const;
+
+  // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt` 0, 1, ... are those to try one after
+  // another. It depends on nothing else of the batch, and is one that the order could give: under Order::weighted it is drawn with the
+  // weights; with groups it is the nearest of the group of `bad` (of eight tried, the earlier first), then the one at its
+  // place in other groups, the same ones for the whole group. Else every record is equally likely. It may be `bad` itself.
+  int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
+
+  // What the sequences of this sampler depend on besides the data and the seed, as text: order, epoch size, windows, and a hash of the weights
+  // or groups. "shuffle, 1281167 samples".
+  const std::string& description() const { return description_; }
 
   // Position in the epoch's sequence of the first sample of that batch; under Tail::exact it may lie behind the end.
   int64_t first_position(int64_t start, int64_t step) const;
@@ -110,9 +123,12 @@ class Sampler {
   template <typename Visit>
   void for_positions(int64_t first, int64_t count, const Visit& visit) const;
 
+  int64_t replacement_in_groups(uint64_t epoch_key, int64_t bad, int attempt) const;
+
   int64_t num_records_;
   int64_t epoch_size_;
   int64_t batch_size_;
+  std::string description_;
   SamplerOptions options_;
   std::shared_ptr<const AliasTable> table_;  // of Order::weighted
 };

@@ -6,7 +6,7 @@
 
 namespace ffkit::nuscenes {
 
-// In the order of records' fields, which is also that of a batch of cameras.
+// In the order of the fields of a record, which is also the order of cameras in a batch.
 inline constexpr std::array<std::string_view, 6> kCameras = {"CAM_FRONT",      "CAM_FRONT_RIGHT",
                                                              "CAM_FRONT_LEFT", "CAM_BACK",
                                                              "CAM_BACK_LEFT",  "CAM_BACK_RIGHT"};

@@ -101,7 +101,8 @@ inline constexpr const char* kMask = "mask";          // image
 
 inline constexpr int64_t kLidarColumns =
     5;  // x, y, z, intensity, ring: f32 [n, 5], or f16 when the conversion was asked for it
-inline constexpr int64_t kRadarColumns = 18;  // kRadarFields: f32 [n, 18], unfiltered
+inline constexpr int64_t kRadarColumns =
+    18;  // kRadarFields: f32 [n, 18], unfiltered unless the conversion was asked to
 
 // Which fields keyframes have.
 struct KeyframeFields {

@@ -13,6 +13,7 @@
 
 #include <ffkit/format/record.h>
 #include <ffkit/nuscenes/geometry.h>
+#include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit::nuscenes {
 
@@ -23,6 +24,7 @@ struct SweepPlacement {
   Transform to_target;                 // from the sweep's sensor to where the points are wanted
   double time_lag = 0;                 // seconds, positive for what is older
   double min_distance = kMinDistance;  // metres; 0 keeps all points
+  RadarFilter radar_filter = kAllRadarPoints;  // of points with the 18 columns of a radar
 };
 
 // Seconds from `timestamp_us` to `target_us`.

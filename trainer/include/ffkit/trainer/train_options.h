@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/interpolation.h>
+#include <ffkit/format/shard_facts.h>
+#include <ffkit/image/interpolation.h>
 
 namespace ffkit {
 
@@ -138,6 +139,8 @@ struct TrainOptions {
   int threads =
       0;  // decoding threads of the loader; 0: all of this process's cores with a GPU, one for every 16 without
   int prefetch = 3;  // batches that the loader prepares ahead, >= 1
+  // Longer records are refused (ShardReaderOptions::max_record_bytes), >= 1.
+  int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   int compute_threads =
       0;  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other processes of its machine
   std::string device =

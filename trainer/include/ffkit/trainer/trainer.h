@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/train_options.h>
 
@@ -22,13 +23,6 @@ struct ProgressOutput {
       nullptr;  // a terminal for a line that is rewritten while an epoch runs; null: none
   std::filesystem::path profile =
       {};  // folder for a profile of a few steps (StepProfiler); empty: none
-};
-
-struct EvalResult {
-  int64_t num_images = 0;
-  double loss = 0;  // mean cross entropy, without label smoothing
-  double top1 = 0;  // share of the pictures, 0 .. 1
-  double top5 = 0;  // with fewer than five classes: the share whose class is among all of them, 1
 };
 
 struct TrainSummary {
@@ -53,21 +47,31 @@ struct TrainSummary {
 TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {},
                    const ProcessPlace& place = {});
 
+// What may differ from the run that wrote the checkpoint.
+struct ResumeOptions {
+  // Another number of pictures a step. Otherwise options that say nothing of it (no global_batch_size, batch_size and accumulate as in the
+  // checkpoint) keep the checkpoint's, shared anew among the processes, and options that make another one are refused.
+  bool accept_batch_change = false;
+};
+
 // Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
 // options of the checkpoint and the same pictures in a step the result is that of an undisturbed run, also with another number of
 // processes as far as sums of floats allow. Throws
-// Error(invalid_argument) when arch, classes, data or seed differ from the checkpoint's, or when
+// Error(invalid_argument) when arch, classes, data, seed or the pictures a step differ from the checkpoint's, when these cannot be shared
+// evenly by the processes, or when
 // options.work_dir holds checkpoints of another run or later ones of this run.
 TrainSummary resume_training(const TrainOptions& options, const std::filesystem::path& checkpoint,
-                             const ProgressOutput& output = {}, const ProcessPlace& place = {});
+                             const ProgressOutput& output = {}, const ProcessPlace& place = {},
+                             const ResumeOptions& resume = {});
 
 // Goes on from the newest whole checkpoint in options.work_dir, or trains from the beginning when there is none: what a job that is
 // preempted and started again calls every time. A run that was finished returns at once. A damaged checkpoint is passed over, which is said.
 TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output = {},
-                             const ProcessPlace& place = {});
+                             const ProcessPlace& place = {}, const ResumeOptions& resume = {});
 
 // Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data. Also takes a file of weights alone, .pth or
-// .safetensors as torchvision has them: its classes are those of its head, and the model is options.arch.
+// .safetensors as torchvision has them: its classes are those of its head, and the model is options.arch. Throws Error(cancelled) when it was
+// asked to stop (stop.h).
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 

@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include <ffkit/loader/random.h>
+#include <ffkit/image/random.h>
 #include <ffkit/nuscenes/geometry.h>
 
 namespace ffkit::nuscenes {

@@ -16,6 +16,8 @@
 //   boxes            [sum of rows, 9] f32         centre x y z, size l w h, yaw, velocity x y, in the (augmented) lidar frame
 //   box_classes      [sum of rows] i64            position in kClasses
 //   timestamp        [B] i64                      microseconds
+//   can_bus          [B, 18] f64                  of BEVFormer, when asked for: position 3, orientation 4, acceleration 3, rotation rate 3, velocity 3, 0, 0
+//   camera_valid     [B, C] u8, lidar_valid [B] u8, radar_valid [B, 5] u8 (as kRadars)   with allow_missing: whether the conversion had the file
 //
 // All random numbers of a sample come from its SampleKey, so that images, points, boxes and matrices agree, for any number of threads and
 // ranks. Thread-safe as field decoders are.
@@ -31,17 +33,19 @@
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/nuscenes/bev_augmentation.h>
 #include <ffkit/nuscenes/classes.h>
+#include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit::nuscenes {
 
 // A converted split: its keyframes, and the frames between them where the conversion stored such.
 struct Split {
   Dataset keyframes;
-  std::optional<Dataset> sweeps;
+  std::optional<Dataset> sweeps = {};
 };
 
-// `path` is the folder that ffconvert wrote. Throws what Dataset::open throws.
-Split open_split(const std::filesystem::path& path, const std::string& split);
+// `path` is the folder that ffconvert wrote. Throws what Dataset::open throws. `options` are those of every shard of both.
+Split open_split(const std::filesystem::path& path, const std::string& split,
+                 const ShardReaderOptions& options = {});
 
 struct CameraOptions {
   std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no images
@@ -55,7 +59,7 @@ struct PointOptions {
   int num_sweeps = 10;
   double min_distance = 1;  // metres; see sweeps.h
   // Room for points of a sample; what is more, the oldest, is left out. 0: for 35,000 points a lidar sweep and 125 a radar's, which are
-  // all that nuScenes has.
+  // all that nuScenes has; more are then an Error(unsupported).
   int64_t max_points = 0;
   RowLayout layout = RowLayout::ragged;
 };
@@ -69,17 +73,33 @@ struct BoxOptions {
   RowLayout layout = RowLayout::ragged;
 };
 
-struct KeyframeOptions {
-  CameraOptions cameras;
-  PointOptions lidar;
-  PointOptions radar{.is_on = false, .num_sweeps = 1, .min_distance = 0};  // of the five radars
-  BoxOptions boxes;
-  BevAugmentation bev;
+// Which row of the CAN bus' pose messages is a keyframe's, of those that BEVFormer learns from. Scenes without have zeros.
+enum class CanBusRule {
+  none,      // no field `can_bus`
+  last_row,  // the last row up to the keyframe: what the comments of BEVFormer's converter mean
+  // What its code does (_get_can_bus_info() in tools/data_converter/nuscenes_converter.py of fundamentalvision/BEVFormer): position and orientation of the
+  // last row up to the keyframe, the rest of the first row behind it. That is the next keyframe's first row; of a scene's last keyframe, whose rows behind
+  // it are not converted, the last row.
+  bevformer_code,
 };
 
-// The fields listed above, without those that are switched off. `split.keyframes` is the whole split; the Loader may be given a subset of it. The
-// decoders read sweeps and earlier keyframes themselves, and announce a sample's sweeps to the kernel when its own read is planned. Throws
-// Error(invalid_argument) for options out of range and Error(not_found) for what the conversion left out, such as sweeps.
+struct KeyframeOptions {
+  CameraOptions cameras = {};
+  PointOptions lidar = {};
+  PointOptions radar{.is_on = false, .num_sweeps = 1, .min_distance = 0};  // of the five radars
+  RadarFilter radar_filter = {};  // the devkit's default; kAllRadarPoints: no filter
+  BoxOptions boxes = {};
+  BevAugmentation bev = {};
+  CanBusRule can_bus = CanBusRule::none;
+  // Of a set that was converted with --allow-partial: an image without a file is zeros (its matrices are those of a 1600 x 900 picture), a cloud without one has no
+  // points, and camera_valid, lidar_valid and radar_valid say so. false: such a keyframe is a bad sample (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
+  bool allow_missing = false;
+};
+
+// The fields listed above, without those that are switched off, for a Loader of `split.keyframes` or of any subset of its split; of subsets
+// here the whole split is taken. The decoders read sweeps and earlier keyframes themselves, and announce a sample's sweeps to the kernel when
+// its own read is planned. Throws Error(invalid_argument) for options out of range and sweeps of another split, and Error(not_found) for what
+// the conversion left out, such as sweeps.
 std::vector<BatchField> keyframe_fields(const Split& split, const KeyframeOptions& options);
 
 }  // namespace ffkit::nuscenes

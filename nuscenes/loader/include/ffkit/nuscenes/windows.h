@@ -16,7 +16,8 @@
 
 namespace ffkit::nuscenes {
 
-// Where each scene begins, for SamplerOptions::groups. Records of a scene must lie next to each other, as ffconvert writes them.
+// Where each scene begins, for SamplerOptions::groups. Error(invalid_argument) where records of a scene do not lie next to each other in the
+// order of time, as ffconvert writes them.
 std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes);
 
 struct Windows {
@@ -30,11 +31,12 @@ struct Windows {
   // Adds what keeps windows whole and draws their augmentation once. LoaderOptions::batch_size must then be a multiple of `length`:
   // a batch [B * length, ...] is [B, length, ...].
   void apply(SamplerOptions& options) const;
-  // is_repeated of a batch's samples.
+  // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of `frames`.
   std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
 };
 
 // A window for each keyframe: it and `num_previous` (0 .. 1000) before it. Of a subset of a split the frames before are those of the subset.
+// Errors as scene_groups().
 Windows make_windows(const Dataset& keyframes, int64_t num_previous);
 
 }  // namespace ffkit::nuscenes

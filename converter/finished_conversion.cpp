@@ -1,0 +1,146 @@
+#include "finished_conversion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+
+#include "output/destination.h"
+#include "pack/report.h"
+#include "plan/merge_plan.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::map<std::string, std::string>;
+
+// The first that is not the same in both; words about the part of a conversion and, where they are paths, about the place of the source do not count.
+std::string first_difference(const Words& found, const Words& planned, const char* what) {
+  Words all = found;
+  all.insert(planned.begin(), planned.end());
+  const auto value = [](const Words& words, const std::string& key) {
+    const auto at = words.find(key);
+    return at == words.end() ? std::string("nothing") : at->second;
+  };
+  for (const auto& [key, unused] : all) {
+    const std::string then = value(found, key);
+    const std::string now = value(planned, key);
+    if (key.starts_with(MergePlan::kPart) || (then.starts_with('/') && now.starts_with('/'))) {
+      continue;
+    }
+    if (then != now) return fmt::format("{} {} ('{}' then, '{}' now)", what, key, then, now);
+  }
+  return {};
+}
+
+std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
+  const auto at = found.options.find(MergePlan::kPart);
+  const std::string then = at == found.options.end() ? "1/1" : at->second;
+  const std::string now = fmt::format("{}/{}", part.index, part.count);
+  return then.substr(0, then.find(':')) == now ? ""
+                                               : fmt::format("--part ({} then, {} now)", then, now);
+}
+
+std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
+  int64_t next = 0;
+  for (int64_t shard = plan.begin_shard; shard < plan.end_shard; ++shard) {
+    const auto num_samples = static_cast<int64_t>(plan.samples(shard).size());
+    // One whose samples were all left out was not written.
+    const bool is_there = next < found.num_shards() &&
+                          found.shard(next).facts().uuid == shard_uuid(plan.manifest, shard);
+    if (is_there && found.shard(next).num_records() > num_samples) break;
+    if (is_there) ++next;
+  }
+  return next == found.num_shards() ? "" : "the shards";
+}
+
+std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t num_left_out,
+                          const ConvertOptions& options) {
+  const Manifest& manifest = found.manifest();
+  if (auto words = manifest.schema.difference(plan.manifest.schema); !words.empty()) {
+    return "the fields: " + words;
+  }
+  if (manifest.classes != plan.manifest.classes ||
+      manifest.class_names != plan.manifest.class_names) {
+    return "the classes";
+  }
+  for (const std::string& words :
+       {first_difference(manifest.options, plan.manifest.options, "option"),
+        first_difference(manifest.source, plan.manifest.source, "the source's"),
+        difference_of_part(manifest, options.part)}) {
+    if (!words.empty()) return words;
+  }
+  if (found.num_records() + num_left_out != plan.num_samples()) {
+    return fmt::format("the number of samples ({} then, {} now)",
+                       found.num_records() + num_left_out, plan.num_samples());
+  }
+  return difference_of_shards(found, plan);
+}
+
+// Lines of the report about samples of `split` that were left out.
+int64_t num_left_out(const std::string& report, const std::string& split) {
+  const std::string begin = R"({"split":")" + split + "\"";
+  int64_t count = 0;
+  for (size_t at = 0; at < report.size();) {
+    const size_t end = std::min(report.find('\n', at), report.size());
+    const std::string_view line = std::string_view(report).substr(at, end - at);
+    if (line.starts_with(begin) && line.ends_with(R"("action":"left out"})")) ++count;
+    at = end + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+bool holds_finished_data_set(const fs::path& folder) {
+  return fs::is_directory(folder) && !fs::exists(fs::symlink_status(folder / kUnfinishedMarker)) &&
+         !list_splits(folder).empty();
+}
+
+ConvertSummary finished_conversion(const fs::path& folder, const std::vector<SplitPlan>& plans,
+                                   const ConvertOptions& options) {
+  const auto refuse = [&folder](const std::string& words) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("already holds a data set, of another conversion: what differs is {}; "
+                            "remove it or give another folder",
+                            words),
+                {.path = folder.string()});
+  };
+  const fs::path report_path = folder / Destination::kReport;
+  const std::string report = fs::exists(report_path) ? read_text_file(report_path) : "";
+  std::vector<std::string> names;
+  names.reserve(plans.size());
+  for (const SplitPlan& plan : plans) names.push_back(plan.manifest.split);
+  std::ranges::sort(names);
+  if (names != list_splits(folder)) refuse("the splits");
+  ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'), .was_finished = true};
+  for (const SplitPlan& plan : plans) {
+    const Dataset found = Dataset::open(folder, plan.manifest.split);
+    const int64_t num_skipped = num_left_out(report, plan.manifest.split);
+    const std::string words = difference_of(found, plan, num_skipped, options);
+    if (!words.empty()) refuse(fmt::format("{}, of split '{}'", words, plan.manifest.split));
+    summary.splits.push_back({.split = plan.manifest.split,
+                              .num_records = found.num_records(),
+                              .num_skipped = num_skipped,
+                              .num_shards = found.num_shards(),
+                              .file_bytes = found.manifest().file_bytes(),
+                              .fingerprint = found.manifest().fingerprint()});
+    summary.num_classes = static_cast<int64_t>(plan.manifest.classes.size());
+  }
+  if (options.note) {
+    options.note(
+        fmt::format("{}: is finished already: it has the splits, options, shards and "
+                    "numbers of records of this conversion; nothing was written",
+                    folder.string()));
+  }
+  return summary;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,22 @@
+// A conversion that is to go on, and finds the data set finished.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include <ffkit/converter/convert.h>
+
+#include "plan/split_plan.h"
+
+namespace ffkit {
+
+// Whether `folder` holds a data set that is not marked as unfinished.
+bool holds_finished_data_set(const std::filesystem::path& folder);
+
+// The summary of the data set in `folder` when it is what `plans` would make: the same splits, options, classes and shards, with as many records as there are
+// samples, apart from those that its report names. Opens every shard. Throws Error(invalid_argument) with what differs, Error(corrupt) when a shard is not that of its manifest.
+ConvertSummary finished_conversion(const std::filesystem::path& folder,
+                                   const std::vector<SplitPlan>& plans,
+                                   const ConvertOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+
+#include <ffkit/converter/image_storage.h>
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_resizer.h>
+
+#include "format/fnv.h"
+#include "input/splitmix.h"
+
+namespace ffkit {
+namespace {
+
+// Hashed, since nearby states of SplitMix give overlapping sequences.
+bool draw(uint64_t seed, std::string_view id, double probability) {
+  const uint64_t name = fnv1a64(std::as_bytes(std::span(id)));
+  return SplitMix(SplitMix(seed).next() ^ SplitMix(name).next()).uniform(0, 1) < probability;
+}
+
+// What is odd about a picture, or an empty text.
+std::string oddity(const ImageInfo& info) {
+  switch (info.encoding) {
+    case ImageEncoding::jpeg:
+      return info.num_components == 4 ? "is a CMYK JPEG" : "";
+    case ImageEncoding::png:
+      return "is a PNG";
+    case ImageEncoding::webp:
+      return "is a WebP";
+    case ImageEncoding::bmp:
+      return "is a BMP";
+    case ImageEncoding::ppm:
+      return info.num_components == 1 ? "is a PGM" : "is a PPM";
+    case ImageEncoding::unknown:
+      break;
+  }
+  return "is of an unknown kind";
+}
+
+// What one thread needs.
+struct Codecs {
+  ImageDecoder decoder;
+  ImageResizer resizer;
+  JpegEncoder encoder;
+};
+
+}  // namespace
+
+struct ImageStorer::Impl {
+  Stored convert(Codecs& codecs, std::span<const std::byte> image, std::string_view id,
+                 SampleBuffers& buffers) const {
+    const ImageInfo info = codecs.decoder.read_info(image);
+    const PixelSize original{info.width, info.height};
+    const PixelSize size = stored_size(storage, original);
+    const bool is_raw =
+        storage.store == StoreAs::raw ||
+        (storage.store == StoreAs::smart && draw(storage.seed, id, storage.raw_share));
+    const bool is_stored_raw = info.encoding == ImageEncoding::ppm && info.num_components == 3;
+    const std::string odd = storage.fix_odd && !is_raw ? oddity(info) : "";
+    const bool is_changed = size != original || !odd.empty() || (is_raw && !is_stored_raw);
+    if (!is_changed) {
+      if (storage.check == ImageCheck::decode) (void)codecs.decoder.decode(image);
+      return {image, original, original};
+    }
+    RgbView pixels = codecs.decoder.decode(image);
+    if (size != original) pixels = codecs.resizer.resize(pixels, size.width, size.height);
+    std::vector<std::byte>& out = buffers.array();
+    if (is_raw) {
+      encode_ppm(pixels, out);
+    } else {
+      codecs.encoder.encode(pixels, storage.jpeg_quality, out);
+    }
+    if (!odd.empty()) buffers.report({odd, "re-encoded as JPEG"});
+    return {out, original, size};
+  }
+
+  ImageStorage storage;
+  mutable tbb::enumerable_thread_specific<Codecs> thread_codecs;
+};
+
+ImageStorer::ImageStorer(const ImageStorage& storage) : impl_(std::make_unique<Impl>()) {
+  validate(storage);
+  impl_->storage = storage;
+}
+
+ImageStorer::~ImageStorer() = default;
+
+ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::string_view id,
+                                       SampleBuffers& buffers) const {
+  try {
+    return impl_->convert(impl_->thread_codecs.local(), image, id, buffers);
+  } catch (const Error& error) {
+    if (!impl_->storage.keep_broken) throw;
+    buffers.report({error.what(), "kept as it is"});
+    return {.bytes = image};
+  }
+}
+
+const ImageStorage& ImageStorer::storage() const {
+  return impl_->storage;
+}
+
+int64_t ImageStorer::memory_bytes(int64_t file_bytes) const {
+  const ImageStorage& storage = impl_->storage;
+  if (storage.store == StoreAs::jpeg) return file_bytes;
+  // Photographs as JPEG have one to two bits a pixel; 24 raw ones are then 12 to 24 times as much.
+  int64_t raw_bytes = 24 * file_bytes;
+  if (storage.max_resolution != 0) {
+    raw_bytes = std::min(raw_bytes, int64_t{3} * storage.max_resolution * storage.max_resolution);
+  }
+  return file_bytes + raw_bytes;
+}
+
+}  // namespace ffkit

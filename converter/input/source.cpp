@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include <ffkit/converter/source.h>
+
+namespace ffkit {
+
+std::span<std::byte> SampleBuffers::bytes(size_t num_bytes) {
+  std::vector<std::byte>& block = array();
+  if (block.size() < num_bytes) block.resize(num_bytes);
+  return {block.data(), num_bytes};
+}
+
+std::vector<std::byte>& SampleBuffers::array() {
+  if (num_used_ == blocks_.size()) blocks_.push_back(std::make_unique<std::vector<std::byte>>());
+  return *blocks_[num_used_++];
+}
+
+std::string_view SampleBuffers::text(std::string_view value) {
+  const std::span<std::byte> copy = bytes(value.size());
+  std::ranges::copy(std::as_bytes(std::span(value)), copy.begin());
+  return {reinterpret_cast<const char*>(copy.data()), copy.size()};
+}
+
+void SampleBuffers::clear() {
+  constexpr size_t kKeptBytes = 1 << 20;
+  for (auto& block : blocks_) {
+    if (block->capacity() > kKeptBytes) block = std::make_unique<std::vector<std::byte>>();
+  }
+  num_used_ = 0;
+  problems_.clear();
+}
+
+namespace {
+
+const std::vector<std::string>& no_texts() {
+  static const std::vector<std::string> none;
+  return none;
+}
+
+}  // namespace
+
+const std::vector<std::string>& Source::classes() const {
+  return no_texts();
+}
+const std::vector<std::string>& Source::class_names() const {
+  return no_texts();
+}
+const std::vector<std::string>& Source::notes() const {
+  return no_texts();
+}
+std::map<std::string, std::string> Source::facts(size_t) const {
+  return {};
+}
+std::map<std::string, std::string> Source::options() const {
+  return {};
+}
+std::vector<std::filesystem::path> Source::roots() const {
+  return {};
+}
+SampleIdentity Source::identity(size_t split, int64_t index) const {
+  return {.name = describe(split, index), .num_bytes = sample_bytes(split, index)};
+}
+std::vector<SourceInput> Source::inputs(size_t) const {
+  return {};
+}
+int64_t Source::sample_bytes(size_t, int64_t) const {
+  return 0;
+}
+
+}  // namespace ffkit

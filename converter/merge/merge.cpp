@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/converter/merge.h>
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+
+#include "format/file/file.h"
+#include "merge/folder_lock.h"
+#include "merge/shard_mover.h"
+#include "output/destination.h"
+#include "output/destination_checks.h"
+#include "pack/report.h"
+#include "plan/merge_plan.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Exceptions of other types have no place behind a public function.
+template <typename Action>
+auto with_errors_of_ours(const fs::path& destination, const Action& action) {
+  try {
+    return action();
+  } catch (...) {
+    throw current_error(destination);
+  }
+}
+
+void require_space_for_copies(const std::vector<PlannedSplit>& splits, const fs::path& destination,
+                              const ShardMover& mover) {
+  int64_t num_bytes = 0;
+  for (const PlannedSplit& split : splits) {
+    for (const SplitPart& part : split.parts) {
+      if (mover.will_copy(part.folder, destination)) num_bytes += part.manifest.file_bytes();
+    }
+  }
+  require_free_space(num_bytes, destination);
+}
+
+// Brings the split's new shards into `folder` and returns the manifest that is to be written there.
+Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMover& mover) {
+  mover.make_folder(folder);
+  std::vector<std::string> names;
+  auto number = static_cast<int64_t>(split.manifest.shards.size());
+  for (const SplitPart& part : split.parts) {
+    for (const ManifestShard& shard : part.manifest.shards) {
+      std::string name = shard_file_name(number++);
+      // An interrupted addition may have left shards that no manifest lists.
+      while (fs::exists(folder / name)) name = shard_file_name(number++);
+      mover.bring(part.folder / shard.file, folder / name);
+      names.push_back(std::move(name));
+    }
+  }
+  sync_folder(folder);
+  return split.joined(names);
+}
+
+// The lines about the split in its sources' report.jsonl.
+std::string report_of(const PlannedSplit& split) {
+  const std::string key = fmt::format("{{\"split\":{},", nlohmann::json(split.name).dump());
+  std::string lines;
+  for (const SplitPart& part : split.parts) {
+    const fs::path path = part.data_set / Destination::kReport;
+    if (!fs::exists(path)) continue;
+    std::istringstream report(read_text_file(path));
+    for (std::string line; std::getline(report, line);) {
+      if (line.starts_with(key)) lines += line + '\n';
+    }
+  }
+  return lines;
+}
+
+// The report.jsonl of a data set that is added to. Lines are durable before the manifest that lists the records they are about.
+class GrowingReport {
+ public:
+  explicit GrowingReport(fs::path path) : path_(std::move(path)) {
+    if (fs::exists(path_)) text_ = read_text_file(path_);
+  }
+
+  // Unless they stand at the end already, where an addition that was killed before its manifest has left them.
+  void add(const std::string& lines) {
+    if (lines.empty() || text_.ends_with(lines)) return;
+    before_ = text_;
+    text_ += lines;
+    write_text_file(path_, text_);
+  }
+
+  // Takes the lines of the last add() away, as far as that can be done: they say nothing wrong of records that are there.
+  void take_back() noexcept {
+    if (!before_) return;
+    try {
+      if (before_->empty()) {
+        fs::remove(path_);
+      } else {
+        write_text_file(path_, *before_);
+      }
+    } catch (const std::exception&) {
+      return;
+    }
+  }
+
+  void keep() { before_.reset(); }
+
+ private:
+  const fs::path path_;
+  std::string text_;
+  std::optional<std::string> before_;
+};
+
+// Whether the manifest at `path` is, or may be, the new one: then its shards must stay.
+bool may_list(const fs::path& path, const Manifest& manifest) {
+  try {
+    return read_manifest(path).shards.size() == manifest.shards.size();
+  } catch (const Error& error) {
+    return error.code() != ErrorCode::not_found;
+  }
+}
+
+// Readers never see a manifest without its shards: it goes first.
+void remove_sources(const std::vector<PlannedSplit>& splits) try {
+  std::error_code ignored;
+  for (const PlannedSplit& split : splits) {
+    for (const SplitPart& part : split.parts) {
+      fs::remove(part.folder / "manifest.json");
+      sync_folder(part.folder);
+      for (const ManifestShard& shard : part.manifest.shards) fs::remove(part.folder / shard.file);
+      if (fs::remove(part.folder, ignored)) fs::remove(part.folder.parent_path(), ignored);
+    }
+  }
+} catch (const fs::filesystem_error& error) {
+  throw Error(ErrorCode::io,
+              "cannot be removed; the result is complete, so remove what is left of the sources",
+              {.path = error.path1().string(), .errno_value = error.code().value()});
+}
+
+ConvertSummary summarize(const std::vector<Manifest>& manifests,
+                         std::chrono::steady_clock::time_point start) {
+  ConvertSummary summary;
+  for (const Manifest& manifest : manifests) {
+    summary.splits.push_back({.split = manifest.split,
+                              .num_records = manifest.num_records(),
+                              .num_shards = static_cast<int64_t>(manifest.shards.size()),
+                              .file_bytes = manifest.file_bytes(),
+                              .fingerprint = manifest.fingerprint()});
+    summary.num_classes =
+        std::max(summary.num_classes, static_cast<int64_t>(manifest.classes.size()));
+  }
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+void require_sources(const std::vector<fs::path>& sources) {
+  if (sources.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "give at least one data set folder to take shards from");
+  }
+}
+
+// Adds the sources to `plan`, each locked beforehand, so that what is found is there until the end.
+void add_sources(const std::vector<fs::path>& sources, const MergeOptions& options,
+                 FolderLocks& locks, MergePlan& plan) {
+  const auto use =
+      options.transfer == ShardTransfer::move ? FolderLocks::Use::change : FolderLocks::Use::read;
+  for (const fs::path& source : sources) {
+    if (fs::is_directory(source)) locks.add(source, use, options.note);
+    plan.add_source(source);  // says what is wrong with others
+  }
+}
+
+ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& sources,
+                     const MergeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  require_sources(sources);
+  Destination::require_usable(destination);
+  refuse_destination_inside(sources, destination);
+  FolderLocks locks;
+  MergePlan plan(options.note);
+  add_sources(sources, options, locks, plan);
+  const std::vector<PlannedSplit> splits = plan.splits();
+
+  std::vector<Manifest> manifests;
+  std::string report;
+  Destination claimed(destination, {.kind = Destination::Kind::merge, .command = options.command});
+  claimed.note_start_over(options.note, destination);
+  {
+    ShardMover mover(options);
+    require_space_for_copies(splits, claimed.folder(), mover);
+    for (const PlannedSplit& split : splits) {
+      const fs::path folder = claimed.folder() / split.name;
+      manifests.push_back(bring_shards(split, folder, mover));
+      write_manifest(folder / "manifest.json", manifests.back());
+      mover.keep(folder);  // `claimed` clears up
+      report += report_of(split);
+    }
+  }
+  if (!report.empty()) write_text_file(claimed.report_path(), report);
+  claimed.commit();
+  if (options.transfer == ShardTransfer::move) remove_sources(splits);
+  return summarize(manifests, start);
+}
+
+ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& sources,
+                      const MergeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  require_sources(sources);
+  FolderLocks locks;
+  locks.add(destination, FolderLocks::Use::change, options.note);
+  const fs::path folder = fs::canonical(destination);
+  MergePlan plan(options.note);
+  plan.set_destination(folder);
+  add_sources(sources, options, locks, plan);
+  const std::vector<PlannedSplit> splits = plan.splits();
+  if (splits.empty()) {
+    throw Error(ErrorCode::invalid_argument, "holds all shards of the sources already",
+                {.path = destination.string()});
+  }
+
+  std::vector<Manifest> manifests;
+  manifests.reserve(splits.size());
+  ShardMover mover(options);
+  require_space_for_copies(splits, folder, mover);
+  for (const PlannedSplit& split : splits) {
+    manifests.push_back(bring_shards(split, folder / split.name, mover));
+  }
+  sync_folder(folder);
+  // A signal is late from here on: the manifests follow one another as fast as can be.
+  GrowingReport report(folder / Destination::kReport);
+  for (size_t i = 0; i < splits.size(); ++i) {
+    const fs::path split_folder = folder / splits[i].name;
+    const fs::path path = split_folder / "manifest.json";
+    try {
+      report.add(report_of(splits[i]));
+      write_manifest(path, manifests[i]);
+    } catch (...) {
+      if (may_list(path, manifests[i])) {
+        mover.keep(split_folder);
+      } else {
+        report.take_back();
+      }
+      throw;
+    }
+    report.keep();
+    mover.keep(split_folder);
+  }
+  if (options.transfer == ShardTransfer::move) remove_sources(splits);
+  return summarize(manifests, start);
+}
+
+}  // namespace
+
+ConvertSummary merge_datasets(const fs::path& destination, const std::vector<fs::path>& sources,
+                              const MergeOptions& options) {
+  return with_errors_of_ours(destination, [&] { return merge(destination, sources, options); });
+}
+
+ConvertSummary append_datasets(const fs::path& destination, const std::vector<fs::path>& sources,
+                               const MergeOptions& options) {
+  return with_errors_of_ours(destination, [&] { return append(destination, sources, options); });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,355 @@
+#include "output/destination.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+
+#include "format/file/file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kV1Meta = "meta.pkl";
+
+[[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
+  throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
+}
+
+bool is_split_file(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  const bool is_shard =
+      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
+  return entry.symlink_status().type() == fs::file_type::regular &&
+         (is_shard || name.ends_with(".tmp") || name == "manifest.json");
+}
+
+bool is_top_file(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  return entry.symlink_status().type() == fs::file_type::regular &&
+         (name == kUnfinishedMarker || name == Destination::kReport || name == kV1Meta ||
+          name.ends_with(".tmp"));
+}
+
+bool holds_marker(const fs::path& folder) {
+  return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
+}
+
+UnfinishedMarker read_marker(int fd) {
+  std::string text(size_t{1} << 16, '\0');
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(n < 0 ? 0 : static_cast<size_t>(n));
+  return parse_unfinished_marker(text);
+}
+
+const char* word_of(Destination::Kind kind) {
+  switch (kind) {
+    case Destination::Kind::conversion:
+      return "conversion";
+    case Destination::Kind::merge:
+      return "merge";
+    case Destination::Kind::v1:
+      return "v1";
+  }
+  return "";
+}
+
+// Whether a marker's folder holds what is made again from sources that are there.
+bool is_quickly_made(const UnfinishedMarker& marker) {
+  return marker.kind == word_of(Destination::Kind::merge) ||
+         marker.kind == word_of(Destination::Kind::v1);
+}
+
+// What lies in a claimed folder, sorted into what a conversion makes and the first thing that it
+// does not.
+struct Contents {
+  std::vector<fs::path> files;    // without the marker
+  std::vector<fs::path> folders;  // of splits
+  fs::path foreign;
+};
+
+Contents list_contents(const fs::path& folder) {
+  Contents contents;
+  const auto foreign = [&contents](const fs::path& path) {
+    if (contents.foreign.empty()) contents.foreign = path;
+  };
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename() == kUnfinishedMarker) continue;
+    if (is_top_file(entry)) {
+      contents.files.push_back(entry.path());
+    } else if (entry.symlink_status().type() == fs::file_type::directory) {
+      bool is_ours = true;
+      for (const fs::directory_entry& inner : fs::directory_iterator(entry.path())) {
+        if (is_split_file(inner)) {
+          contents.files.push_back(inner.path());
+        } else {
+          foreign(inner.path());
+          is_ours = false;
+        }
+      }
+      if (is_ours) contents.folders.push_back(entry.path());
+    } else {
+      foreign(entry.path());
+    }
+  }
+  return contents;
+}
+
+bool is_shard(const fs::path& file) {
+  return file.extension() == ".ffr";
+}
+
+bool holds_work_in(const Contents& contents) {
+  return std::ranges::any_of(contents.files, [](const fs::path& file) {
+    return is_shard(file) || file.filename() == Destination::kGathered;
+  });
+}
+
+bool is_empty(const Contents& contents) {
+  return contents.files.empty() && contents.folders.empty() && contents.foreign.empty();
+}
+
+void remove_contents(const Contents& contents) {
+  for (const fs::path& file : contents.files) fs::remove(file);
+  for (const fs::path& folder : contents.folders) fs::remove(folder);
+}
+
+}  // namespace
+
+void Destination::require_usable(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  if (!fs::is_directory(folder)) {
+    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
+                {.path = folder.string()});
+  }
+  if (holds_marker(folder) || fs::is_empty(folder)) return;
+  const std::vector<std::string> splits = list_splits(folder);
+  throw Error(ErrorCode::invalid_argument,
+              splits.empty() ? "the folder is not empty; give a new or an empty one"
+                             : fmt::format("already holds a data set (split '{}'); remove it or "
+                                           "give another folder",
+                                           splits.front()),
+              {.path = folder.string()});
+}
+
+Destination::Destination(const fs::path& folder, Claim claim)
+    : folder_(fs::weakly_canonical(fs::absolute(folder))), claim_(std::move(claim)) {
+  if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
+  try {
+    make_folders();
+    lock_marker();
+    take_over();
+    is_claimed_ = true;
+  } catch (const fs::filesystem_error& error) {
+    give_back();
+    io_error("cannot be prepared", error.path1().empty() ? folder_ : error.path1(),
+             error.code().value());
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
+
+Destination::~Destination() {
+  if (!is_claimed_) return;
+  bool is_kept = claim_.kind == Kind::conversion;
+  try {
+    is_kept = is_kept && holds_work();
+  } catch (...) {
+    // What cannot be listed is not removed either.
+  }
+  if (is_kept) {
+    keep();
+  } else {
+    roll_back();
+  }
+}
+
+fs::path Destination::report_path() const {
+  return folder_ / kReport;
+}
+
+fs::path Destination::v1_meta_path() const {
+  return folder_ / kV1Meta;
+}
+
+void Destination::make_folders() {
+  std::vector<fs::path> missing;
+  for (fs::path path = folder_; !fs::exists(path); path = path.parent_path()) {
+    missing.push_back(path);
+  }
+  std::ranges::reverse(missing);
+  for (const fs::path& path : missing) {
+    // A folder that appeared meanwhile is another's: not ours to remove.
+    if (fs::create_directory(path)) made_folders_.push_back(path);
+  }
+}
+
+void Destination::lock_marker() {
+  // Another process that makes a marker, or commits, between two steps makes it necessary to look again.
+  while (!try_lock_marker()) ::close(std::exchange(marker_fd_, -1));
+}
+
+// Opens the marker that is there, or makes one where there is none: never the one while it looks like the other, since a data set that
+// has just been finished must not be taken for an unfinished one. Returns false when this changed meanwhile.
+bool Destination::try_lock_marker() {
+  const fs::path marker = folder_ / kUnfinishedMarker;
+  require_usable(folder_);
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  made_marker_ = false;
+  marker_fd_ = ::open(marker.c_str(), kFlags);
+  if (marker_fd_ < 0 && errno == ENOENT) {
+    require_usable(folder_);  // now that no marker says that it is unfinished
+    marker_fd_ = ::open(marker.c_str(), kFlags | O_CREAT | O_EXCL, 0644);
+    made_marker_ = marker_fd_ >= 0;
+    if (!made_marker_ && errno == EEXIST) return false;
+  }
+  if (marker_fd_ < 0) io_error("cannot be created", marker, errno);
+  if (::flock(marker_fd_, LOCK_EX | LOCK_NB) != 0) {
+    made_marker_ = false;  // it is the other's
+    if (errno != EWOULDBLOCK) io_error("cannot be locked", marker, errno);
+    throw Error(ErrorCode::invalid_argument,
+                "another conversion is writing to this folder; wait for it or give another folder",
+                {.path = folder_.string()});
+  }
+  // Whoever held the lock before may have finished and removed the file that we locked.
+  struct stat locked {};
+  struct stat named {};
+  if (::fstat(marker_fd_, &locked) != 0 || ::lstat(marker.c_str(), &named) != 0 ||
+      locked.st_ino != named.st_ino || locked.st_dev != named.st_dev) {
+    return false;
+  }
+  // A data set was finished, or another program put something here, in the moment before the marker was made.
+  if (!made_marker_ || is_empty(list_contents(folder_))) return true;
+  ::unlink(marker.c_str());
+  made_marker_ = false;
+  return false;
+}
+
+// With the lock: looks at what is there, and removes it where that is wanted.
+void Destination::take_over() {
+  const Contents contents = list_contents(folder_);
+  const auto refuse = [this](const std::string& message) {
+    throw Error(ErrorCode::invalid_argument, message, {.path = folder_.string()});
+  };
+  if (!contents.foreign.empty()) {
+    refuse(
+        fmt::format("holds an unfinished conversion, but also something else: '{}'; "
+                    "move that away or give another folder",
+                    contents.foreign.lexically_relative(folder_).string()));
+  }
+  found_ = read_marker(marker_fd_);
+  found_unfinished_ = !made_marker_ && (!is_empty(contents) || !found_.kind.empty());
+  if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
+    refuse(
+        fmt::format("holds the beginning of what 'ffconvert {}' makes, not of this conversion; "
+                    "run without --resume to start over",
+                    found_.kind));
+  }
+  if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && holds_work_in(contents)) {
+    refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
+                       found_.command.empty()
+                           ? "finish it by its own ffconvert command with --resume"
+                           : "finish it with: " + found_.command));
+  }
+  const bool goes_on = found_unfinished_ && claim_.unfinished == Unfinished::go_on;
+  if (!goes_on) {
+    remove_contents(contents);
+    set_plan("");  // what the marker was a plan of is gone
+  }
+  sync_folder(folder_);
+}
+
+void Destination::set_plan(const std::string& plan) {
+  const fs::path marker = folder_ / kUnfinishedMarker;
+  const std::string text =
+      to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
+  // In this order: a marker without a plan would vouch for any conversion.
+  if (::pwrite(marker_fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ::ftruncate(marker_fd_, static_cast<off_t>(text.size())) != 0) {
+    io_error("cannot be written", marker, errno);
+  }
+  if (::fsync(marker_fd_) != 0) io_error("fsync failed", marker, errno);
+}
+
+void Destination::note_start_over(const std::function<void(const std::string&)>& note,
+                                  const fs::path& name) const {
+  if (!started_over() || !note) return;
+  note(fmt::format("{}: an unfinished {} was found and removed; starting over", name.string(),
+                   found_.kind == word_of(Kind::merge) ? "merge" : "conversion"));
+}
+
+int64_t Destination::num_shards() const {
+  int64_t num_shards = 0;
+  for (const fs::path& file : list_contents(folder_).files) {
+    if (is_shard(file)) ++num_shards;
+  }
+  return num_shards;
+}
+
+bool Destination::holds_work() const {
+  return holds_work_in(list_contents(folder_));
+}
+
+void Destination::keep() {
+  is_claimed_ = false;
+  made_folders_.clear();
+  if (marker_fd_ >= 0) ::close(std::exchange(marker_fd_, -1));
+}
+
+void Destination::commit() {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    if (entry.is_directory()) sync_folder(entry.path());
+  }
+  sync_folder(folder_);
+  const fs::path marker = folder_ / kUnfinishedMarker;
+  if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
+  is_claimed_ = false;
+  ::close(std::exchange(marker_fd_, -1));
+  sync_folder(folder_);
+  sync_folder(folder_.parent_path());
+  for (const fs::path& made : made_folders_) sync_folder(made.parent_path());
+  made_folders_.clear();
+}
+
+// After a claim that failed: nothing but what it has made itself goes.
+void Destination::give_back() noexcept {
+  if (made_marker_) ::unlink((folder_ / kUnfinishedMarker).c_str());
+  if (marker_fd_ >= 0) ::close(std::exchange(marker_fd_, -1));
+  remove_made_folders();
+}
+
+void Destination::roll_back() noexcept {
+  try {
+    remove_contents(list_contents(folder_));
+    fs::remove(folder_ / kUnfinishedMarker);
+  } catch (...) {
+    // The marker stays: readers refuse what is left, and the next conversion removes it.
+  }
+  is_claimed_ = false;
+  if (marker_fd_ >= 0) ::close(std::exchange(marker_fd_, -1));
+  remove_made_folders();
+}
+
+void Destination::remove_made_folders() noexcept {
+  std::error_code ignored;
+  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
+    fs::remove(*folder, ignored);  // only when it is empty
+  }
+  made_folders_.clear();
+}
+
+}  // namespace ffkit

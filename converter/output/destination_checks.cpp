@@ -1,0 +1,102 @@
+#include "output/destination_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <new>
+#include <system_error>
+
+namespace ffkit {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const auto [in_folder, in_path] = std::ranges::mismatch(folder, path);
+  return in_folder == folder.end();
+}
+
+}  // namespace
+
+void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::path& destination) {
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(destination));
+  for (const fs::path& root : roots) {
+    if (is_inside(canonical, fs::weakly_canonical(fs::absolute(root)))) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("lies inside '{}', which is being converted; give a folder outside",
+                              root.string()),
+                  {.path = destination.string()});
+    }
+  }
+}
+
+int64_t free_space(const fs::path& folder) {
+  std::error_code unknown;
+  const fs::space_info space = fs::space(folder, unknown);
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  if (unknown) return kMost;
+  return static_cast<int64_t>(std::min(space.available, static_cast<uintmax_t>(kMost)));
+}
+
+void require_free_space(int64_t num_bytes, const fs::path& folder) {
+  const int64_t num_free = free_space(folder);
+  if (num_bytes > num_free) {
+    throw Error(ErrorCode::io,
+                fmt::format("the disk is too small: {} MB are needed and {} MB are free; free some "
+                            "space or give a folder on another disk",
+                            num_bytes / 1'000'000, num_free / 1'000'000),
+                {.path = folder.string()});
+  }
+}
+
+Error current_error(const fs::path& place) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const fs::filesystem_error& error) {
+    return {ErrorCode::io,
+            "cannot be examined or changed",
+            {.path = (error.path1().empty() ? place : error.path1()).string(),
+             .errno_value = error.code().value()}};
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      return {ErrorCode::io, error.what(), {.path = place.string()}};
+    }
+    return {ErrorCode::io,
+            "a thread cannot be started; raise the limit on processes (ulimit -u, the container's) "
+            "or on memory (ulimit -v), or give fewer --threads",
+            {.path = place.string(), .errno_value = error.code().value()}};
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::io,
+            "there is not enough memory; raise the limit on it (ulimit -v, the container's), or "
+            "give fewer --threads",
+            {.path = place.string()}};
+  } catch (const std::exception& error) {
+    return {ErrorCode::io, error.what(), {.path = place.string()}};
+  } catch (...) {
+    return {ErrorCode::io, "failed for an unknown reason", {.path = place.string()}};
+  }
+}
+
+void rethrow_with_remedy(const Error& error) {
+  const auto with = [&error](const char* remedy) {
+    return Error(error.code(), fmt::format("{}; {}", error.what(), remedy));
+  };
+  switch (error.context().errno_value) {
+    case ENOSPC:
+    case EDQUOT:
+      throw with("what was written has been removed: free some space or give another folder");
+    case EFBIG:
+      throw with(
+          "what was written has been removed: give a smaller --shard-size or raise the limit on "
+          "the size of files (ulimit -f)");
+    default:
+      throw error;
+  }
+}
+
+}  // namespace ffkit

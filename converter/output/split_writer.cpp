@@ -1,0 +1,135 @@
+#include "output/split_writer.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/shard_reader.h>
+
+#include "format/file/file.h"
+#include "pack/report.h"
+
+namespace ffkit {
+
+namespace fs = std::filesystem;
+
+SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path folder)
+    : source_(source), plan_(plan), folder_(std::move(folder)) {
+  std::error_code error;
+  fs::create_directory(folder_, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot create the folder",
+                {.path = folder_.string(), .errno_value = error.value()});
+  }
+}
+
+SplitWriter::~SplitWriter() {
+  if (closing_.valid()) closing_.wait();
+}
+
+bool SplitWriter::take_over(int64_t shard) {
+  const fs::path path = path_of(shard);
+  if (!fs::exists(path)) return false;
+  const ShardFacts facts = ShardReader(path).facts();
+  if (facts.uuid != shard_uuid(plan_.manifest, shard)) {
+    throw Error(ErrorCode::invalid_argument,
+                "belongs to another conversion; give the options it was begun with, or run "
+                "without --resume to start over",
+                {.path = path.string()});
+  }
+  finished_[shard] = {.file = path.filename().string(),
+                      .num_records = facts.num_records,
+                      .file_bytes = facts.file_bytes,
+                      .record_bytes = facts.record_bytes,
+                      .raw_bytes = facts.raw_bytes,
+                      .catalog_crc32c = facts.checksum};
+  return true;
+}
+
+void SplitWriter::begin(int64_t shard) {
+  shard_ = shard;
+  report_.clear();
+}
+
+void SplitWriter::append(int64_t sample, EncodedSample& encoded) {
+  const std::string report = report_lines(source_, plan_.split, sample, encoded);
+  if (encoded.error) {
+    leave_out(report);
+  } else {
+    append(encoded.record, encoded.stored, report);
+  }
+}
+
+void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& stored,
+                         const std::string& report) {
+  if (writer_ == nullptr) {
+    writer_ =
+        std::make_unique<ShardWriter>(path_of(shard_), plan_.manifest.schema,
+                                      ShardWriterOptions{.uuid = shard_uuid(plan_.manifest, shard_),
+                                                         .compression = plan_.compression});
+  }
+  writer_->append(record, stored);
+  report_ += report;
+}
+
+void SplitWriter::leave_out(const std::string& report) {
+  report_ += report;
+}
+
+void SplitWriter::end() {
+  const fs::path report_path = report_path_of(shard_);
+  if (!report_.empty()) {
+    write_text_file(report_path, report_);
+  } else if (fs::exists(report_path)) {
+    fs::remove(report_path);
+  }
+  wait();
+  if (writer_ == nullptr) return;  // every sample was left out
+  closing_shard_ = shard_;
+  closing_writer_ = std::move(writer_);
+  const auto finish = [writer = closing_writer_.get()] { return writer->finish(); };
+  try {
+    closing_ = std::async(std::launch::async, finish);
+  } catch (const std::system_error&) {  // no thread can be started: wait() does it
+    closing_ = std::async(std::launch::deferred, finish);
+  }
+}
+
+void SplitWriter::wait() {
+  if (!closing_.valid()) return;
+  const ShardSummary summary = closing_.get();
+  closing_writer_.reset();
+  finished_[closing_shard_] = {.file = shard_file_name(closing_shard_),
+                               .num_records = summary.num_records,
+                               .file_bytes = summary.file_bytes,
+                               .record_bytes = summary.record_bytes,
+                               .raw_bytes = summary.raw_bytes,
+                               .catalog_crc32c = summary.catalog_crc32c};
+}
+
+Manifest SplitWriter::finish() {
+  wait();
+  Manifest manifest = plan_.manifest;
+  for (const auto& [number, shard] : finished_) manifest.shards.push_back(shard);
+  return manifest;
+}
+
+std::string SplitWriter::report() const {
+  std::string report;
+  for (int64_t shard = plan_.begin_shard; shard < plan_.end_shard; ++shard) {
+    if (fs::exists(report_path_of(shard))) report += read_text_file(report_path_of(shard));
+  }
+  return report;
+}
+
+fs::path SplitWriter::path_of(int64_t shard) const {
+  return folder_ / shard_file_name(shard);
+}
+
+fs::path SplitWriter::report_path_of(int64_t shard) const {
+  return folder_ / fmt::format("shard-{:05}.report.tmp", shard);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,27 @@
+#include <ffkit/converter/summary.h>
+
+namespace ffkit {
+namespace {
+
+int64_t sum_of(const std::vector<SplitSummary>& splits, int64_t SplitSummary::*member) {
+  int64_t total = 0;
+  for (const SplitSummary& split : splits) total += split.*member;
+  return total;
+}
+
+}  // namespace
+
+int64_t ConvertSummary::num_records() const {
+  return sum_of(splits, &SplitSummary::num_records);
+}
+int64_t ConvertSummary::num_skipped() const {
+  return sum_of(splits, &SplitSummary::num_skipped);
+}
+int64_t ConvertSummary::num_shards() const {
+  return sum_of(splits, &SplitSummary::num_shards);
+}
+int64_t ConvertSummary::file_bytes() const {
+  return sum_of(splits, &SplitSummary::file_bytes);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,26 @@
+// Report lines: what there is to say about samples, one JSON object a line, as in DST/report.jsonl.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <ffkit/converter/source.h>
+
+#include "pack/sample_encoder.h"
+
+namespace ffkit {
+
+// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action": "re-encoded"}, one line a problem; the
+// action for a sample with an error is "left out". Empty when there is nothing to say.
+std::string report_lines(const Source& source, size_t split, int64_t sample,
+                         const EncodedSample& encoded);
+
+// The whole file; throws Error(not_found) or Error(io).
+std::string read_text_file(const std::filesystem::path& path);
+
+// Puts `text` durably into the file `path`, all or nothing; throws Error(io).
+void write_text_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace ffkit

@@ -1,0 +1,70 @@
+// MergePlan: which shards go where when data sets are joined, and whether they may be. Looks at manifests and shards, changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/manifest.h>
+
+namespace ffkit {
+
+// A source's part in a split.
+struct SplitPart {
+  std::filesystem::path data_set;
+  std::filesystem::path folder;  // of its split
+  Manifest manifest;
+};
+
+struct PlannedSplit {
+  std::string name;
+  Manifest manifest;  // of the destination as it is; without shards when it has no such split
+  bool is_new = true;
+  std::vector<SplitPart> parts;  // in order; at least one in a plan's splits()
+  bool is_conversion =
+      false;  // the parts are those of one conversion (ConvertOptions::part), in their order
+
+  // The destination's manifest with the parts' shards, called `shard_names`, behind its own.
+  Manifest joined(const std::vector<std::string>& shard_names) const;
+};
+
+class MergePlan {
+ public:
+  // Of Manifest::options, in a part of a conversion: "2/8: shards 10 to 19 of 80".
+  static constexpr const char* kPart = "part";
+  // The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and how bad samples were dealt with.
+  static constexpr const char* kPartPlan = "part_plan";
+  static constexpr const char* kPartOnError = "part_on_error";
+  // Of a source whose records refer to each other by number: only parts of one conversion may be joined.
+  static constexpr const char* kReferences = "record_references";
+
+  explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
+
+  // The data set that is added to. Before any source.
+  void set_destination(const std::filesystem::path& folder);
+  // Throws as merge_datasets() says.
+  void add_source(const std::filesystem::path& folder);
+
+  // The splits that get shards, in order of appearance. Throws Error(invalid_argument) when some sources are parts of a conversion, and not all of its parts
+  // are there.
+  std::vector<PlannedSplit> splits() const;
+
+ private:
+  void require_new(const std::filesystem::path& folder);
+  // Refuses a source with shards that are in the split already.
+  static void require_new_shards(const PlannedSplit& split, const Manifest& manifest,
+                                 const std::filesystem::path& folder);
+  void require_same_classes(const Manifest& manifest, const std::filesystem::path& folder);
+  PlannedSplit& find_or_add(const std::string& name, const Manifest& first);
+
+  std::function<void(const std::string&)> note_;
+  std::set<std::filesystem::path> folders_;  // canonical
+  std::vector<PlannedSplit> splits_;
+  Manifest classes_from_;  // the first that has classes
+  std::filesystem::path classes_folder_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,268 @@
+#include "plan/plan_fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "format/fnv.h"
+#include "format/schema/schema_json.h"
+
+namespace ffkit {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kOnError = "on_error";
+// Of a split's samples and shards, in the order in which a difference is looked for: what is behind the first follows from it as a rule.
+constexpr std::array<std::array<const char*, 2>, 7> kAspects = {
+    {{"schema", "the fields of split '{}'"},
+     {"names", "the names, number or order of the samples of split '{}'"},
+     {"sizes", "the sizes of the files of split '{}'"},
+     {"contents", "the labels or annotations of split '{}'"},
+     {"times", "the times of modification of the files of split '{}'"},
+     {"dictionary", "the zstd dictionary of split '{}', and so its first samples"},
+     {"shards", "the samples in each shard of split '{}', and so their encoded sizes"}}};
+constexpr size_t kMaxNamed = 3;                    // differences
+constexpr size_t kMaxDescriptionBytes = 32 << 10;  // destinations read markers of 64 KiB
+constexpr size_t kMaxWordBytes = 100;  // of an option or a fact; of a longer one, its hash is told
+constexpr size_t kMaxNamedInputs = 100;  // of a split, in a description
+
+enum class Times : bool { left_out, counted };
+
+class Hash {
+ public:
+  void add(uint64_t number) { hash_ = fnv1a64(std::as_bytes(std::span(&number, 1)), hash_); }
+  void add(std::span<const std::byte> bytes) {
+    add(bytes.size());
+    hash_ = fnv1a64(bytes, hash_);
+  }
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  std::string digits() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  uint64_t hash_ = kFnvBasis;
+};
+
+std::string hash_of(std::string_view text) {
+  Hash hash;
+  hash.add(text);
+  return hash.digits();
+}
+
+// Names of files need not be UTF-8.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string input_of(const SourceInput& input, Times times) {
+  if (input.crc32c) return fmt::format("{} {:08x}", input.num_bytes, *input.crc32c);
+  if (times == Times::left_out) return std::to_string(input.num_bytes);
+  return fmt::format("{} {}", input.num_bytes, input.modified_ns);
+}
+
+Json inputs_of(const Source& source, size_t split, Times times, size_t max_named) {
+  std::map<std::string, std::string> inputs;
+  for (const SourceInput& input : source.inputs(split)) {
+    inputs[input.name] += input_of(input, times) + " ";
+  }
+  if (inputs.size() <= max_named) return inputs;
+  Hash hash;
+  for (const auto& [name, value] : inputs) {
+    hash.add(name);
+    hash.add(value);
+  }
+  Json joined = Json::object();
+  joined[fmt::format("one of {}", inputs.size())] = hash.digits();
+  return joined;
+}
+
+Json split_of(const Source& source, const SplitPlan& plan, Times times, size_t max_named) {
+  Hash names;
+  Hash sizes;
+  Hash contents;
+  Hash modified;
+  for (const int64_t sample : plan.order) {
+    const SampleIdentity identity = source.identity(plan.split, sample);
+    names.add(identity.name);
+    sizes.add(static_cast<uint64_t>(identity.num_bytes));
+    contents.add(identity.content);
+    modified.add(identity.modified);
+  }
+  Hash shards;
+  for (const int64_t first : plan.first) shards.add(static_cast<uint64_t>(first));
+  Hash dictionary;
+  dictionary.add(plan.compression.dictionary);
+  Json split = {{"schema", hash_of(schema_to_json(plan.manifest.schema).dump())},
+                {"names", names.digits()},
+                {"sizes", sizes.digits()},
+                {"contents", contents.digits()},
+                {"dictionary", dictionary.digits()},
+                {"shards", shards.digits()},
+                {"inputs", inputs_of(source, plan.split, times, max_named)}};
+  if (times == Times::counted) split["times"] = modified.digits();
+  return split;
+}
+
+Json describe(const Source& source, const std::vector<SplitPlan>& plans, Times times,
+              size_t max_named = kMaxNamedInputs) {
+  Hash classes;
+  for (const std::string& name : source.classes()) classes.add(name);
+  for (const std::string& name : source.class_names()) classes.add(name);
+  Json facts = Json::object();
+  Json splits = Json::object();
+  for (const SplitPlan& plan : plans) {
+    for (const auto& [key, value] : plan.manifest.source) {
+      if (value.starts_with('/')) continue;
+      facts[plan.manifest.split + "'s " + key] =
+          value.size() <= kMaxWordBytes ? value : hash_of(value);
+    }
+    splits[plan.manifest.split] = split_of(source, plan, times, max_named);
+  }
+  // Of all splits: they are the same.
+  return {{"options", plans.front().manifest.options},
+          {"facts", std::move(facts)},
+          {"ffconvert", plans.front().manifest.created_by},
+          {"classes", classes.digits()},
+          {"splits", std::move(splits)}};
+}
+
+// The aspects of many splits as if of one.
+Json join_splits(const Json& splits) {
+  Json joined = Json::object();
+  Hash inputs;
+  for (const Json& split : splits) inputs.add(text_of(split.at("inputs")));
+  joined["inputs"]["one of many"] = inputs.digits();
+  for (const auto& [aspect, unused] : kAspects) {
+    Hash hash;
+    for (const Json& split : splits) hash.add(split.at(aspect).get<std::string>());
+    joined[aspect] = hash.digits();
+  }
+  return joined;
+}
+
+class Comparison {
+ public:
+  Comparison(const Json& found, const Json& planned) {
+    compare_words("option ", found.at("options"), planned.at("options"));
+    compare_words("", found.at("facts"), planned.at("facts"));
+    if (found.at("ffconvert") != planned.at("ffconvert")) {
+      add("the program", found.at("ffconvert"), planned.at("ffconvert"));
+    }
+    if (found.at("classes") != planned.at("classes")) differences_.emplace_back("the classes");
+    compare_splits(found.at("splits"), planned.at("splits"));
+  }
+
+  std::string text() const {
+    std::string text;
+    for (size_t i = 0; i < std::min(differences_.size(), kMaxNamed); ++i) {
+      text += (i == 0 ? "" : ", ") + differences_[i];
+    }
+    if (differences_.size() > kMaxNamed) {
+      text += fmt::format(" and {} more", differences_.size() - kMaxNamed);
+    }
+    return text;
+  }
+
+ private:
+  void add(const std::string& what, const Json& then, const Json& now) {
+    differences_.push_back(fmt::format(
+        "{} ({} then, {} now)", what, then.is_null() ? "none" : "'" + then.get<std::string>() + "'",
+        now.is_null() ? "none" : "'" + now.get<std::string>() + "'"));
+  }
+
+  static Json value_at(const Json& object, const std::string& key) {
+    return object.value(key, Json());
+  }
+
+  void compare_words(const std::string& prefix, const Json& found, const Json& planned) {
+    Json all = found;
+    all.update(planned);
+    for (const auto& [key, unused] : all.items()) {
+      const Json then = value_at(found, key);
+      const Json now = value_at(planned, key);
+      const bool had_no_bad_samples =
+          prefix.starts_with("option") && key == kOnError && then == "fail";
+      if (then != now && !had_no_bad_samples) add(prefix + key, then, now);
+    }
+  }
+
+  void compare_splits(const Json& found, const Json& planned) {
+    Json all = found;
+    all.update(planned);
+    for (const auto& [name, unused] : all.items()) {
+      if (!found.contains(name) || !planned.contains(name)) {
+        differences_.push_back(fmt::format("split '{}', which is {}", name,
+                                           found.contains(name) ? "not there now" : "new"));
+        continue;
+      }
+      compare_split(name, found.at(name), planned.at(name));
+    }
+  }
+
+  void compare_split(const std::string& name, const Json& found, const Json& planned) {
+    bool has_other_input = false;
+    Json inputs = found.at("inputs");
+    inputs.update(planned.at("inputs"));
+    for (const auto& [file, unused] : inputs.items()) {
+      if (value_at(found.at("inputs"), file) == value_at(planned.at("inputs"), file)) continue;
+      differences_.push_back(fmt::format("the file '{}' of split '{}'", file, name));
+      has_other_input = true;
+    }
+    if (has_other_input) return;
+    for (const auto& [aspect, words] : kAspects) {
+      if (found.at(aspect) == planned.at(aspect)) continue;
+      differences_.push_back(fmt::format(fmt::runtime(words), name));
+      return;
+    }
+  }
+
+  std::vector<std::string> differences_;
+};
+
+}  // namespace
+
+std::string describe_plan(const Source& source, const std::vector<SplitPlan>& plans,
+                          const ConvertOptions& options) {
+  const auto text = [&](Json plan) {
+    plan["options"][kOnError] = describe_on_error(options);
+    plan["options"]["part"] = fmt::format("{}/{}", options.part.index, options.part.count);
+    return text_of(plan);
+  };
+  std::string named = text(describe(source, plans, Times::counted));
+  if (named.size() <= kMaxDescriptionBytes) return named;
+  Json plan = describe(source, plans, Times::counted, /*max_named=*/0);
+  std::string shorter = text(plan);
+  if (shorter.size() <= kMaxDescriptionBytes) return shorter;
+  Json all = Json::object();
+  all["one of many"] = join_splits(plan.at("splits"));
+  plan["splits"] = std::move(all);
+  return text(plan);
+}
+
+std::string describe_on_error(const ConvertOptions& options) {
+  std::string name = to_string(options.on_error);
+  if (options.on_error == OnError::fail ||
+      options.max_record_bytes == ConvertOptions{}.max_record_bytes) {
+    return name;
+  }
+  return fmt::format("{}, --max-record {}", name, options.max_record_bytes);
+}
+
+std::string plan_difference(std::string_view found, std::string_view planned) {
+  if (found == planned) return {};
+  try {
+    return Comparison(Json::parse(found), Json::parse(planned)).text();
+  } catch (const Json::exception&) {
+    return "the program, whose notes on it cannot be read";
+  }
+}
+
+std::string plan_fingerprint(const Source& source, const std::vector<SplitPlan>& plans) {
+  return hash_of(text_of(describe(source, plans, Times::left_out)));
+}
+
+}  // namespace ffkit

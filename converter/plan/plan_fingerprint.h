@@ -1,0 +1,34 @@
+// What a conversion is about to make, and from what, put down so that another run, or another machine, can tell whether it makes the same.
+//
+//   --resume   the description, one line of JSON in the destination's marker: what differs is named
+//   --part     a hash of it without times of modification, in each part's manifests: merge wants them equal
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/converter/options.h>
+#include <ffkit/converter/source.h>
+
+#include "plan/split_plan.h"
+
+namespace ffkit {
+
+// One line of JSON over the splits in `plans`: options, classes, input files, and for each split hashes of its samples' names, sizes, contents and times of
+// modification in record order, and of its shards. Facts that are absolute paths do not count: where the source lies is not what it is.
+std::string describe_plan(const Source& source, const std::vector<SplitPlan>& plans,
+                          const ConvertOptions& options);
+
+// How bad samples are dealt with: "skip", or "skip, --max-record 1000" where that decides which samples are bad as well.
+std::string describe_on_error(const ConvertOptions& options);
+
+// What differs between two descriptions, for a sentence: "option seed ('3' then, '4' now)"; empty when a conversion described as `found` may go on as
+// `planned`. That is also so when `found` was to end at the first bad sample (OnError::fail) and `planned` is not: its shards have none.
+std::string plan_difference(std::string_view found, std::string_view planned);
+
+// 16 hex digits for the plans of all splits, the same on every machine that lists the same data with the same options, whatever its part, --on-error
+// and the folder that the source lies in.
+std::string plan_fingerprint(const Source& source, const std::vector<SplitPlan>& plans);
+
+}  // namespace ffkit

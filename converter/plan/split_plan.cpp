@@ -1,0 +1,200 @@
+#include "plan/split_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+
+#include "format/dataset/split_name.h"
+#include "format/printable.h"
+#include "input/cancel.h"
+#include "pack/sample_encoder.h"
+#include "plan/merge_plan.h"
+#include "plan/plan_fingerprint.h"
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kProbedSamples = 32;
+constexpr double kPageBytes = 4096;
+
+// In the shard. Longer records begin on a page; shorter ones do not cross its end, which leaves half of one empty on average. Index and
+// columns take about kIndexBytes.
+double shard_bytes_of(double record_bytes) {
+  constexpr double kIndexBytes = 48;
+  if (record_bytes >= kPageBytes) {
+    return std::ceil(record_bytes / kPageBytes) * kPageBytes + kIndexBytes;
+  }
+  return record_bytes / (1 - record_bytes / (2 * kPageBytes)) + kIndexBytes;
+}
+
+// How large records become, told from the split's first ones.
+class SizeEstimate {
+ public:
+  SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
+      : source_(source), split_(plan.split) {
+    SampleEncoder encoder(source, plan.split, plan.compression);
+    EncodedSample encoded;
+    double source_bytes = 0;
+    double record_bytes = 0;
+    double num_records = 0;
+    for (size_t i = 0; i < std::min(kProbedSamples, plan.order.size()); ++i) {
+      throw_if_cancelled(options.cancel);
+      encoder.encode(plan.order[i], encoded);
+      if (encoded.error) continue;  // named when it is packed
+      num_records += 1;
+      record_bytes += static_cast<double>(encoded.stored.bytes.size());
+      source_bytes += static_cast<double>(source.sample_bytes(plan.split, plan.order[i]));
+    }
+    if (num_records > 0) mean_ = record_bytes / num_records;
+    if (source_bytes > 0) ratio_ = record_bytes / source_bytes;
+  }
+
+  double of(int64_t sample) const {
+    const auto num_bytes = static_cast<double>(source_.sample_bytes(split_, sample));
+    return shard_bytes_of(num_bytes > 0 ? num_bytes * ratio_ : mean_);
+  }
+
+ private:
+  const Source& source_;
+  const size_t split_;
+  double mean_ = kPageBytes;
+  double ratio_ = 1;
+};
+
+void plan_shards(const Source& source, const ConvertOptions& options, SplitPlan& plan) {
+  const SizeEstimate estimate(source, plan, options);
+  const auto full = static_cast<double>(options.shard_bytes);
+  plan.first = {0};
+  double num_bytes = 0;
+  for (size_t i = 0; i < plan.order.size(); ++i) {
+    num_bytes += estimate.of(plan.order[i]);
+    if (num_bytes < full && i + 1 < plan.order.size()) continue;
+    plan.first.push_back(static_cast<int64_t>(i) + 1);
+    plan.shard_bytes.push_back(static_cast<int64_t>(num_bytes));
+    num_bytes = 0;
+  }
+}
+
+// Facts and options say where a data set comes from: a path that is no UTF-8 text is told as far as a manifest can hold it.
+void make_utf8(std::map<std::string, std::string>& words) {
+  for (auto& [key, value] : words) value = utf8_of(value);
+}
+
+Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
+  Manifest manifest{.split = source.splits()[split].name,
+                    .schema = source.split_schema(split),
+                    .classes = source.classes(),
+                    .class_names = source.class_names(),
+                    .source = source.facts(split),
+                    .options = {{"order", to_string(options.order)},
+                                {"seed", std::to_string(options.seed)},
+                                {"shard_bytes", std::to_string(options.shard_bytes)}},
+                    .created_by = "ffconvert " FFKIT_VERSION};
+  if (options.zstd_level != 0) {
+    manifest.options["zstd_level"] = std::to_string(options.zstd_level);
+    manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
+  }
+  if (source.has_record_references()) manifest.options[MergePlan::kReferences] = "by number";
+  manifest.options.merge(source.options());
+  make_utf8(manifest.options);
+  make_utf8(manifest.source);
+  return manifest;
+}
+
+}  // namespace
+
+std::span<const int64_t> SplitPlan::samples(int64_t shard) const {
+  const auto begin = static_cast<size_t>(first.at(static_cast<size_t>(shard)));
+  const auto end = static_cast<size_t>(first.at(static_cast<size_t>(shard) + 1));
+  return std::span(order).subspan(begin, end - begin);
+}
+
+std::vector<PackUnit> SplitPlan::units() const {
+  std::vector<PackUnit> units;
+  for (int64_t shard = begin_shard; shard < end_shard; ++shard) {
+    units.push_back({.number = shard, .samples = samples(shard)});
+  }
+  return units;
+}
+
+int64_t SplitPlan::num_samples() const {
+  return first[static_cast<size_t>(end_shard)] - first[static_cast<size_t>(begin_shard)];
+}
+
+int64_t SplitPlan::estimated_bytes() const {
+  return std::accumulate(shard_bytes.begin() + begin_shard, shard_bytes.begin() + end_shard,
+                         int64_t{0});
+}
+
+namespace {
+
+// The names become folders of the destination, whoever made them up.
+void require_split_names(const Source& source) {
+  std::set<std::string> names;
+  for (const SourceSplit& split : source.splits()) {
+    std::string fault = fault_of_split_name(split.name);
+    if (!names.insert(split.name).second) fault = "is that of another split as well";
+    if (fault.empty()) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the split '{}' cannot have a folder of that name, which {}; rename "
+                            "what it is named after",
+                            split.name, fault));
+  }
+}
+
+// Classes are data: unlike a path, no other text may stand for one.
+void require_class_names(const Source& source) {
+  for (const std::vector<std::string>* names : {&source.classes(), &source.class_names()}) {
+    for (const std::string& name : *names) {
+      if (is_utf8(name)) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the class '{}' has a name that is no UTF-8 text; rename what it is "
+                              "named after",
+                              printable(name)));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
+  require_split_names(source);
+  require_class_names(source);
+  std::vector<SplitPlan> plans;
+  const ConvertPart part = options.part;
+  int64_t most_shards = 0;
+  for (size_t split = 0; split < source.splits().size(); ++split) {
+    SplitPlan plan{.split = split,
+                   .manifest = make_manifest(source, split, options),
+                   .compression = split_compression(source, split, options),
+                   .order = record_order(source.splits()[split], options)};
+    if (options.zstd_level != 0 && plan.compression.dictionary.empty()) {
+      plan.manifest.options["zstd_dictionary_bytes"] = "0";
+    }
+    plan_shards(source, options, plan);
+    const int64_t num_shards = plan.num_shards();
+    plan.begin_shard = num_shards * (part.index - 1) / part.count;
+    plan.end_shard = num_shards * part.index / part.count;
+    most_shards = std::max(most_shards, num_shards);
+    plans.push_back(std::move(plan));
+  }
+  const std::string shared_plan = part.count > 1 ? plan_fingerprint(source, plans) : "";
+  std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
+  for (SplitPlan& plan : plans) plan.shared_plan = shared_plan;
+  if (plans.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("part {}/{} has nothing to do: no split has more than {} shards; take "
+                            "fewer parts or a smaller shard size",
+                            part.index, part.count, most_shards));
+  }
+  return plans;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,384 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "sources/archives/parallel_io.h"
+#include "sources/coco/coco_file.h"
+#include "sources/coco/coco_listing.h"
+#include "sources/pictures/image_sample.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CocoSplit {
+  CocoListing from;
+  CocoFile file;
+  InputFile annotations;          // again, for segmentations
+  std::vector<FileStamp> stamps;  // of the pictures' files; -1 bytes: there is no such file
+  uint32_t crc32c = 0;            // of the annotation file
+};
+
+std::vector<FileStamp> look_at_pictures(const fs::path& folder,
+                                        const std::vector<CocoPicture>& pictures) {
+  std::vector<FileStamp> stamps(pictures.size(), {.num_bytes = -1});
+  parallel_io(pictures.size(), [&](size_t i) {
+    std::error_code none;
+    const FileStamp stamp = stamp_of(folder / pictures[i].file_name, none);
+    if (!none) stamps[i] = stamp;
+  });
+  return stamps;
+}
+
+template <typename T>
+std::span<T> numbers(SampleBuffers& buffers, size_t count) {
+  const std::span<std::byte> bytes = buffers.bytes(count * sizeof(T));
+  return {reinterpret_cast<T*>(bytes.data()), count};
+}
+
+class Coco : public Source {
+ public:
+  Coco(const fs::path& path, const CocoOptions& options)
+      : path_(path), has_segmentation_(options.segmentation) {
+    for (CocoListing& found : list_coco(path, options, notes_))
+      add_split(std::move(found), options);
+    make_schema();
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return infos_; }
+  Schema schema() const override { return schema_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    const CocoListing& from = splits_.at(split).from;
+    return {{"kind", "coco"},
+            {"path", fs::absolute(path_).string()},
+            {"annotations", fs::absolute(from.annotations).string()},
+            {"images", fs::absolute(from.images).string()}};
+  }
+
+  std::vector<fs::path> roots() const override {
+    std::vector<fs::path> roots = {path_};
+    for (const CocoSplit& split : splits_) roots.push_back(split.from.images);
+    return roots;
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return splits_.at(split).stamps.at(picture_number(split, index)).num_bytes;
+  }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const CocoSplit& from = splits_.at(split);
+    const size_t number = picture_number(split, index);
+    return {.name = from.file.pictures[number].file_name,
+            .num_bytes = from.stamps[number].num_bytes,
+            .modified = static_cast<uint64_t>(from.stamps[number].modified_ns)};
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    const CocoSplit& from = splits_.at(split);
+    return {{.name = from.from.annotations.filename().string(),
+             .num_bytes = from.annotations.size(),
+             .crc32c = from.crc32c}};
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const CocoSplit& from = splits_.at(split);
+    return (from.from.images / from.file.pictures[picture_number(split, index)].file_name).string();
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const CocoSplit& from = splits_.at(split);
+    const size_t number = picture_number(split, index);
+    const CocoPicture& picture = from.file.pictures[number];
+    set_picture(record, buffers, picture, describe(split, index));
+    record.set_scalar(kPictureId, picture.id);
+    record.set_scalar(kWidth, picture.width);
+    record.set_scalar(kHeight, picture.height);
+    set_annotations(record, buffers, from.file, from.file.annotations_of(number));
+    size_t field = kIsCrowd + 1;
+    if (has_labels_) set_labels(record, buffers, from.file, number, field++);
+    if (has_segmentation_) set_segmentation(record, buffers, from, number, field++);
+    set_arrays(record, buffers, from.file, number, field);
+    record.set_string(schema_.fields.size() - 1, picture.file_name);
+  }
+
+ private:
+  // The fields that there always are; make_schema().
+  enum : size_t { kImage, kPictureId, kWidth, kHeight, kBoxes, kAnnotationIds, kIsCrowd };
+
+  size_t picture_number(size_t split, int64_t index) const {
+    return taken_.at(split).at(static_cast<size_t>(index));
+  }
+
+  void add_split(CocoListing from, const CocoOptions& options) {
+    InputFile annotations(from.annotations);
+    const uint32_t crc = crc32c_of(annotations);
+    CocoFile file = read_coco_file(from.annotations);
+    require_safe_names(file, from.annotations);
+    std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
+    SourceSplit info{.name = from.split, .is_training = from.split.starts_with("train")};
+    std::vector<size_t> taken;
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < stamps.size(); ++i) {
+      if (stamps[i].num_bytes < 0) {
+        missing.push_back(file.pictures[i].file_name);
+        continue;
+      }
+      taken.push_back(i);
+      info.num_bytes += stamps[i].num_bytes;
+    }
+    if (!missing.empty()) {
+      const std::string what = fmt::format(
+          "{} of the {} pictures of '{}' are not there: {}", missing.size(), stamps.size(),
+          from.annotations.string(),
+          fmt::format(
+              "{}{}",
+              fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+              missing.size() > 3 ? ", ..." : ""));
+      if (!options.allow_missing || taken.empty()) {
+        throw Error(ErrorCode::not_found,
+                    what + "; put them there, or leave them out with --allow-missing",
+                    {.path = from.images.string()});
+      }
+      notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
+    }
+    if (splits_.empty()) {
+      categories_ = file.categories;
+    } else if (file.categories != categories_) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("has other categories than '{}'; convert them apart, by --annotations",
+                      splits_.front().from.annotations.string()),
+          {.path = from.annotations.string()});
+    }
+    const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
+    const auto num_bare = std::ranges::count_if(taken, is_bare);
+    if (num_bare > 0) {
+      notes_.push_back(
+          fmt::format("{}: {} of {} pictures have no annotation and are taken with none",
+                      from.annotations.string(), num_bare, taken.size()));
+    }
+    info.num_samples = static_cast<int64_t>(taken.size());
+    infos_.push_back(std::move(info));
+    taken_.push_back(std::move(taken));
+    splits_.push_back(
+        {std::move(from), std::move(file), std::move(annotations), std::move(stamps), crc});
+  }
+
+  static void require_safe_names(const CocoFile& file, const fs::path& annotations) {
+    for (const CocoPicture& picture : file.pictures) {
+      const fs::path name(picture.file_name);
+      const bool has_end = picture.file_name.find('\0') != std::string::npos;  // as open(2) sees it
+      if (name.empty() || name.is_absolute() || has_end ||
+          std::ranges::find(name, "..") != name.end()) {
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("picture {} is file '{}', which is not inside the folder of pictures",
+                        picture.id, picture.file_name),
+            {.path = annotations.string()});
+      }
+    }
+  }
+
+  void make_schema() {
+    schema_.fields = {{"image", FieldType::image},
+                      {"image_id", FieldType::scalar, DType::i64, true},
+                      {"width", FieldType::scalar, DType::i64, true},
+                      {"height", FieldType::scalar, DType::i64, true},
+                      {"boxes", FieldType::tensor, DType::f32},
+                      {"annotation_ids", FieldType::tensor, DType::i64},
+                      {"iscrowd", FieldType::tensor, DType::u8}};
+    has_labels_ = !categories_.empty() && std::ranges::all_of(splits_, [](const CocoSplit& split) {
+      return split.file.annotations.size() == 0 || !split.file.annotations.category_id.empty();
+    });
+    if (has_labels_) {
+      schema_.fields.push_back({"labels", FieldType::tensor, DType::i64});
+      for (const auto& [id, name] : categories_) {
+        labels_[id] = static_cast<int64_t>(classes_.size());
+        classes_.push_back(name);
+      }
+    }
+    if (has_segmentation_) schema_.fields.push_back({"segmentation", FieldType::string});
+    add_array([](const CocoFile& file) -> const CocoNumbers& { return file.annotations.area; });
+    add_array(
+        [](const CocoFile& file) -> const CocoNumbers& { return file.annotations.num_keypoints; });
+    for (size_t i = 0; i < CocoAnnotations{}.arrays.size(); ++i) {
+      add_array(
+          [i](const CocoFile& file) -> const CocoNumbers& { return file.annotations.arrays[i]; });
+    }
+    for (size_t i = 0; i < CocoFile{}.picture_arrays.size(); ++i) {
+      add_array([i](const CocoFile& file) -> const CocoNumbers& { return file.picture_arrays[i]; },
+                false);
+    }
+    schema_.fields.push_back({"id", FieldType::string, DType::u8, true});
+  }
+
+  // A field for the numbers that `of` gives, when all elements of all splits have them.
+  void add_array(std::function<const CocoNumbers&(const CocoFile&)> of,
+                 bool of_annotations = true) {
+    size_t num_elements = 0;
+    size_t count = 0;
+    const CocoNumbers* shown = nullptr;  // the first that has a shape
+    bool is_uneven = false;
+    for (const CocoSplit& split : splits_) {
+      const CocoNumbers& numbers = of(split.file);
+      num_elements += of_annotations ? split.file.annotations.size() : split.file.pictures.size();
+      count += numbers.count;
+      if (numbers.count == 0) continue;
+      if (shown == nullptr) shown = &numbers;
+      is_uneven = is_uneven || numbers.is_uneven || shown->shape != numbers.shape;
+    }
+    if (count == 0) return;
+    const std::string name = shown->name;
+    if (is_uneven || count < num_elements) {
+      notes_.push_back(
+          fmt::format("{}: '{}' is left out: {}", path_.string(), name,
+                      is_uneven ? "its arrays are of different shapes"
+                                : fmt::format("only {} of {} {} have it", count, num_elements,
+                                              of_annotations ? "annotations" : "pictures")));
+      return;
+    }
+    std::vector<int64_t> shape = shown->shape;
+    // COCO's flat x, y, v, x, y, v, ...
+    if (name == "keypoints" && shape.size() == 1 && shape[0] % 3 == 0) shape = {shape[0] / 3, 3};
+    schema_.fields.push_back(
+        {name, FieldType::tensor, name == "num_keypoints" ? DType::i64 : DType::f32});
+    arrays_.push_back({std::move(of), std::move(shape), shown->stride(), of_annotations});
+  }
+
+  void set_picture(RecordBuilder& record, SampleBuffers& buffers, const CocoPicture& picture,
+                   const std::string& origin) const {
+    const InputFile file(origin);
+    require_image_size(file.size(), origin);
+    const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
+    file.read_at(0, bytes);
+    try {
+      const ImageInfo info = read_image_info(bytes);
+      if (info.width != picture.width || info.height != picture.height) {
+        buffers.report({fmt::format("is {} x {} pixels, but {} x {} by its annotations", info.width,
+                                    info.height, picture.width, picture.height),
+                        "taken as it is; its boxes may not fit"});
+      }
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), {.path = origin});
+    }
+    record.set_bytes(kImage, bytes);
+  }
+
+  static void set_annotations(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
+                              std::span<const size_t> chosen) {
+    const CocoAnnotations& all = file.annotations;
+    const auto n = static_cast<int64_t>(chosen.size());
+    const auto boxes = numbers<float>(buffers, 4 * chosen.size());
+    const auto ids = numbers<int64_t>(buffers, chosen.size());
+    const auto crowds = numbers<uint8_t>(buffers, chosen.size());
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      std::copy_n(&all.box[4 * chosen[i]], 4, &boxes[4 * i]);
+      ids[i] = all.id[chosen[i]];
+      crowds[i] = all.is_crowd[chosen[i]];
+    }
+    record.set_tensor(kBoxes, {DType::f32, {n, 4}, std::as_bytes(boxes)});
+    record.set_tensor(kAnnotationIds, {DType::i64, {n}, std::as_bytes(ids)});
+    record.set_tensor(kIsCrowd, {DType::u8, {n}, std::as_bytes(crowds)});
+  }
+
+  void set_labels(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
+                  size_t picture, size_t field) const {
+    const auto chosen = file.annotations_of(picture);
+    const auto labels = numbers<int64_t>(buffers, chosen.size());
+    std::ranges::transform(chosen, labels.begin(),
+                           [&](size_t i) { return labels_.at(file.annotations.category_id[i]); });
+    record.set_tensor(field,
+                      {DType::i64, {static_cast<int64_t>(labels.size())}, std::as_bytes(labels)});
+  }
+
+  // A JSON array with the 'segmentation' of each annotation, null for those without.
+  void set_segmentation(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
+                        size_t picture, size_t field) const {
+    simdjson::dom::parser parser;
+    std::string text = "[";
+    for (const size_t i : from.file.annotations_of(picture)) {
+      const FileRange range = from.file.annotations.element[i];
+      std::string element(static_cast<size_t>(range.num_bytes), '\0');
+      from.annotations.read_at(range.offset, std::as_writable_bytes(std::span(element)));
+      simdjson::dom::element value;
+      const auto error = parser.parse(element).at_key("segmentation").get(value);
+      if (error != simdjson::SUCCESS && error != simdjson::NO_SUCH_FIELD) {
+        throw Error(ErrorCode::corrupt, "was changed during the conversion; start again",
+                    {.path = from.from.annotations.string(), .offset = range.offset});
+      }
+      if (text.size() > 1) text += ',';
+      text += error == simdjson::SUCCESS ? simdjson::minify(value) : "null";
+    }
+    record.set_string(field, buffers.text(text + "]"));
+  }
+
+  void set_arrays(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
+                  size_t picture, size_t field) const {
+    const auto chosen = file.annotations_of(picture);
+    for (const Array& array : arrays_) {
+      const CocoNumbers& from = array.of(file);
+      const std::span<const size_t> elements =
+          array.of_annotations ? chosen : std::span<const size_t>(&picture, 1);
+      std::vector<int64_t> shape = array.shape;
+      if (array.of_annotations) shape.insert(shape.begin(), static_cast<int64_t>(chosen.size()));
+      const bool is_integer = schema_.fields[field].dtype == DType::i64;
+      const size_t count = elements.size() * array.stride;
+      const auto floats = numbers<float>(buffers, count);
+      for (size_t i = 0; i < elements.size(); ++i) {
+        std::copy_n(&from.values[elements[i] * array.stride], array.stride,
+                    &floats[i * array.stride]);
+      }
+      if (is_integer) {
+        const auto integers = numbers<int64_t>(buffers, count);
+        std::ranges::transform(floats, integers.begin(),
+                               [](float value) { return static_cast<int64_t>(value); });
+        record.set_tensor(field++, {DType::i64, shape, std::as_bytes(integers)});
+      } else {
+        record.set_tensor(field++, {DType::f32, shape, std::as_bytes(floats)});
+      }
+    }
+  }
+
+  struct Array {
+    std::function<const CocoNumbers&(const CocoFile&)> of;
+    std::vector<int64_t> shape;  // of one element
+    size_t stride = 0;
+    bool of_annotations = true;
+  };
+
+  const fs::path path_;
+  const bool has_segmentation_;
+  bool has_labels_ = false;
+  std::vector<CocoSplit> splits_;
+  std::vector<SourceSplit> infos_;
+  std::vector<std::vector<size_t>> taken_;  // the pictures of each split that are there
+  std::map<int64_t, std::string> categories_;
+  std::map<int64_t, int64_t> labels_;  // by category id
+  std::vector<std::string> classes_;
+  std::vector<Array> arrays_;
+  Schema schema_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_coco(const fs::path& path, const CocoOptions& options) {
+  return std::make_unique<Coco>(path, options);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,72 @@
+// COCO annotation files (cocodataset.org/#format-data): instances_*.json, person_keypoints_*.json, and what else is laid out like them.
+//
+// The file is read element by element; what is kept is the numbers, about 60 bytes an annotation, not the JSON.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sources/archives/tar_index.h"
+
+namespace ffkit {
+
+// Arrays of numbers that annotations or pictures may have under one name.
+struct CocoNumbers {
+  std::string name;
+  std::vector<int64_t> shape;  // of one element's array; empty until there is one
+  std::vector<float> values;   // of all elements that have it, in their order
+  size_t count = 0;            // of those elements
+  bool is_uneven = false;      // their shapes differ, and `values` is empty
+
+  size_t stride() const { return count == 0 ? 0 : values.size() / count; }
+};
+
+struct CocoPicture {
+  int64_t id = 0;
+  std::string file_name;
+  int64_t width = 0;
+  int64_t height = 0;
+};
+
+// Annotation i is element i of all arrays.
+struct CocoAnnotations {
+  std::vector<int64_t> id;
+  std::vector<int64_t> picture_id;
+  std::vector<int64_t> category_id;  // empty when the first has none
+  std::vector<float> box;            // 4 each: x, y, width, height in pixels
+  std::vector<uint8_t> is_crowd;     // 0 when it is not said, as pycocotools' users have it
+  std::vector<FileRange> element;    // in the file, for its segmentation
+  CocoNumbers area{.name = "area"};
+  CocoNumbers num_keypoints{.name = "num_keypoints"};
+  // keypoints [3 K] as COCO has them; keypoints_cam [K, 3], keypoints_img [K, 2] and keypoints_vis as MuCo and other sets of poses do.
+  std::vector<CocoNumbers> arrays = {
+      {"keypoints"}, {"keypoints_cam"}, {"keypoints_img"}, {"keypoints_vis"}};
+
+  size_t size() const { return id.size(); }
+};
+
+struct CocoFile {
+  std::vector<CocoPicture> pictures;  // in the file's order
+  std::vector<CocoNumbers> picture_arrays = {
+      {"f"}, {"c"}};  // focal length and principal point of sets of poses
+  std::map<int64_t, std::string> categories;
+  bool has_categories = false;  // there is such an array
+  CocoAnnotations annotations;
+  // The annotations of picture i are order[first[i] .. first[i + 1]), in the file's order.
+  std::vector<size_t> first;
+  std::vector<size_t> order;
+
+  std::span<const size_t> annotations_of(size_t picture) const {
+    return std::span(order).subspan(first[picture], first[picture + 1] - first[picture]);
+  }
+};
+
+// Throws Error with the file, the place in it, reason and remedy: no such JSON, no pictures, a missing or repeated id, an annotation of a
+// picture or category that is not there.
+CocoFile read_coco_file(const std::filesystem::path& path);
+
+}  // namespace ffkit

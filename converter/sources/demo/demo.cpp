@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "input/splitmix.h"
+#include "sources/demo/demo_painter.h"
+#include "sources/pictures/image_sample.h"
+
+namespace ffkit {
+namespace {
+
+void require_range(const char* name, int64_t value, int64_t low, int64_t high) {
+  if (value < low || value > high) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("demo: {} is {}; it must be {} .. {}", name, value, low, high));
+  }
+}
+
+class DemoSource : public Source {
+ public:
+  explicit DemoSource(const DemoOptions& options) : options_(options), storer_(options.images) {
+    require_range("the number of classes", options.num_classes, 2, kMaxDemoClasses);
+    require_range("the number of pictures", options.num_train, 1, 100'000'000);
+    require_range("the number of validation pictures", options.num_val, 0, 100'000'000);
+    require_range("the size", options.size, 16, 2048);
+    splits_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
+    if (options.num_val > 0) splits_.push_back({.name = "val", .num_samples = options.num_val});
+    for (int64_t label = 0; label < options.num_classes; ++label) {
+      classes_.push_back(fmt::format("class{:04}", label));
+      class_names_.push_back(demo_class_name(label));
+    }
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  Schema schema() const override { return image_classification_schema(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
+  std::vector<std::filesystem::path> roots() const override { return {}; }
+  int64_t sample_bytes(size_t, int64_t) const override { return 0; }
+
+  std::map<std::string, std::string> facts(size_t) const override {
+    return {{"kind", "demo"},
+            {"demo_seed", std::to_string(options_.seed)},
+            {"size", std::to_string(options_.size)}};
+  }
+
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(options_.images);
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    return fmt::format("demo: {}/{}", splits_.at(split).name, id(index));
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    // Hashed, since nearby states of SplitMix give overlapping sequences.
+    const auto number = 2 * static_cast<uint64_t>(index) + static_cast<uint64_t>(split);
+    SplitMix random(SplitMix(options_.seed).next() ^ SplitMix(number).next());
+    const std::vector<uint8_t> pixels = paint_demo_picture(label(index), options_.size, random);
+    const auto size = static_cast<int>(options_.size);
+    const std::vector<std::byte> jpeg =
+        encode_jpeg({.data = pixels.data(), .width = size, .height = size, .stride = 3 * size});
+    const std::span<std::byte> image = buffers.bytes(jpeg.size());
+    std::ranges::copy(jpeg, image.begin());
+    set_image_sample(record, image, label(index), buffers.text(id(index)), describe(split, index),
+                     storer_, buffers);
+  }
+
+ private:
+  int64_t label(int64_t index) const { return index % options_.num_classes; }
+  std::string id(int64_t index) const {
+    return fmt::format("class{:04}/{:08}.jpg", label(index), index);
+  }
+
+  const DemoOptions options_;
+  const ImageStorer storer_;
+  std::vector<SourceSplit> splits_;
+  std::vector<std::string> classes_;
+  std::vector<std::string> class_names_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_demo(const DemoOptions& options) {
+  return std::make_unique<DemoSource>(options);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,177 @@
+#include "sources/files/shard_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+
+#include <ffkit/format/error.h>
+
+#include "sources/pictures/image_tree.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_separator(char c) {
+  return c == '-' || c == '_' || c == '.';
+}
+
+// "train-00003-of-00016" and "train-00003" without the number of the file.
+std::string without_number(std::string stem) {
+  const auto strip_digits = [&stem] {
+    const size_t length = stem.size();
+    while (!stem.empty() && is_digit(stem.back())) stem.pop_back();
+    return stem.size() < length;
+  };
+  std::string whole = stem;
+  if (!strip_digits()) return whole;
+  if (stem.ends_with("-of-") || stem.ends_with("_of_")) {
+    stem.erase(stem.size() - 4);
+    strip_digits();
+  }
+  if (stem.empty()) return stem;
+  if (!is_separator(stem.back())) return whole;  // train2017
+  while (!stem.empty() && is_separator(stem.back())) stem.pop_back();
+  return stem;
+}
+
+// The split called `word`, as the trainer and everyone writes it; empty for a word that is no split's name.
+std::string split_called(std::string word) {
+  std::ranges::transform(word, word.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const size_t length = static_cast<size_t>(std::ranges::find_if(word, is_digit) - word.begin());
+  const std::string number = word.substr(length);
+  if (!std::ranges::all_of(number, is_digit)) return {};
+  word.resize(length);
+  constexpr std::array<std::array<const char*, 2>, 12> kNames = {{{"train", "train"},
+                                                                  {"training", "train"},
+                                                                  {"val", "val"},
+                                                                  {"valid", "val"},
+                                                                  {"validation", "val"},
+                                                                  {"test", "test"},
+                                                                  {"testing", "test"},
+                                                                  {"dev", "dev"},
+                                                                  {"eval", "eval"},
+                                                                  {"trainval", "trainval"},
+                                                                  {"minival", "minival"},
+                                                                  {"testdev", "testdev"}}};
+  for (const auto& [written, name] : kNames) {
+    if (word == written) return name + number;
+  }
+  return {};
+}
+
+std::vector<fs::path> files_with_ending(const fs::path& folder, const std::string& ending) {
+  std::vector<fs::path> files;
+  try {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with('.') || entry.is_directory()) continue;
+      for (const char* packed : {".gz", ".bz2", ".xz", ".zst", ".lz4"}) {
+        if (name.ends_with(ending + packed)) {
+          throw Error(ErrorCode::unsupported,
+                      fmt::format("is compressed, and samples can be read in place only from plain "
+                                  "{} files; decompress it",
+                                  ending),
+                      {.path = entry.path().string()});
+        }
+      }
+      if (name.ends_with(ending)) files.push_back(entry.path());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::io, "cannot be listed",
+                {.path = folder.string(), .errno_value = error.code().value()});
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string stem_of(const fs::path& file, const std::string& ending) {
+  const std::string name = file.filename().string();
+  return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
+}
+
+// By the files' names. Those that tell no split are named by what is before the number, unless none tells one.
+std::map<std::string, std::vector<fs::path>> by_name(const std::vector<fs::path>& files,
+                                                     const std::string& ending) {
+  const bool tell = std::ranges::any_of(
+      files, [&](const fs::path& file) { return !split_in_name(stem_of(file, ending)).empty(); });
+  std::map<std::string, std::vector<fs::path>> splits;
+  for (const fs::path& file : files) {
+    const std::string stem = stem_of(file, ending);
+    std::string split = tell ? split_in_name(stem) : "train";
+    if (split.empty()) split = without_number(stem);
+    splits[split.empty() ? "unnamed" : split].push_back(file);
+  }
+  return splits;
+}
+
+}  // namespace
+
+std::string split_in_name(const std::string& stem) {
+  std::string found;
+  const std::string text = without_number(stem);
+  for (size_t begin = 0; begin <= text.size();) {
+    const auto end =
+        std::find_if(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_separator);
+    const size_t length = static_cast<size_t>(end - text.begin()) - begin;
+    // The last one counts: "train-subset-val-0001" is of the split that comes last.
+    if (std::string split = split_called(text.substr(begin, length)); !split.empty()) found = split;
+    begin += length + 1;
+  }
+  return found;
+}
+
+ShardListing find_shards(const fs::path& path, const std::string& ending) {
+  std::map<std::string, std::vector<fs::path>> splits;
+  if (fs::is_directory(path)) {
+    const std::vector<fs::path> files = files_with_ending(path, ending);
+    splits = by_name(files, ending);
+    for (const std::string& folder : list_folders(path)) {
+      const std::vector<fs::path> in_folder = files_with_ending(path / folder, ending);
+      if (in_folder.empty()) continue;
+      if (!files.empty()) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("holds {0} files, and its folder '{1}' holds some as well; give one "
+                        "of them, or put all into folders",
+                        ending, folder),
+            {.path = path.string()});
+      }
+      const std::string split = split_called(folder);
+      auto& all = splits[split.empty() ? folder : split];
+      all.insert(all.end(), in_folder.begin(), in_folder.end());
+    }
+  } else if (fs::exists(path)) {
+    splits = by_name({path}, ending);
+  } else {
+    throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
+  }
+  if (splits.empty()) {
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("holds no {0} files, neither directly nor in folders (train/*{0})", ending),
+        {.path = path.string()});
+  }
+  ShardListing listing;
+  for (auto& [name, files] : splits) {
+    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),
+                                        files.size() == 1 ? "file is split" : "files are split",
+                                        name, files.front().filename().string(),
+                                        files.size() == 1 ? "" : ", ..."));
+    listing.splits.push_back({name, name.starts_with("train"), std::move(files)});
+  }
+  // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
+  std::stable_partition(listing.splits.begin(), listing.splits.end(),
+                        [](const ShardSplit& split) { return split.is_training; });
+  return listing;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+
+#include "sources/archives/parallel_io.h"
+#include "sources/archives/tar_index.h"
+#include "sources/imagenet/archive_check.h"
+#include "sources/imagenet/imagenet_labels.h"
+#include "sources/imagenet/imagenet_layout.h"
+#include "sources/pictures/image_sample.h"
+#include "sources/pictures/image_source.h"
+#include "sources/pictures/image_tree.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kNoLabel = -1;
+
+// A split as it was found, before labels are known.
+struct FoundSplit {
+  ImageSplit split;
+  // What the entries' labels point into; empty for pictures that lie flat.
+  std::vector<std::string> wnids;
+  int64_t num_ignored = 0;
+};
+
+// tar lets later members replace earlier ones; in an archive of pictures that is damage.
+void refuse_twice(const std::vector<TarMember>& members, const std::string& archive) {
+  std::vector<std::string_view> names;
+  names.reserve(members.size());
+  for (const TarMember& member : members) names.push_back(member.name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("member '{}' is there twice; download or copy it again", *twice),
+                {.path = archive});
+  }
+}
+
+// The class archives of the train archive, indexed where they lie.
+void read_class_archives(const fs::path& path, FoundSplit& found) {
+  const InputFile headers(path);
+  headers.expect_scattered_reads();
+  std::vector<TarMember> archives = index_tar(headers);
+  refuse_twice(archives, path.string());
+  std::ranges::sort(archives, {}, &TarMember::name);
+  for (const TarMember& archive : archives) {
+    const fs::path name(archive.name);
+    if (name.extension() != ".tar" || name.has_parent_path()) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("member '{}' is no class archive (n01440764.tar, ...); extract the "
+                              "archive to 'train' and convert that",
+                              archive.name),
+                  {.path = path.string()});
+    }
+    found.wnids.push_back(name.stem().string());
+  }
+  std::vector<std::vector<TarMember>> members(archives.size());
+  std::vector<std::optional<Error>> errors(archives.size());
+  parallel_io(archives.size(), [&](size_t i) {
+    const std::string name = path.string() + ": " + archives[i].name;
+    try {
+      members[i] = index_tar(headers, archives[i].data, name);
+      refuse_twice(members[i], name);
+    } catch (const Error& error) {
+      errors[i] = error;
+    }
+  });
+  for (size_t i = 0; i < archives.size(); ++i) {
+    if (errors[i]) throw *errors[i];
+    for (TarMember& member : members[i]) {
+      if (!has_image_name(member.name)) {
+        ++found.num_ignored;
+        continue;
+      }
+      found.split.entries.push_back({.id = found.wnids[i] + "/" + member.name,
+                                     .label = static_cast<int64_t>(i),
+                                     .data = member.data});
+    }
+  }
+}
+
+// Pictures without classes, in any folder of the archive.
+void read_flat_archive(const fs::path& path, FoundSplit& found) {
+  const InputFile headers(path);
+  headers.expect_scattered_reads();
+  std::vector<TarMember> members = index_tar(headers);
+  // Only the last part of their names counts.
+  for (TarMember& member : members) member.name = fs::path(member.name).filename().string();
+  refuse_twice(members, path.string());
+  std::ranges::sort(members, {}, &TarMember::name);
+  for (TarMember& member : members) {
+    if (has_image_name(member.name)) {
+      found.split.entries.push_back({.id = std::move(member.name), .data = member.data});
+    } else {
+      ++found.num_ignored;
+    }
+  }
+}
+
+void read_tree(const fs::path& path, FoundSplit& found) {
+  found.wnids = list_folders(path);
+  const bool is_flat = found.wnids.empty();
+  if (is_flat && found.split.is_training) {
+    throw Error(ErrorCode::not_found, "holds no class folders (n01440764, ...)",
+                {.path = path.string()});
+  }
+  if (!is_flat && holds_images(path)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("holds pictures beside class folders ('{}'); move either away",
+                            found.wnids.front()),
+                {.path = path.string()});
+  }
+  ImageListing listing = is_flat ? list_flat_folder(path) : list_class_folders(path, found.wnids);
+  found.split.entries = std::move(listing.entries);
+  found.num_ignored = listing.num_ignored;
+}
+
+FoundSplit read_split(const ImageNetSplitPlace& place) {
+  FoundSplit found{
+      .split = {.name = place.name, .is_training = place.name == "train", .path = place.path}};
+  if (!place.is_archive) {
+    read_tree(place.path, found);
+    return found;
+  }
+  found.split.archive = std::make_shared<const InputFile>(place.path);
+  if (found.split.is_training) {
+    read_class_archives(place.path, found);
+  } else {
+    read_flat_archive(place.path, found);
+  }
+  return found;
+}
+
+// Sets the labels; returns what the split is, for the user.
+std::string label_split(FoundSplit& found, const ImageNetLabels& labels) {
+  ImageSplit& split = found.split;
+  const char* kind = split.archive         ? "archive"
+                     : found.wnids.empty() ? "flat folder"
+                                           : "class folders";
+  if (!found.wnids.empty()) {
+    std::vector<int64_t> label_of_folder;
+    for (const std::string& wnid : found.wnids) {
+      label_of_folder.push_back(labels.label_of(wnid, split.path));
+    }
+    for (ImageEntry& entry : split.entries) {
+      entry.label = label_of_folder[static_cast<size_t>(entry.label)];
+    }
+    return fmt::format("{} ({})", split.name, kind);
+  }
+  if (split.name == "test") {
+    for (ImageEntry& entry : split.entries) entry.label = kNoLabel;
+    return fmt::format("{} ({} without labels)", split.name, kind);
+  }
+  const std::string origin = labels.label_val(split.entries, split.path);
+  return fmt::format("{} ({}, labels from {})", split.name, kind, origin);
+}
+
+std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
+  std::vector<std::string> notes;
+  if (std::string note = ignored_note(found.num_ignored, found.split.path); !note.empty()) {
+    notes.push_back(std::move(note));
+  }
+  if (!found.wnids.empty() && found.wnids.size() < num_classes) {
+    notes.push_back(
+        fmt::format("{}: pictures of {} of the {} classes; labels are positions among all of them",
+                    found.split.path.string(), found.wnids.size(), num_classes));
+  }
+  return notes;
+}
+
+// The archives that are read, the devkit's included.
+std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& path) {
+  std::vector<fs::path> archives;
+  for (const ImageNetSplitPlace& place : layout.splits) {
+    if (place.is_archive) archives.push_back(place.path);
+  }
+  if (const auto devkit = find_list(layout, kDevkitArchive)) archives.push_back(*devkit);
+  if (archives.empty()) {
+    throw Error(ErrorCode::invalid_argument, "--check-archives: there are no archives to check",
+                {.path = path.string()});
+  }
+  return archives;
+}
+
+// "only train pictures are there" when one of the two that training takes is missing.
+std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs::path& path) {
+  const auto has = [&splits](const char* name) {
+    return std::ranges::find(splits, name, &ImageNetSplitPlace::name) != splits.end();
+  };
+  if (has("train") == has("val")) return {};
+  return fmt::format("{}: only {} pictures are there; the data set will have no '{}'",
+                     path.string(), has("train") ? "train" : "val", has("train") ? "val" : "train");
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
+  if (!fs::is_directory(path)) {
+    throw Error(
+        ErrorCode::not_found,
+        fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder",
+        {.path = path.string()});
+  }
+  ImageSet set{.kind = "imagenet", .path = fs::canonical(path), .storage = options.images};
+  const ImageNetLayout layout = find_imagenet(set.path, options.splits);
+  std::vector<std::string> checks;
+  if (options.check_archives) checks = check_archives(archives_of(layout, path));
+  const ImageNetLabels labels(layout);
+  const size_t num_classes = labels.classes().wnids.size();
+  // The training split last: listing it takes long, and labels may be missing for the others.
+  std::vector<FoundSplit> splits(layout.splits.size());
+  std::vector<std::string> found_as(splits.size());
+  for (size_t i = splits.size(); i-- > 0;) {
+    splits[i] = read_split(layout.splits[i]);
+    found_as[i] = label_split(splits[i], labels);
+  }
+  set.notes.push_back(fmt::format("{}: {}; {} classes from {}", set.path.string(),
+                                  fmt::join(found_as, ", "), num_classes, labels.origin()));
+  std::ranges::move(checks, std::back_inserter(set.notes));
+  for (const ImageNetSplitPlace& place : layout.splits) {
+    if (place.has_unused_folder) {
+      set.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",
+                                      place.path.string(), place.name));
+    }
+  }
+  if (options.splits.empty()) {
+    if (std::string note = missing_note(layout.splits, set.path); !note.empty()) {
+      set.notes.push_back(std::move(note));
+    }
+  }
+  for (FoundSplit& found : splits) {
+    std::ranges::move(notes_on(found, num_classes), std::back_inserter(set.notes));
+    if (!found.split.archive) set.roots.push_back(found.split.path);
+    set.splits.push_back(std::move(found.split));
+  }
+  set.classes = labels.classes().wnids;
+  set.class_names = labels.classes().words;
+  return make_image_source(std::move(set));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,238 @@
+#include "sources/jsonl/json_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <ffkit/format/error.h>
+
+#include "sources/numbers/json_numbers.h"
+
+namespace ffkit {
+namespace {
+
+namespace dom = simdjson::dom;
+using Type = dom::element_type;
+
+// The kind of the innermost elements of an array of numbers of equal shapes; `other` for any other array.
+JsonKind leaf_kind(dom::element value, std::span<const int64_t> shape) {
+  dom::array array;
+  if (shape.empty()) {
+    if (value.type() == Type::INT64) return JsonKind::integers;
+    return value.type() == Type::DOUBLE ? JsonKind::reals : JsonKind::other;
+  }
+  if (value.get_array().get(array) != simdjson::SUCCESS) return JsonKind::other;
+  int64_t num_items = 0;
+  JsonKind kind = JsonKind::integers;
+  for (const dom::element item : array) {
+    const JsonKind found = leaf_kind(item, shape.subspan(1));
+    if (found == JsonKind::other) return JsonKind::other;
+    if (found == JsonKind::reals) kind = JsonKind::reals;
+    ++num_items;
+  }
+  return num_items == shape[0] ? kind : JsonKind::other;
+}
+
+JsonKind array_kind(dom::element value) {
+  const dom::array array = value.get_array();
+  if (array.size() == 0) return JsonKind::unknown;
+  bool are_texts = true;
+  for (const dom::element item : array) {
+    are_texts = are_texts && item.is_string();
+  }
+  return are_texts ? JsonKind::texts : leaf_kind(value, json_shape(value));
+}
+
+JsonKind kind_of(dom::element value) {
+  switch (value.type()) {
+    case Type::NULL_VALUE:
+      return JsonKind::unknown;
+    case Type::STRING:
+      return JsonKind::text;
+    case Type::BOOL:
+      return JsonKind::boolean;
+    case Type::INT64:
+      return JsonKind::integer;
+    case Type::DOUBLE:
+      return JsonKind::real;
+    case Type::ARRAY:
+      return array_kind(value);
+    default:
+      return JsonKind::other;
+  }
+}
+
+const char* name_of(JsonKind kind) {
+  switch (kind) {
+    case JsonKind::unknown:
+      return "an empty array";
+    case JsonKind::text:
+      return "text";
+    case JsonKind::boolean:
+      return "true or false";
+    case JsonKind::integer:
+      return "a whole number";
+    case JsonKind::real:
+      return "a number";
+    case JsonKind::integers:
+      return "an array of whole numbers";
+    case JsonKind::reals:
+      return "an array of numbers";
+    case JsonKind::texts:
+      return "an array of texts";
+    case JsonKind::other:
+      break;
+  }
+  return "other JSON";
+}
+
+template <typename T>
+void set_tensor(RecordBuilder& record, size_t position, dom::element value,
+                SampleBuffers& buffers) {
+  std::vector<T> numbers;
+  const std::vector<int64_t> shape = json_shape(value);
+  append_numbers(value, shape, numbers);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  const std::span<std::byte> copy = buffers.bytes(bytes.size());
+  std::ranges::copy(bytes, copy.begin());
+  record.set_tensor(position, {dtype_of<T>(), shape, copy});
+}
+
+void set_tokens(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
+                SampleBuffers& buffers) {
+  try {
+    if (field.token_dtype == DType::u16) set_tensor<uint16_t>(record, position, value, buffers);
+    if (field.token_dtype == DType::i32) set_tensor<int32_t>(record, position, value, buffers);
+    if (field.token_dtype == DType::i64) set_tensor<int64_t>(record, position, value, buffers);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{} (--token-dtype {})", error.what(), to_string(field.token_dtype)));
+  }
+}
+
+void set_json_texts(RecordBuilder& record, size_t position, const dom::array& array,
+                    SampleBuffers& buffers) {
+  std::vector<std::string_view> texts;
+  for (const dom::element item : array) {
+    const std::string_view text = item.get_string();
+    texts.push_back(buffers.text(text));
+  }
+  record.set_list(position, std::span<const std::string_view>(texts));
+}
+
+// `value` is not null.
+void set_field(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
+               SampleBuffers& buffers) {
+  const JsonKind found = kind_of(value);
+  const bool is_array = field.kind == JsonKind::integers || field.kind == JsonKind::reals ||
+                        field.kind == JsonKind::texts;
+  const bool fits = found == field.kind || field.kind == JsonKind::other ||
+                    (field.kind == JsonKind::real && found == JsonKind::integer) ||
+                    (field.kind == JsonKind::reals && found == JsonKind::integers) ||
+                    (is_array && found == JsonKind::unknown);
+  if (!fits) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is {}, but {} in the first lines; all must be alike", name_of(found),
+                            name_of(field.kind)));
+  }
+  switch (field.kind) {
+    case JsonKind::text:
+      return record.set_string(position, buffers.text(std::string_view(value.get_string())));
+    case JsonKind::boolean:
+      return record.set_scalar<uint8_t>(position, bool(value.get_bool()) ? 1 : 0);
+    case JsonKind::integer:
+      return record.set_scalar(position, json_number<int64_t>(value));
+    case JsonKind::real:
+      return record.set_scalar(position, json_number<double>(value));
+    case JsonKind::integers:
+      return set_tokens(record, position, field, value, buffers);
+    case JsonKind::reals:
+      return set_tensor<float>(record, position, value, buffers);
+    case JsonKind::texts:
+      return set_json_texts(record, position, value.get_array(), buffers);
+    case JsonKind::other:
+    case JsonKind::unknown:
+      return record.set_string(position, buffers.text(simdjson::minify(value)));
+  }
+}
+
+}  // namespace
+
+Field JsonField::field() const {
+  switch (kind) {
+    case JsonKind::boolean:
+      return {name, FieldType::scalar, DType::u8, true};
+    case JsonKind::integer:
+      return {name, FieldType::scalar, DType::i64, true};
+    case JsonKind::real:
+      return {name, FieldType::scalar, DType::f64, true};
+    case JsonKind::integers:
+      return {name, FieldType::tensor, token_dtype};
+    case JsonKind::reals:
+      return {name, FieldType::tensor, DType::f32};
+    case JsonKind::texts:
+      return {name, FieldType::list, DType::u8, false, FieldType::string};
+    case JsonKind::unknown:
+    case JsonKind::text:
+    case JsonKind::other:
+      break;
+  }
+  return {name, FieldType::string, DType::u8, name == "id"};
+}
+
+std::vector<JsonField> json_fields(const dom::object& object, DType token_dtype) {
+  std::vector<JsonField> fields;
+  for (const auto& [key, value] : object) {
+    fields.push_back({std::string(key), kind_of(value), token_dtype});
+  }
+  Schema schema;
+  for (const JsonField& field : fields) schema.fields.push_back(field.field());
+  schema.validate();
+  return fields;
+}
+
+std::string learn_json_kinds(std::vector<JsonField>& fields, const dom::object& object) {
+  std::string unknown;
+  for (JsonField& field : fields) {
+    dom::element value;
+    if (field.kind == JsonKind::unknown &&
+        object.at_key(field.name).get(value) == simdjson::SUCCESS) {
+      field.kind = kind_of(value);
+    }
+    if (field.kind == JsonKind::unknown) unknown = field.name;
+  }
+  return unknown;
+}
+
+void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
+                     const dom::object& object, SampleBuffers& buffers) {
+  std::vector<bool> is_set(fields.size(), false);
+  size_t next = 0;  // where the member is when lines have one order, as they mostly do
+  for (const auto& [key, value] : object) {
+    if (next >= fields.size() || fields[next].name != key) {
+      const auto found = std::ranges::find(fields, key, &JsonField::name);
+      next = static_cast<size_t>(found - fields.begin());
+    }
+    if (next == fields.size() || is_set[next]) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("'{}' is {}; all lines must have the same members", key,
+                              next == fields.size() ? "not in the first line" : "there twice"));
+    }
+    is_set[next] = true;
+    try {
+      if (!value.is_null()) set_field(record, next, fields[next], value, buffers);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("'{}': {}", key, error.what()));
+    }
+    ++next;
+  }
+  const auto missing = std::ranges::find(is_set, false);
+  if (missing != is_set.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("has no '{}', which the first line has; write null for no value",
+                            fields[static_cast<size_t>(missing - is_set.begin())].name));
+  }
+}
+
+}  // namespace ffkit

@@ -1,0 +1,40 @@
+#include <array>
+
+#include <ffkit/converter/registry.h>
+#include <ffkit/converter/sources.h>
+
+#include "input/argument_values.h"
+
+namespace ffkit {
+namespace {
+
+// clang-format off
+constexpr std::array kJsonlParameters = {
+    SourceParameter{.name = "token-dtype", .help = "Data type for arrays of integers: u16, i32 (default) or i64", .type = SourceParameter::Type::text},
+    SourceParameter{"max-line-bytes", "Longest line; a longer one counts as bad. Parsing takes up to ten times its bytes in each thread", kMaxLineBytes, 1 << 10, 0xFFFFFFFF},
+};
+// clang-format on
+
+DType token_dtype(const SourceArguments& a) {
+  return dtype_of(a, "token-dtype", {DType::i32, DType::u16, DType::i64});
+}
+
+std::unique_ptr<Source> open_jsonl_at(const SourceArguments& a) {
+  return open_jsonl(a.path, token_dtype(a), a.number(kJsonlParameters[1]));
+}
+
+void check_jsonl(const SourceArguments& a) {
+  static_cast<void>(token_dtype(a));
+}
+
+}  // namespace
+
+// clang-format off
+SourceKind jsonl_kind() {
+  SourceKind kind{"jsonl", "JSON lines: texts, numbers and tokens; one file, or a folder of files", "/data/tokens /fast/tokens --token-dtype u16", true, kJsonlParameters, open_jsonl_at, check_jsonl};
+  kind.place = 60;
+  return kind;
+}
+// clang-format on
+
+}  // namespace ffkit

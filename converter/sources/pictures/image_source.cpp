@@ -1,0 +1,143 @@
+#include "sources/pictures/image_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "format/printable.h"
+#include "sources/pictures/image_sample.h"
+
+namespace ffkit {
+namespace {
+
+class ImageSource : public Source {
+ public:
+  explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
+    for (const ImageSplit& split : set_.splits) {
+      if (split.entries.empty()) {
+        throw Error(ErrorCode::not_found, "there are no pictures in it",
+                    {.path = split.path.string()});
+      }
+      SourceSplit info{.name = split.name,
+                       .num_samples = static_cast<int64_t>(split.entries.size()),
+                       .is_training = split.is_training};
+      // Pictures are announced one by one, which the kernel's own guesses would only add to.
+      if (split.archive) split.archive->expect_scattered_reads();
+      for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
+      splits_.push_back(std::move(info));
+    }
+    for (const std::string& name : set_.classes) {
+      require_utf8(name, fmt::format("class '{}'", name));
+    }
+    if (splits_.empty()) {
+      throw Error(ErrorCode::not_found, "there are no pictures in it",
+                  {.path = set_.path.string()});
+    }
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  Schema schema() const override { return image_classification_schema(); }
+  const std::vector<std::string>& classes() const override { return set_.classes; }
+  const std::vector<std::string>& class_names() const override { return set_.class_names; }
+  const std::vector<std::string>& notes() const override { return set_.notes; }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    std::map<std::string, std::string> facts = {{"kind", set_.kind}, {"path", set_.path.string()}};
+    if (images.archive) facts["archive"] = images.path.filename().string();
+    return facts;
+  }
+
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(set_.storage);
+  }
+
+  std::vector<std::filesystem::path> roots() const override { return set_.roots; }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const ImageEntry& image = entry(split, index);
+    return {.name = image.id,
+            .num_bytes = image.data.num_bytes,
+            .content = static_cast<uint64_t>(image.label),
+            .modified = static_cast<uint64_t>(image.modified_ns)};
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    if (!images.archive) return {};
+    return {{.name = images.path.filename().string(),
+             .num_bytes = images.archive->size(),
+             .modified_ns = images.archive->modified_ns()}};
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return storer_.memory_bytes(entry(split, index).data.num_bytes);
+  }
+
+  std::filesystem::path archive(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    return images.archive ? images.path : std::filesystem::path();
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const FileRange& data = entry(split, index).data;
+    if (images.archive) images.archive->will_read(data.offset, data.num_bytes);
+  }
+
+  int64_t position(size_t split, int64_t index) const override {
+    return set_.splits.at(split).archive ? entry(split, index).data.offset : index;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const std::string& id = entry(split, index).id;
+    return images.archive ? images.path.string() + ": " + id : (images.path / id).string();
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const ImageEntry& image = entry(split, index);
+    const std::string origin = describe(split, index);
+    require_utf8(image.id, origin);
+    std::span<std::byte> bytes;
+    if (images.archive) {
+      require_image_size(image.data.num_bytes, origin);
+      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
+      images.archive->read_at(image.data.offset, bytes);
+    } else {
+      const InputFile file(images.path / image.id);
+      require_image_size(file.size(), origin);
+      bytes = buffers.bytes(static_cast<size_t>(file.size()));
+      file.read_at(0, bytes);
+    }
+    set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
+  }
+
+ private:
+  // FORMAT.md: strings are UTF-8.
+  static void require_utf8(const std::string& name, const std::string& whose) {
+    if (is_utf8(name)) return;
+    throw Error(ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it",
+                {.path = whose});
+  }
+
+  const ImageEntry& entry(size_t split, int64_t index) const {
+    return set_.splits.at(split).entries.at(static_cast<size_t>(index));
+  }
+
+  const ImageSet set_;
+  const ImageStorer storer_;
+  std::vector<SourceSplit> splits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_image_source(ImageSet set) {
+  return std::make_unique<ImageSource>(std::move(set));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,49 @@
+// ImageSource: the Source over pictures with labels that lie in files or in uncompressed archives.
+// What differs between data sets is how the list is made (imagenet.cpp, image_folder.cpp).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/image_storage.h>
+#include <ffkit/converter/source.h>
+
+#include "input/input_file.h"
+#include "sources/archives/tar_index.h"
+
+namespace ffkit {
+
+struct ImageEntry {
+  std::string id;  // relative to ImageSplit::path when the pictures are files
+  int64_t label = 0;
+  FileRange data;           // in the archive; of a file: from 0, and as long as it was when listed
+  int64_t modified_ns = 0;  // of a file, when listed
+};
+
+struct ImageSplit {
+  std::string name;
+  bool is_training = false;
+  std::filesystem::path path;                // the folder, or the archive
+  std::shared_ptr<const InputFile> archive;  // null when the pictures are files
+  std::vector<ImageEntry> entries;
+};
+
+struct ImageSet {
+  std::string kind;
+  std::filesystem::path path;
+  std::vector<std::string> classes;
+  std::vector<std::string> class_names;
+  std::vector<ImageSplit> splits;
+  std::vector<std::string> notes;
+  std::vector<std::filesystem::path> roots;  // Source::roots()
+  ImageStorage storage;
+};
+
+// Throws Error(not_found) for a set without a split and for a split without pictures, and Error(unsupported) for a class whose name is
+// not UTF-8. A picture whose id is not UTF-8 is a bad sample: read() throws.
+std::unique_ptr<Source> make_image_source(ImageSet set);
+
+}  // namespace ffkit

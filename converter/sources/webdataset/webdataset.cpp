@@ -1,0 +1,376 @@
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+
+#include "sources/archives/parallel_io.h"
+#include "sources/files/file_group.h"
+#include "sources/files/shard_files.h"
+#include "sources/numbers/npy_header.h"
+#include "sources/webdataset/webdataset_fields.h"
+#include "sources/webdataset/webdataset_shard.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Member {
+  size_t field = 0;
+  FileRange data;
+};
+
+struct Sample {
+  std::string key;
+  uint32_t file = 0;
+  uint32_t num_members = 0;
+  size_t first_member = 0;  // in Split::members
+};
+
+struct WebDatasetSplit {
+  std::string name;
+  FileGroup files;
+  std::vector<FileStamp> stamps;  // of the files, before they were listed
+  std::vector<Sample> samples;
+  std::vector<Member> members;
+};
+
+std::vector<WebDatasetShard> list_shards(const std::vector<fs::path>& files) {
+  std::vector<WebDatasetShard> shards(files.size());
+  std::vector<std::optional<Error>> errors(files.size());
+  parallel_io(files.size(), [&](size_t i) {
+    try {
+      shards[i] = list_webdataset_shard(files[i]);
+    } catch (const Error& error) {
+      errors[i] = error;
+    }
+  });
+  for (const std::optional<Error>& error : errors) {
+    if (error) throw *error;
+  }
+  return shards;
+}
+
+// Extensions of pictures that share a sample with a picture that would be the same field.
+void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
+  size_t begin = 0;
+  for (const WebDatasetSample& sample : shard.samples) {
+    for (size_t i = begin; i < begin + sample.num_members; ++i) {
+      const std::string& a = shard.extensions[shard.members[i].extension];
+      if (kind_of_extension(a) != WebDatasetKind::image) continue;
+      for (size_t j = begin; j < i; ++j) {
+        const std::string& b = shard.extensions[shard.members[j].extension];
+        if (kind_of_extension(b) == WebDatasetKind::image &&
+            field_of_extension(a, false) == field_of_extension(b, false)) {
+          rivals.insert({a, b});
+        }
+      }
+    }
+    begin += sample.num_members;
+  }
+}
+
+std::vector<std::string> read_lines(const fs::path& path) {
+  constexpr int64_t kMaxBytes = 64 << 20;
+  const std::vector<std::byte> bytes = read_whole(path, kMaxBytes);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!simdjson::validate_utf8(text)) {
+    throw Error(ErrorCode::invalid_argument, "is no UTF-8 text; it must have one class a line",
+                {.path = path.string()});
+  }
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("line {} is empty; it must have one class a line", lines.size() + 1),
+                  {.path = path.string()});
+    }
+    lines.push_back(std::move(line));
+    begin = end + 1;
+  }
+  if (lines.empty()) {
+    throw Error(ErrorCode::invalid_argument, "holds no classes", {.path = path.string()});
+  }
+  return lines;
+}
+
+class WebDataset : public Source {
+ public:
+  WebDataset(const fs::path& path, const WebDatasetOptions& options)
+      : path_(path), max_sample_bytes_(options.max_sample_bytes) {
+    ShardListing listing = find_shards(path, ".tar");
+    notes_ = std::move(listing.notes);
+    if (!options.classes.empty()) classes_ = read_lines(options.classes);
+    std::vector<std::vector<WebDatasetShard>> shards;
+    std::set<std::string> extensions;
+    std::set<std::string> rivals;
+    for (const ShardSplit& split : listing.splits) {
+      shards.push_back(list_shards(split.files));
+      for (const WebDatasetShard& shard : shards.back()) {
+        extensions.insert(shard.extensions.begin(), shard.extensions.end());
+        find_rivals(shard, rivals);
+      }
+    }
+    make_fields(extensions, rivals);
+    for (size_t i = 0; i < listing.splits.size(); ++i) {
+      add_split(std::move(listing.splits[i]), std::exchange(shards[i], {}));
+    }
+    require_all_fields(options.allow_missing);
+    find_dtypes();
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return infos_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
+
+  Schema schema() const override {
+    Schema schema;
+    for (const WebDatasetField& field : fields_) schema.fields.push_back(field.field());
+    schema.fields.push_back({"id", FieldType::string, DType::u8, true});
+    return schema;
+  }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    return {{"kind", "webdataset"},
+            {"path", fs::absolute(path_).string()},
+            {"shards", std::to_string(splits_.at(split).files.paths().size())}};
+  }
+
+  std::vector<fs::path> roots() const override {
+    return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
+  }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const WebDatasetSplit& from = splits_.at(split);
+    const Sample& found = sample(split, index);
+    return {.name = fmt::format("{}: {}", name_of(from.files.paths()[found.file]), found.key),
+            .num_bytes = range_of(from, found).num_bytes};
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    const WebDatasetSplit& from = splits_.at(split);
+    std::vector<SourceInput> inputs;
+    for (size_t i = 0; i < from.stamps.size(); ++i) {
+      inputs.push_back({.name = name_of(from.files.paths()[i]),
+                        .num_bytes = from.stamps[i].num_bytes,
+                        .modified_ns = from.stamps[i].modified_ns});
+    }
+    return inputs;
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return range_of(splits_.at(split), sample(split, index)).num_bytes;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const Sample& found = sample(split, index);
+    return fmt::format("{}: {}", splits_.at(split).files.paths()[found.file].string(), found.key);
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const WebDatasetSplit& from = splits_.at(split);
+    const Sample& found = sample(split, index);
+    // The members lie side by side: one read brings them all, with the headers between them.
+    const FileRange range = range_of(from, found);
+    if (range.num_bytes > max_sample_bytes_) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("has {} bytes, and a sample may have {}; take it away, or raise the "
+                              "limit with --max-sample-bytes",
+                              range.num_bytes, max_sample_bytes_),
+                  {.path = describe(split, index)});
+    }
+    const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
+    from.files.read_at(found.file, range.offset, bytes);
+    for (size_t i = found.first_member; i < found.first_member + found.num_members; ++i) {
+      const Member& member = from.members[i];
+      const auto data = bytes.subspan(static_cast<size_t>(member.data.offset - range.offset),
+                                      static_cast<size_t>(member.data.num_bytes));
+      try {
+        set_webdataset_field(record, member.field, fields_[member.field], data, classes_.size());
+      } catch (const Error& error) {
+        throw Error(error.code(),
+                    fmt::format("field '{}': {}", fields_[member.field].name, error.what()),
+                    {.path = describe(split, index)});
+      }
+    }
+    record.set_string(fields_.size(), found.key);
+  }
+
+ private:
+  // Below the source's folder.
+  std::string name_of(const fs::path& file) const {
+    return file == path_ ? file.filename().string() : file.lexically_relative(path_).string();
+  }
+
+  const Sample& sample(size_t split, int64_t index) const {
+    return splits_.at(split).samples.at(static_cast<size_t>(index));
+  }
+
+  static FileRange range_of(const WebDatasetSplit& split, const Sample& sample) {
+    const FileRange& first = split.members[sample.first_member].data;
+    const FileRange& last = split.members[sample.first_member + sample.num_members - 1].data;
+    return {first.offset, last.offset + last.num_bytes - first.offset};
+  }
+
+  // Pictures first, then labels, then the rest by name: a plain data set gets image_classification_schema().
+  void make_fields(const std::set<std::string>& extensions, const std::set<std::string>& rivals) {
+    for (const std::string& extension : extensions) {
+      WebDatasetField field{.name = field_of_extension(extension, rivals.contains(extension)),
+                            .kind = kind_of_extension(extension)};
+      const auto same = std::ranges::find(fields_, field.name, &WebDatasetField::name);
+      const bool is_image = field.kind == WebDatasetKind::image;
+      if (field.name == "id" ||
+          (same != fields_.end() && (!is_image || same->kind != field.kind))) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("members '.{}' would become a second field '{}'; write the tars "
+                                "with another extension",
+                                extension, field.name),
+                    {.path = path_.string()});
+      }
+      if (same == fields_.end()) fields_.push_back(field);
+      names_[extension] = field.name;
+    }
+    std::ranges::stable_sort(fields_, {}, [](const WebDatasetField& field) {
+      return std::pair(std::min(field.kind, WebDatasetKind::text), field.name);
+    });
+  }
+
+  void add_split(ShardSplit listed, std::vector<WebDatasetShard> shards) {
+    WebDatasetSplit split{.name = listed.name, .files = FileGroup(std::move(listed.files))};
+    int64_t num_ignored = 0;
+    SourceSplit info{.name = listed.name, .is_training = listed.is_training};
+    for (size_t file = 0; file < shards.size(); ++file) {
+      const WebDatasetShard shard = std::exchange(shards[file], {});
+      split.stamps.push_back(shard.stamp);
+      num_ignored += shard.num_ignored;
+      std::vector<size_t> fields;
+      for (const std::string& extension : shard.extensions) {
+        const auto field = std::ranges::find(fields_, names_.at(extension), &WebDatasetField::name);
+        fields.push_back(static_cast<size_t>(field - fields_.begin()));
+      }
+      size_t first = split.members.size();
+      for (const WebDatasetSample& found : shard.samples) {
+        split.samples.push_back({found.key, static_cast<uint32_t>(file),
+                                 static_cast<uint32_t>(found.num_members), first});
+        first += found.num_members;
+      }
+      for (const WebDatasetMember& member : shard.members) {
+        split.members.push_back({fields[member.extension], member.data});
+        info.num_bytes += member.data.num_bytes;
+      }
+    }
+    if (num_ignored > 0) {
+      notes_.push_back(
+          fmt::format("{}: split '{}': {} members of no sample (no extension, hidden, "
+                      "or __name__) were left out",
+                      path_.string(), split.name, num_ignored));
+    }
+    info.num_samples = static_cast<int64_t>(split.samples.size());
+    if (info.num_samples == 0) {
+      throw Error(ErrorCode::not_found,
+                  fmt::format("split '{}': there are no samples in it", split.name),
+                  {.path = path_.string()});
+    }
+    note_equal_keys(split);
+    infos_.push_back(std::move(info));
+    splits_.push_back(std::move(split));
+  }
+
+  void note_equal_keys(const WebDatasetSplit& split) {
+    std::vector<std::string_view> keys;
+    for (const Sample& sample : split.samples) keys.push_back(sample.key);
+    std::ranges::sort(keys);
+    const auto same = std::ranges::adjacent_find(keys);
+    if (same == keys.end()) return;
+    notes_.push_back(
+        fmt::format("{}: split '{}': samples of different tars have the same key, '{}' "
+                    "for one, and hence the same id",
+                    path_.string(), split.name, *same));
+  }
+
+  void require_all_fields(bool allow_missing) {
+    std::vector<int64_t> num_missing(fields_.size(), 0);
+    for (size_t s = 0; s < splits_.size(); ++s) {
+      for (size_t i = 0; i < splits_[s].samples.size(); ++i) {
+        const Sample& sample = splits_[s].samples[i];
+        std::vector<bool> is_there(fields_.size(), false);
+        for (size_t m = 0; m < sample.num_members; ++m) {
+          is_there[splits_[s].members[sample.first_member + m].field] = true;
+        }
+        for (size_t field = 0; field < fields_.size(); ++field) {
+          if (is_there[field]) continue;
+          ++num_missing[field];
+          if (allow_missing) continue;
+          throw Error(
+              ErrorCode::invalid_argument,
+              fmt::format("has no member for field '{}', which other samples have; complete "
+                          "it, or leave such fields empty with --allow-missing",
+                          fields_[field].name),
+              {.path = describe(s, static_cast<int64_t>(i))});
+        }
+      }
+    }
+    for (size_t field = 0; field < fields_.size(); ++field) {
+      if (num_missing[field] == 0) continue;
+      notes_.push_back(fmt::format("{}: field '{}' is null in {} samples", path_.string(),
+                                   fields_[field].name, num_missing[field]));
+    }
+  }
+
+  // Of tensors: from the first sample that has one.
+  void find_dtypes() {
+    for (size_t field = 0; field < fields_.size(); ++field) {
+      if (fields_[field].kind == WebDatasetKind::tensor) fields_[field].dtype = dtype_of(field);
+    }
+  }
+
+  DType dtype_of(size_t field) const {
+    for (size_t s = 0; s < splits_.size(); ++s) {
+      for (size_t i = 0; i < splits_[s].samples.size(); ++i) {
+        const Sample& sample = splits_[s].samples[i];
+        for (size_t m = 0; m < sample.num_members; ++m) {
+          const Member& member = splits_[s].members[sample.first_member + m];
+          if (member.field != field || member.data.num_bytes > max_sample_bytes_) continue;
+          std::vector<std::byte> bytes(static_cast<size_t>(member.data.num_bytes));
+          splits_[s].files.read_at(sample.file, member.data.offset, bytes);
+          try {
+            return read_npy_header(bytes).dtype;
+          } catch (const Error& error) {
+            throw Error(error.code(),
+                        fmt::format("field '{}': {}", fields_[field].name, error.what()),
+                        {.path = describe(s, static_cast<int64_t>(i))});
+          }
+        }
+      }
+    }
+    return DType::u8;
+  }
+
+  const fs::path path_;
+  const int64_t max_sample_bytes_;
+  std::vector<WebDatasetField> fields_;
+  std::map<std::string, std::string> names_;  // extension to field
+  std::vector<WebDatasetSplit> splits_;
+  std::vector<SourceSplit> infos_;
+  std::vector<std::string> classes_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_webdataset(const fs::path& path, const WebDatasetOptions& options) {
+  return std::make_unique<WebDataset>(path, options);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,118 @@
+#include "sources/webdataset/webdataset_fields.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "sources/numbers/npy_header.h"
+#include "sources/pictures/image_sample.h"
+
+namespace ffkit {
+namespace {
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string_view last_part(std::string_view extension) {
+  return extension.substr(extension.rfind('.') + 1);
+}
+
+int64_t parse_label(std::span<const std::byte> bytes, size_t num_classes) {
+  // White space around it is taken, as by Python's int().
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::string_view text = as_text(bytes);
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  while (!text.empty() && kSpace.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  int64_t label = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the label is '{}', which is no whole number", text.substr(0, 40)));
+  }
+  if (num_classes > 0 && (label < 0 || static_cast<uint64_t>(label) >= num_classes)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the label is {}, but there are {} classes", label, num_classes));
+  }
+  return label;
+}
+
+}  // namespace
+
+WebDatasetKind kind_of_extension(const std::string& extension) {
+  const std::string_view last = last_part(extension);
+  if (has_image_name("x." + std::string(last))) return WebDatasetKind::image;
+  if (last == "cls") return WebDatasetKind::label;
+  if (last == "json" || last == "txt") return WebDatasetKind::text;
+  if (last == "npy") return WebDatasetKind::tensor;
+  return WebDatasetKind::bytes;
+}
+
+std::string field_of_extension(const std::string& extension, bool keeps_extension) {
+  std::string name = extension;
+  const size_t last = name.size() - last_part(name).size();
+  const WebDatasetKind kind = kind_of_extension(extension);
+  if (kind == WebDatasetKind::image && !keeps_extension)
+    name.replace(last, std::string::npos, "image");
+  if (kind == WebDatasetKind::label) name.replace(last, std::string::npos, "label");
+  std::ranges::replace(name, '.', '/');
+  return name;
+}
+
+Field WebDatasetField::field() const {
+  switch (kind) {
+    case WebDatasetKind::image:
+      return {name, FieldType::image};
+    case WebDatasetKind::label:
+      return {name, FieldType::scalar, DType::i64, true};
+    case WebDatasetKind::text:
+      return {name, FieldType::string};
+    case WebDatasetKind::tensor:
+      return {name, FieldType::tensor, dtype};
+    case WebDatasetKind::bytes:
+      break;
+  }
+  return {name, FieldType::bytes};
+}
+
+void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
+                          std::span<const std::byte> bytes, size_t num_classes) {
+  switch (field.kind) {
+    case WebDatasetKind::image:
+      (void)read_image_info(bytes);
+      record.set_bytes(position, bytes);
+      return;
+    case WebDatasetKind::label:
+      record.set_scalar<int64_t>(position, parse_label(bytes, num_classes));
+      return;
+    case WebDatasetKind::text:
+      if (!simdjson::validate_utf8(as_text(bytes))) {
+        throw Error(ErrorCode::corrupt, "is no UTF-8 text");
+      }
+      record.set_string(position, as_text(bytes));
+      return;
+    case WebDatasetKind::tensor: {
+      const NpyHeader header = read_npy_header(bytes);
+      if (header.dtype != field.dtype) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("its numbers are {}, but those of the first sample are {}; all must "
+                        "be of one type",
+                        to_string(header.dtype), to_string(field.dtype)));
+      }
+      record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
+      return;
+    }
+    case WebDatasetKind::bytes:
+      record.set_bytes(position, bytes);
+      return;
+  }
+}
+
+}  // namespace ffkit

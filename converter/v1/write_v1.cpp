@@ -1,0 +1,305 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <ffkit/converter/v1.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/record_unpacker.h>
+#include <ffkit/format/v1_writer.h>
+
+#include "format/bytes/pickle.h"
+#include "format/dataset/split_name.h"
+#include "format/file/file.h"
+#include "input/cancel.h"
+#include "merge/folder_lock.h"
+#include "output/destination.h"
+#include "output/destination_checks.h"
+#include "v1/v1_payload.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kRecordsBetweenReports = 64;
+constexpr int64_t kTriedRecords = 512;
+constexpr int64_t kV1HeaderBytes = 12;  // once in a file, and for each of its records
+
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// Which records of `dataset` go into which part.
+std::vector<Range> cut_into_parts(const Dataset& dataset, int64_t shard_bytes) {
+  const int64_t num_records = dataset.num_records();
+  std::vector<Range> parts;
+  int64_t begin = 0;
+  if (shard_bytes > 0) {
+    int64_t num_bytes = 0;
+    for (int64_t i = 0; i < num_records; ++i) {
+      num_bytes += dataset.locate(i).record.raw_bytes;
+      if (num_bytes < shard_bytes) continue;
+      parts.push_back({begin, i + 1});
+      begin = i + 1;
+      num_bytes = 0;
+    }
+  } else if (!dataset.is_subset()) {
+    for (int64_t shard = 0; shard < dataset.num_shards(); ++shard) {
+      const int64_t end = begin + dataset.shard(shard).num_records();
+      parts.push_back({begin, end});
+      begin = end;
+    }
+  }
+  if (begin < num_records || parts.empty()) parts.push_back({begin, num_records});
+  return parts;
+}
+
+class V1SplitWriter {
+ public:
+  V1SplitWriter(const Dataset& dataset, V1Content content, const V1Options& options)
+      : dataset_(dataset),
+        options_(options),
+        payloads_(dataset.schema(), content, options.field),
+        keeps_labels_(content == V1Content::imagenet &&
+                      dataset.manifest().split.starts_with("train")) {}
+
+  // Writes the parts into the new folder `folder`, which has this name only when all of them are there: a part says nothing of the others.
+  SplitSummary write(const fs::path& folder) {
+    fs::path unfinished = folder;
+    unfinished += ".unfinished";
+    fs::create_directory(unfinished);
+    const std::vector<Range> parts = cut_into_parts(dataset_, options_.shard_bytes);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      V1Writer writer(unfinished / fmt::format("PART_{:05}.ffr", i), parts[i].end - parts[i].begin);
+      for (int64_t record = parts[i].begin; record < parts[i].end; ++record) append(record, writer);
+      file_bytes_ += writer.finish();
+      report(parts[i].end);
+    }
+    rename_file(unfinished, folder);
+    return {.split = dataset_.manifest().split,
+            .num_records = dataset_.num_records(),
+            .num_shards = static_cast<int64_t>(parts.size()),
+            .file_bytes = file_bytes_};
+  }
+
+  // What write() would write, told from the first records.
+  SplitEstimate estimate(double& seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t num_records = dataset_.num_records();
+    const int64_t num_tried = std::min(num_records, kTriedRecords);
+    for (int64_t record = 0; record < num_tried; ++record) {
+      throw_if_cancelled(options_.cancel);
+      with_payload(record, [this](const V1Payloads::Payload& payload) {
+        bytes_done_ += static_cast<int64_t>(payload.bytes.size());
+      });
+    }
+    const double scale = num_tried > 0 ? static_cast<double>(num_records) / num_tried : 0;
+    seconds +=
+        scale * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto num_parts =
+        static_cast<int64_t>(cut_into_parts(dataset_, options_.shard_bytes).size());
+    return {.split = dataset_.manifest().split,
+            .num_samples = num_records,
+            .num_shards = num_parts,
+            .file_bytes = static_cast<int64_t>(scale * static_cast<double>(bytes_done_)) +
+                          kV1HeaderBytes * (num_records + num_parts)};
+  }
+
+  // Of a training split with ImageNet's payload, after write().
+  const std::vector<int64_t>& labels() const { return labels_; }
+
+ private:
+  void append(int64_t index, V1Writer& writer) {
+    throw_if_cancelled(options_.cancel);
+    with_payload(index, [&](const V1Payloads::Payload& payload) {
+      require_readable(payload);
+      writer.append(payload.bytes);
+      if (keeps_labels_) labels_.push_back(payload.label);
+      bytes_done_ += static_cast<int64_t>(payload.bytes.size());
+    });
+    if (index % kRecordsBetweenReports == 0) report(index);
+  }
+
+  // A data set is for readers that were not told of longer records.
+  void require_readable(const V1Payloads::Payload& payload) const {
+    const auto num_bytes = static_cast<int64_t>(payload.bytes.size());
+    if (num_bytes <= options_.max_record_bytes) return;
+    throw Error(ErrorCode::unsupported,
+                fmt::format("its record of FFRecord v1 would have {} bytes, more than the limit of "
+                            "{}; raise the limit with --max-record, here and for what reads the "
+                            "data set",
+                            num_bytes, options_.max_record_bytes));
+  }
+
+  template <typename Use>
+  void with_payload(int64_t index, const Use& use) {
+    const Dataset::Location where = dataset_.locate(index);
+    const ShardReader& shard = dataset_.shard(where.shard_index);
+    const RecordView record(dataset_.schema(), shard.read(where.local_index, buffer_, unpacker_));
+    try {
+      use(payloads_.make(record));
+    } catch (const Error& error) {
+      if (!error.context().path.empty()) throw;
+      throw Error(error.code(), error.what(),
+                  {.path = shard.path().string(), .record = where.local_index});
+    }
+  }
+
+  void report(int64_t num_done) const {
+    if (!options_.progress || dataset_.num_records() == 0) return;
+    options_.progress({.split = dataset_.manifest().split,
+                       .num_samples = dataset_.num_records(),
+                       .num_done = num_done,
+                       .bytes_done = bytes_done_});
+  }
+
+  const Dataset& dataset_;
+  const V1Options& options_;
+  V1Payloads payloads_;
+  const bool keeps_labels_;
+  RecordUnpacker unpacker_;
+  std::vector<std::byte> buffer_;
+  std::vector<int64_t> labels_;
+  int64_t bytes_done_ = 0;
+  int64_t file_bytes_ = 0;
+};
+
+V1Content resolve(const std::vector<Dataset>& splits, const V1Options& options) {
+  if (options.content != V1Content::automatic) return options.content;
+  const bool fits = std::ranges::all_of(splits, [&](const Dataset& split) {
+    return V1Payloads::fits_imagenet(split.schema(), options.field);
+  });
+  return fits ? V1Content::imagenet : V1Content::raw;
+}
+
+// Before anything is written: the splits have what is needed.
+void check(const std::vector<Dataset>& splits, V1Content content, const V1Options& options) {
+  if (splits.empty()) {
+    throw Error(ErrorCode::invalid_argument, "there is no split to write as FFRecord v1");
+  }
+  std::vector<std::string> names;
+  for (const Dataset& split : splits) {
+    const std::string& name = split.manifest().split;
+    if (std::ranges::find(names, name) != names.end()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("is a second split called '{}'; write them apart", name),
+                  {.path = split.path().string()});
+    }
+    names.push_back(name);
+    if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the split '{}' cannot have a folder of that name, which {}; rename "
+                              "the split",
+                              name, fault),
+                  {.path = split.path().string()});
+    }
+    std::vector<std::string> left_out;
+    try {
+      left_out = V1Payloads(split.schema(), content, options.field).left_out();
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), {.path = split.path().string()});
+    }
+    if (!left_out.empty() && options.note) {
+      options.note(fmt::format("{}: FFRecord v1 has no fields; left out: {}", name,
+                               fmt::join(left_out, ", ")));
+    }
+  }
+}
+
+// The bytes that will be written, where that can be told from the manifests.
+int64_t bytes_needed(const std::vector<Dataset>& splits, V1Content content) {
+  int64_t sum = 0;
+  for (const Dataset& split : splits) {
+    const bool is_most_of_it = content == V1Content::imagenet || split.schema().fields.size() == 1;
+    if (is_most_of_it && !split.is_subset()) sum += split.manifest().raw_bytes();
+  }
+  return sum;
+}
+
+void write_meta(const fs::path& path, const std::vector<std::string>& classes,
+                const std::vector<int64_t>& targets) {
+  fs::path temporary = path;
+  temporary += ".tmp";
+  File file = File::create(temporary);
+  file.write(pickle_class_list(classes, targets));
+  file.sync();
+  file.close();
+  rename_durably(temporary, path);
+}
+
+// Data sets that merge --move would take away: they are folders of splits.
+void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
+                  FolderLocks& locks) {
+  for (const Dataset& split : splits) {
+    if (!fs::is_directory(split.path())) continue;
+    const fs::path folder = fs::canonical(split.path()).parent_path();
+    // Who was given one split of a folder that cannot be listed cannot lock it either; nor does merge take such a folder.
+    if (::access(folder.c_str(), R_OK) == 0) {
+      locks.add(folder, FolderLocks::Use::read, options.note);
+    }
+  }
+}
+
+}  // namespace
+
+V1Content parse_v1_content(std::string_view name) {
+  if (name == "auto") return V1Content::automatic;
+  if (name == "raw") return V1Content::raw;
+  if (name == "imagenet") return V1Content::imagenet;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the payload is '{}'; it must be auto, raw or imagenet", name));
+}
+
+ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& destination,
+                        const V1Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const V1Content content = resolve(splits, options);
+  check(splits, content, options);
+  std::vector<fs::path> roots;
+  for (const Dataset& split : splits) {
+    if (fs::is_directory(split.path())) roots.push_back(split.path());
+  }
+  refuse_destination_inside(roots, destination);
+
+  ConvertSummary summary;
+  try {
+    FolderLocks locks;
+    lock_sources(splits, options, locks);
+    Destination claimed(destination, {.kind = Destination::Kind::v1, .command = options.command});
+    claimed.note_start_over(options.note, destination);
+    require_free_space(bytes_needed(splits, content), claimed.folder());
+    std::vector<std::string> classes;
+    std::vector<int64_t> targets;
+    for (const Dataset& split : splits) {
+      V1SplitWriter writer(split, content, options);
+      summary.splits.push_back(writer.write(claimed.folder() / (split.manifest().split + ".ffr")));
+      if (targets.empty()) targets = writer.labels();
+      if (classes.empty()) classes = split.manifest().classes;
+    }
+    summary.num_classes = static_cast<int64_t>(classes.size());
+    if (content == V1Content::imagenet) write_meta(claimed.v1_meta_path(), classes, targets);
+    claimed.commit();
+  } catch (...) {
+    rethrow_with_remedy(current_error(destination));
+  }
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+ConvertEstimate estimate_v1(const std::vector<Dataset>& splits, const V1Options& options) {
+  const V1Content content = resolve(splits, options);
+  check(splits, content, options);
+  ConvertEstimate estimate;
+  for (const Dataset& split : splits) {
+    estimate.splits.push_back(V1SplitWriter(split, content, options).estimate(estimate.seconds));
+  }
+  return estimate;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,26 @@
+// Finding and opening the files of a data set, of whichever version.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/manifest.h>
+#include <ffkit/format/shard_reader.h>
+
+namespace ffkit {
+
+struct DatasetFiles {
+  std::filesystem::path path;  // the split's folder, or the (first) file
+  Manifest manifest;
+  std::vector<ShardReader> shards;
+  std::vector<std::string> warnings;
+};
+
+// As Dataset::open() and Dataset::open_files().
+DatasetFiles open_dataset_files(const std::filesystem::path& path, const std::string& split,
+                                const ShardReaderOptions& options);
+DatasetFiles open_listed_files(const std::vector<std::filesystem::path>& files,
+                               const ShardReaderOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+
+#include "errors_only.h"
+#include "file/file.h"
+#include "fnv.h"
+#include "schema/schema_json.h"
+
+namespace ffkit {
+namespace {
+
+void require_valid(const DatasetWriterOptions& options, const std::filesystem::path& folder) {
+  if (options.shard_bytes < (1 << 20)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("a shard of {} bytes is too small; the least is 1 MiB", options.shard_bytes),
+        {.path = folder.string()});
+  }
+}
+
+}  // namespace
+
+std::string shard_file_name(int64_t number) {
+  return fmt::format("shard-{:05}.ffr", number);
+}
+
+std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number) {
+  std::string text =
+      fmt::format("{}\n{}\n{}\n", manifest.split, schema_to_json(manifest.schema).dump(), number);
+  for (const auto& [key, value] : manifest.options) text += fmt::format("{}={}\n", key, value);
+  const auto bytes = std::as_bytes(std::span(text));
+  const std::array<uint64_t, 2> words = {fnv1a64(bytes), fnv1a64(bytes, ~kFnvBasis)};
+  std::array<uint8_t, 16> uuid{};
+  std::memcpy(uuid.data(), words.data(), uuid.size());
+  uuid[6] = static_cast<uint8_t>(0x80 | (uuid[6] & 0x0F));
+  uuid[8] = static_cast<uint8_t>(0x80 | (uuid[8] & 0x3F));
+  return uuid;
+}
+
+struct DatasetWriter::Impl {
+  std::filesystem::path folder;
+  Manifest manifest;
+  DatasetWriterOptions options;
+  std::unique_ptr<ShardWriter> shard;
+  std::vector<std::filesystem::path> written;  // finished shards, until the manifest names them
+  bool is_addition = false;
+  int64_t next_number = 0;
+  int64_t num_records = 0;
+
+  void open_shard() {
+    std::string file = shard_file_name(next_number);
+    // An interrupted addition may have left shards that no manifest lists.
+    while (is_addition &&
+           errors_only(folder, [&] { return std::filesystem::exists(folder / file); })) {
+      file = shard_file_name(++next_number);
+    }
+    shard =
+        std::make_unique<ShardWriter>(folder / file, manifest.schema,
+                                      ShardWriterOptions{.alignment = options.alignment,
+                                                         .uuid = shard_uuid(manifest, next_number),
+                                                         .compression = options.compression});
+    manifest.shards.push_back({.file = std::move(file)});
+    ++next_number;
+  }
+
+  template <typename AppendTo>
+  int64_t append(AppendTo append_to) {
+    if (shard == nullptr) open_shard();
+    append_to(*shard);
+    if (shard->bytes_written() >= options.shard_bytes) close_shard();
+    return num_records++;
+  }
+
+  void close_shard() {
+    const ShardSummary summary = shard->finish();
+    ManifestShard& entry = manifest.shards.back();
+    written.push_back(folder / entry.file);
+    entry.num_records = summary.num_records;
+    entry.file_bytes = summary.file_bytes;
+    entry.record_bytes = summary.record_bytes;
+    entry.raw_bytes = summary.raw_bytes;
+    entry.catalog_crc32c = summary.catalog_crc32c;
+    shard.reset();
+  }
+};
+
+DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
+                             DatasetWriterOptions options) {
+  manifest.schema.validate();
+  require_valid(options, folder);
+  std::error_code error;
+  const bool is_new = std::filesystem::create_directory(folder, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot create the folder",
+                {.path = folder.string(), .errno_value = error.value()});
+  }
+  if (is_new) sync_folder_of(folder);
+  if (errors_only(folder, [&] { return std::filesystem::exists(folder / "manifest.json"); })) {
+    throw Error(ErrorCode::invalid_argument, "already holds a data set; nothing is overwritten",
+                {.path = folder.string()});
+  }
+  manifest.shards.clear();
+  impl_ = std::make_unique<Impl>(Impl{
+      .folder = std::move(folder), .manifest = std::move(manifest), .options = std::move(options)});
+}
+
+DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
+  require_valid(options, folder);
+  Manifest manifest = read_manifest(folder / "manifest.json");
+  const auto next_number = static_cast<int64_t>(manifest.shards.size());
+  const int64_t num_records = manifest.num_records();
+  return DatasetWriter(std::make_unique<Impl>(Impl{.folder = std::move(folder),
+                                                   .manifest = std::move(manifest),
+                                                   .options = std::move(options),
+                                                   .is_addition = true,
+                                                   .next_number = next_number,
+                                                   .num_records = num_records}));
+}
+
+DatasetWriter::~DatasetWriter() {
+  if (impl_ == nullptr) return;
+  std::error_code ignored;
+  for (const auto& path : impl_->written) std::filesystem::remove(path, ignored);
+}
+
+DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;
+DatasetWriter& DatasetWriter::operator=(DatasetWriter&&) noexcept = default;
+
+const Schema& DatasetWriter::schema() const {
+  return impl_->manifest.schema;
+}
+
+const CompressionOptions& DatasetWriter::compression() const {
+  return impl_->options.compression;
+}
+
+int64_t DatasetWriter::append(std::span<const std::byte> record) {
+  return impl_->append([&](ShardWriter& shard) { shard.append(record); });
+}
+
+int64_t DatasetWriter::append(std::span<const std::byte> record, const StoredRecord& stored) {
+  return impl_->append([&](ShardWriter& shard) { shard.append(record, stored); });
+}
+
+Manifest DatasetWriter::finish() {
+  if (impl_->num_records == 0) {
+    throw Error(ErrorCode::invalid_argument, "a split needs at least one record",
+                {.path = impl_->folder.string()});
+  }
+  if (impl_->shard != nullptr) impl_->close_shard();
+  write_manifest(impl_->folder / "manifest.json", impl_->manifest);
+  impl_->written.clear();
+  return impl_->manifest;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/manifest.h>
+
+#include "bytes/json_number.h"
+#include "errors_only.h"
+#include "file/file.h"
+#include "fnv.h"
+#include "schema/schema_json.h"
+
+namespace ffkit {
+namespace {
+
+using Json = nlohmann::json;                 // for reading: a key is found in a tree
+using OrderedJson = nlohmann::ordered_json;  // for writing: looks at all keys to find one
+
+constexpr uint64_t kVersion = 2;
+
+[[noreturn]] void throw_corrupt_manifest(const std::filesystem::path& path,
+                                         const std::string& message) {
+  throw Error(ErrorCode::corrupt, message + "; copy or convert the data set again",
+              {.path = path.string()});
+}
+
+// A shard's name must stay within the split's folder.
+// The system ends a name at a null: "shard-00000.ffr" would be opened by other names too.
+bool has_slash_or_null(const std::string& name) {
+  return name.find_first_of(std::string_view("/\0", 2)) != std::string::npos;
+}
+
+bool is_plain_file_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && !has_slash_or_null(name);
+}
+
+int64_t sum(const std::vector<ManifestShard>& shards, int64_t ManifestShard::*member) {
+  int64_t total = 0;
+  for (const ManifestShard& shard : shards) total += shard.*member;
+  return total;
+}
+
+OrderedJson to_json(const Manifest& manifest) {
+  auto shards = OrderedJson::array();
+  for (const ManifestShard& shard : manifest.shards) {
+    shards.push_back({{"file", shard.file},
+                      {"num_records", shard.num_records},
+                      {"file_bytes", shard.file_bytes},
+                      {"record_bytes", shard.record_bytes},
+                      {"raw_bytes", shard.raw_bytes},
+                      {"catalog_crc32c", shard.catalog_crc32c}});
+  }
+  return {{"format", "ffkit-dataset"},
+          {"version", kVersion},
+          {"split", manifest.split},
+          {"num_records", manifest.num_records()},
+          {"schema", schema_to_json(manifest.schema)},
+          {"source", manifest.source},
+          {"options", manifest.options},
+          {"created_by", manifest.created_by},
+          {"shards", std::move(shards)},
+          {"classes", manifest.classes},
+          {"class_names", manifest.class_names}};
+}
+
+Manifest from_json(const Json& json, const std::filesystem::path& path) {
+  if (json.value("format", "") != "ffkit-dataset")
+    throw_corrupt_manifest(path, "is not the manifest of an ffkit data set");
+  if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the data set has format version {}, newer than the {} this program "
+                            "knows; use a newer ffkit",
+                            version, kVersion),
+                {.path = path.string()});
+  }
+  Manifest manifest;
+  manifest.split = json.at("split").get<std::string>();
+  // A program that makes files of a split names them so.
+  if (has_slash_or_null(manifest.split) || manifest.split == "." || manifest.split == "..") {
+    throw_corrupt_manifest(
+        path,
+        fmt::format("the split is called '{}', which leads out of the data set", manifest.split));
+  }
+  manifest.schema = schema_from_json(json.at("schema"));
+  manifest.classes = json.at("classes").get<std::vector<std::string>>();
+  manifest.class_names = json.at("class_names").get<std::vector<std::string>>();
+  manifest.source = json.at("source").get<std::map<std::string, std::string>>();
+  manifest.options = json.at("options").get<std::map<std::string, std::string>>();
+  manifest.created_by = json.value("created_by", "");
+  int64_t num_records = 0;
+  int64_t file_bytes = 0;
+  int64_t record_bytes = 0;
+  int64_t raw_bytes = 0;
+  std::unordered_set<std::string> files;
+  for (const Json& item : json.at("shards")) {
+    ManifestShard shard{.file = item.at("file").get<std::string>(),
+                        .num_records = count_at<int64_t>(item, "num_records"),
+                        .file_bytes = count_at<int64_t>(item, "file_bytes"),
+                        .record_bytes = count_at<int64_t>(item, "record_bytes"),
+                        .raw_bytes = count_at<int64_t>(item, "raw_bytes"),
+                        .catalog_crc32c = count_at<uint32_t>(item, "catalog_crc32c")};
+    if (!is_plain_file_name(shard.file))
+      throw_corrupt_manifest(path, fmt::format("'{}' is not a shard's file name", shard.file));
+    if (!files.insert(shard.file).second)
+      throw_corrupt_manifest(path, fmt::format("the shard '{}' is listed twice", shard.file));
+    if (__builtin_add_overflow(num_records, shard.num_records, &num_records) ||
+        __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
+        __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
+        __builtin_add_overflow(raw_bytes, shard.raw_bytes, &raw_bytes)) {
+      throw_corrupt_manifest(path, "the shards have more records or bytes than there can be");
+    }
+    manifest.shards.push_back(std::move(shard));
+  }
+  if (count_at<int64_t>(json, "num_records") != num_records) {
+    throw_corrupt_manifest(path, "num_records is not the sum over the shards");
+  }
+  if (!manifest.class_names.empty() && manifest.class_names.size() != manifest.classes.size()) {
+    throw_corrupt_manifest(path, fmt::format("{} class names for {} classes",
+                                             manifest.class_names.size(), manifest.classes.size()));
+  }
+  return manifest;
+}
+
+}  // namespace
+
+int64_t Manifest::num_records() const {
+  return sum(shards, &ManifestShard::num_records);
+}
+int64_t Manifest::file_bytes() const {
+  return sum(shards, &ManifestShard::file_bytes);
+}
+int64_t Manifest::record_bytes() const {
+  return sum(shards, &ManifestShard::record_bytes);
+}
+int64_t Manifest::raw_bytes() const {
+  return sum(shards, &ManifestShard::raw_bytes);
+}
+
+std::string Manifest::fingerprint() const {
+  uint64_t hash = kFnvBasis;
+  for (const ManifestShard& shard : shards) {
+    hash = fnv1a64(std::as_bytes(std::span(&shard.num_records, 1)), hash);
+    hash = fnv1a64(std::as_bytes(std::span(&shard.catalog_crc32c, 1)), hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+Manifest read_manifest(const std::filesystem::path& path) {
+  const std::vector<std::byte> text = read_whole_file(path);
+  if (const auto null = std::ranges::find(text, std::byte{0}); null != text.end()) {
+    // A power cut leaves such; the parser would take it for the end.
+    throw_corrupt_manifest(path,
+                           fmt::format("byte {} of the manifest is null", null - text.begin()));
+  }
+  try {
+    return errors_only(path, [&] {
+      return from_json(Json::parse(reinterpret_cast<const char*>(text.data()),
+                                   reinterpret_cast<const char*>(text.data()) + text.size()),
+                       path);
+    });
+  } catch (const nlohmann::json::exception& e) {
+    throw_corrupt_manifest(path, fmt::format("the manifest cannot be read ({})", e.what()));
+  } catch (const Error& e) {
+    if (!e.context().path.empty()) throw;
+    if (e.code() == ErrorCode::corrupt) throw_corrupt_manifest(path, e.what());
+    throw Error(e.code(), e.what(), {.path = path.string()});
+  }
+}
+
+void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
+  const std::string text = to_json(manifest).dump(1) + "\n";
+  std::filesystem::path written = path;
+  written += ".tmp";
+  const bool is_replacement = errors_only(path, [&] { return std::filesystem::exists(path); });
+  try {
+    File file = File::create(written);
+    file.write(std::as_bytes(std::span(text)));
+    file.sync();
+    file.close();
+    rename_file(written, path);
+    // What a power cut may take back is not written. A replaced manifest cannot be had back, so the new one stays.
+    if (!is_replacement) written = path;
+    sync_folder_of(path);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(written, ignored);
+    throw;
+  }
+}
+
+}  // namespace ffkit

@@ -1,0 +1,157 @@
+#include "dataset/v1_dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+
+#include "bytes/pickle.h"
+#include "v1/v1_file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Labels of meta.pkl are believed when they agree with this many records, evenly spread.
+constexpr int64_t kNumChecked = 64;
+
+struct Meta {
+  std::vector<std::string> classes;
+  std::vector<int64_t> targets;
+};
+
+Meta read_meta(const fs::path& path) {
+  const std::vector<std::byte> bytes = read_whole_file(path);
+  try {
+    Pickle pickle;
+    pickle.parse(bytes);
+    Meta meta;
+    for (const Pickle::Ref item : pickle.items(pickle.at(pickle.root(), "classes"), "'classes'")) {
+      meta.classes.emplace_back(pickle.text(item, "a class"));
+    }
+    for (const Pickle::Ref item : pickle.items(pickle.at(pickle.root(), "targets"), "'targets'")) {
+      meta.targets.push_back(pickle.integer(item, "a target"));
+    }
+    return meta;
+  } catch (const Error& e) {
+    throw Error(e.code(), e.what(), {.path = path.string()});
+  }
+}
+
+std::optional<fs::path> find_meta(const fs::path& file) {
+  const fs::path folder = fs::absolute(file).parent_path();
+  for (const fs::path& candidate : {folder / "meta.pkl", folder.parent_path() / "meta.pkl"}) {
+    if (fs::is_regular_file(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+bool agrees(const std::vector<ShardReader>& shards, const std::vector<int64_t>& targets) {
+  int64_t first = 0;
+  int64_t total = 0;
+  for (const ShardReader& shard : shards) total += shard.num_records();
+  if (total != static_cast<int64_t>(targets.size())) return false;
+  const int64_t step = std::max<int64_t>(1, total / kNumChecked);
+  std::vector<std::byte> record;
+  for (const ShardReader& shard : shards) {
+    for (int64_t i = (step - first % step) % step; i < shard.num_records(); i += step) {
+      if (!shard.verify_record(i)) {  // a damaged one says nothing
+        shard.read(i, record);
+        if (RecordView(shard.schema(), record).scalar<int64_t>(1) !=
+            targets[static_cast<size_t>(first + i)]) {
+          return false;
+        }
+      }
+    }
+    first += shard.num_records();
+  }
+  return true;
+}
+
+// Opens the files of `shards` again, one after another, now with this payload and, unless there are none, with these labels.
+void reopen(std::vector<ShardReader>& shards, V1Payload payload,
+            const std::vector<int64_t>& targets) {
+  auto next = targets.begin();
+  for (ShardReader& shard : shards) {
+    V1FileOptions options{.reader = shard.options(), .payload = payload};
+    if (!targets.empty()) {  // as many as the shards have records: see agrees()
+      options.labels.assign(next, next + shard.num_records());
+      next += shard.num_records();
+    }
+    shard = ShardReader(open_v1_file(File::open_for_reading(shard.path()), std::move(options)),
+                        shard.options());
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<fs::path>> find_v1_files(const fs::path& path, const std::string& split) {
+  const fs::path place = split.empty() ? path : path / (split + ".ffr");
+  if (fs::is_regular_file(place)) return std::vector{place};
+  if (!fs::is_directory(place)) return std::nullopt;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(place)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".ffr")
+      files.push_back(entry.path());
+  }
+  if (files.empty()) return std::nullopt;
+  std::ranges::sort(files);
+  return files;
+}
+
+DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
+                             const ShardReaderOptions& options) {
+  DatasetFiles files{.path = paths.size() == 1 ? paths.front() : paths.front().parent_path()};
+  for (const fs::path& path : paths) files.shards.emplace_back(path, options);
+
+  // One payload for all: ImageNet's only if every file that has records has it.
+  const Schema imagenet = v1_schema(V1Payload::imagenet);
+  bool is_imagenet = false;
+  bool is_mixed = false;
+  for (const ShardReader& shard : files.shards) {
+    if (shard.facts().version != 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "is an ffkit shard among FFRecord v1 files; open them apart",
+                  {.path = shard.path().string()});
+    }
+    if (shard.num_records() == 0) continue;
+    (shard.schema() == imagenet ? is_imagenet : is_mixed) = true;
+  }
+  const V1Payload payload = is_imagenet && !is_mixed ? V1Payload::imagenet : V1Payload::raw;
+  if (payload == V1Payload::imagenet) {
+    std::vector<int64_t> targets;
+    if (const auto meta_path = find_meta(paths.front())) {
+      Meta meta = read_meta(*meta_path);
+      files.manifest.classes = std::move(meta.classes);
+      if (agrees(files.shards, meta.targets)) targets = std::move(meta.targets);
+    }
+    reopen(files.shards, payload, targets);
+  } else if (is_imagenet) {
+    reopen(files.shards, payload, {});
+  }
+
+  // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the split "parts".
+  const fs::path folder = fs::absolute(paths.front()).parent_path();
+  const fs::path named = folder.extension() == ".ffr" || paths.size() > 1 ? folder : paths.front();
+  files.manifest.split = named.stem().string();
+  files.manifest.schema = v1_schema(payload);
+  files.manifest.source = {{"format", "FFRecord v1"}};
+  for (const ShardReader& shard : files.shards) {
+    const ShardFacts facts = shard.facts();
+    files.manifest.shards.push_back({.file = shard.path().filename().string(),
+                                     .num_records = facts.num_records,
+                                     .file_bytes = facts.file_bytes,
+                                     .record_bytes = facts.record_bytes,
+                                     .raw_bytes = facts.raw_bytes,
+                                     .catalog_crc32c = facts.checksum});
+    if (!facts.warning.empty()) {
+      files.warnings.push_back(fmt::format("{} {}", shard.path().string(), facts.warning));
+    }
+  }
+  return files;
+}
+
+}  // namespace ffkit

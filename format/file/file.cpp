@@ -1,0 +1,236 @@
+#include "file/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "errors_only.h"
+
+namespace ffkit {
+namespace {
+
+// The disk gets to work when this much was written, not only at fsync.
+constexpr int64_t kWriteBackBytes = 8 << 20;
+
+[[noreturn]] void throw_file_error(const char* what, const std::filesystem::path& path, int error) {
+  const char* remedy = error == ENOSPC || error == EDQUOT ? "; free some space and run again" : "";
+  throw Error(ErrorCode::io, fmt::format("{}{}", what, remedy),
+              {.path = path.string(), .errno_value = error});
+}
+
+// Calls that may be interrupted by a signal, until they are not.
+template <typename Call>
+auto uninterrupted(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+// False when it is at its hard limit already.
+bool raise_open_files_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+}  // namespace
+
+int open_descriptor(const std::filesystem::path& path, int flags) {
+  const auto attempt = [&] {
+    return uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
+  };
+  int fd = attempt();
+  if (fd < 0 && errno == EMFILE) {
+    if (raise_open_files_limit()) return attempt();
+    errno = EMFILE;
+  }
+  return fd;
+}
+
+File File::open_for_reading(std::filesystem::path path) {
+  // O_NONBLOCK: a FIFO would be waited for. Where that is refused because of a lease (open(2)), the file is a regular one.
+  int fd = open_descriptor(path, O_RDONLY | O_NONBLOCK);
+  if (fd < 0 && errno == EWOULDBLOCK) {
+    fd = open_descriptor(path, O_RDONLY);
+  } else if (fd >= 0) {
+    ::fcntl(fd, F_SETFL, 0);  // reads of regular files wait; io_uring would not
+  }
+  if (fd < 0) {
+    const int error = errno;
+    throw Error(error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
+                error == EMFILE
+                    ? "cannot open the file, too many are open; raise the limit (ulimit -n)"
+                    : "cannot open the file",
+                {.path = path.string(), .errno_value = error});
+  }
+  return {std::move(path), fd};
+}
+
+File File::create(std::filesystem::path path) {
+  const int fd = uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
+  if (fd < 0) throw_file_error("cannot create the file", path, errno);
+  return {std::move(path), fd};
+}
+
+File::File(File&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      written_bytes_(other.written_bytes_),
+      unsent_bytes_(other.unsent_bytes_),
+      is_broken_(other.is_broken_) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(written_bytes_, other.written_bytes_);
+  std::swap(unsent_bytes_, other.unsent_bytes_);
+  std::swap(is_broken_, other.is_broken_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int64_t File::size() const {
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) throw_file_error("cannot stat the file", path_, errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorCode::invalid_argument, "is not a regular file", {.path = path_.string()});
+  }
+  return status.st_size;
+}
+
+void File::read_at(int64_t offset, std::span<std::byte> out, int64_t record) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    const int64_t position = offset + static_cast<int64_t>(done);
+    const ssize_t n =
+        uninterrupted([&] { return ::pread(fd_, out.data() + done, out.size() - done, position); });
+    if (n < 0) {
+      throw Error(
+          ErrorCode::io, "cannot read",
+          {.path = path_.string(), .record = record, .offset = position, .errno_value = errno});
+    }
+    if (n == 0) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("the file ends here, but {} more bytes belong to it; it was cut off, "
+                              "copy or convert it again",
+                              out.size() - done),
+                  {.path = path_.string(), .record = record, .offset = position});
+    }
+    done += static_cast<size_t>(n);
+  }
+}
+
+void File::write(std::span<const std::byte> data) {
+  require_unbroken();
+  while (!data.empty()) {
+    const ssize_t n = uninterrupted([&] { return ::write(fd_, data.data(), data.size()); });
+    // 0 would be tried for ever.
+    if (n <= 0) break_with("cannot write", n < 0 ? errno : EIO);
+    data = data.subspan(static_cast<size_t>(n));
+    begin_write_back(n);
+  }
+}
+
+void File::write_at(int64_t offset, std::span<const std::byte> data) {
+  require_unbroken();
+  while (!data.empty()) {
+    const ssize_t n =
+        uninterrupted([&] { return ::pwrite(fd_, data.data(), data.size(), offset); });
+    if (n <= 0) break_with("cannot write", n < 0 ? errno : EIO);
+    data = data.subspan(static_cast<size_t>(n));
+    offset += n;
+  }
+}
+
+void File::begin_write_back(int64_t num_written) {
+  unsent_bytes_ += num_written;
+  written_bytes_ += num_written;
+  if (unsent_bytes_ < kWriteBackBytes) return;
+  // A hint: where it fails (no such call on this file system, a disk error), sync() says what there is to say.
+  ::sync_file_range(fd_, written_bytes_ - unsent_bytes_, unsent_bytes_, SYNC_FILE_RANGE_WRITE);
+  unsent_bytes_ = 0;
+}
+
+void File::sync() {
+  require_unbroken();
+  if (uninterrupted([&] { return ::fsync(fd_); }) != 0) break_with("cannot fsync", errno);
+}
+
+void File::close() {
+  require_unbroken();
+  is_broken_ = true;
+  // Not again when it is interrupted: Linux has closed it all the same (close(2)).
+  if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR)
+    throw_file_error("cannot close", path_, errno);
+}
+
+void File::require_unbroken() const {
+  if (!is_broken_) return;
+  throw Error(
+      ErrorCode::io,
+      "cannot go on writing after an earlier error; remove what was written and begin again",
+      {.path = path_.string()});
+}
+
+void File::break_with(const char* what, int error) {
+  is_broken_ = true;
+  throw_file_error(what, path_, error);
+}
+
+std::vector<std::byte> read_whole_file(const std::filesystem::path& path) {
+  const File file = File::open_for_reading(path);
+  const int64_t size = file.size();
+  if (size > kMaxWholeFileBytes) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the file has {} bytes, more than the {} that a file of its kind may "
+                            "have; copy or make it again",
+                            size, kMaxWholeFileBytes),
+                {.path = path.string()});
+  }
+  std::vector<std::byte> bytes;
+  errors_only(path, [&] { bytes.resize(static_cast<size_t>(size)); });
+  file.read_at(0, bytes);
+  return bytes;
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    throw_file_error(("cannot rename to " + to.string()).c_str(), from, errno);
+  }
+}
+
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  rename_file(from, to);
+  sync_folder_of(to);
+}
+
+void sync_folder_of(const std::filesystem::path& file) {
+  sync_folder(file.has_parent_path() ? file.parent_path() : std::filesystem::path("."));
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const int fd =
+      uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (fd < 0) throw_file_error("cannot open the folder", folder, errno);
+  const int result = uninterrupted([&] { return ::fsync(fd); });
+  const int error = errno;
+  ::close(fd);
+  // Some network file systems have no fsync for folders; there a rename is as durable as it gets.
+  if (result != 0 && error != EINVAL && error != ENOTSUP) {
+    throw_file_error("cannot fsync the folder", folder, error);
+  }
+}
+
+}  // namespace ffkit

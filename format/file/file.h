@@ -1,0 +1,68 @@
+// Files: a descriptor that closes itself, reads and writes that are complete or throw, and the
+// steps that make a file durable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace ffkit {
+
+class File {
+ public:
+  // Throws Error(not_found) for ENOENT, else Error(io).
+  static File open_for_reading(std::filesystem::path path);
+  // Creates or empties the file. Throws Error(io).
+  static File create(std::filesystem::path path);
+
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  int fd() const { return fd_; }
+  const std::filesystem::path& path() const { return path_; }
+  int64_t size() const;
+
+  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
+  // otherwise; of `record`, unless it is -1.
+  void read_at(int64_t offset, std::span<std::byte> out, int64_t record = -1) const;
+  // Appends all of `data`; throws Error(io). Every few megabytes it has the disk begin to write what is there, without waiting for it.
+  // After an error of write(), write_at(), sync() or close() all four throw: nobody knows what the file holds.
+  void write(std::span<const std::byte> data);
+  // Overwrites what write() has written before at `offset`; errors as write().
+  void write_at(int64_t offset, std::span<const std::byte> data);
+  void sync();
+  // Reports what close(2) says; the destructor cannot. Once only.
+  void close();
+
+ private:
+  File(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  void begin_write_back(int64_t num_written);
+  void require_unbroken() const;
+  [[noreturn]] void break_with(const char* what, int error);
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  int64_t written_bytes_ = 0;
+  int64_t unsent_bytes_ = 0;  // at their end, not yet on their way to the disk
+  bool is_broken_ = false;
+};
+
+// All of a small file, of at most kMaxWholeFileBytes. Throws Error(unsupported) when it has more, else as File does.
+inline constexpr int64_t kMaxWholeFileBytes = int64_t{256} << 20;
+std::vector<std::byte> read_whole_file(const std::filesystem::path& path);
+
+// Opens as open(2) does, with O_CLOEXEC, also after interruptions. Where the process has too many open files (EMFILE), it raises its limit as
+// far as it may: the soft RLIMIT_NOFILE to the hard one. Returns -1 and sets errno.
+int open_descriptor(const std::filesystem::path& path, int flags);
+
+// Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.
+// When the fsync fails, `to` is in place.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+void sync_folder(const std::filesystem::path& folder);
+void sync_folder_of(const std::filesystem::path& file);
+
+}  // namespace ffkit

@@ -1,0 +1,45 @@
+// What is said of a shard, the problems that a check of it finds, and the limits that it is read with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace ffkit {
+
+// What a check found wrong.
+struct ShardProblem {
+  int64_t record = -1;  // -1: not a record but the index or a column
+  int64_t offset = -1;
+  std::string message;  // one sentence with file, record and offset
+};
+
+// What is known of a shard without looking at its records.
+struct ShardFacts {
+  int version = 2;  // of the format: 1 or 2
+  int64_t num_records = 0;
+  int64_t file_bytes = 0;
+  int64_t record_bytes = 0;   // sum of the stored lengths
+  int64_t raw_bytes = 0;      // sum of the lengths before compression; record_bytes for v1
+  uint32_t alignment = 4096;  // 1 for v1
+  uint32_t checksum =
+      0;  // identifies the content: the catalog's CRC-32C, or the header's CRC-32 of a v1 file
+  int64_t dictionary_bytes = 0;    // 0: none
+  std::array<uint8_t, 16> uuid{};  // 0 for v1
+  std::string warning;             // something the user should know, or empty
+};
+
+// The limits see to it that a damaged or hostile file ends in an error, not in a program without memory: a few KiB of zstd may claim
+// 1 GiB, and a sparse file any length.
+struct ShardReaderOptions {
+  // Memory for pages of the index: beyond it, looking a record up reads 4 KiB again. 1 MiB serves 32,512 records. At least 4 KiB.
+  int64_t index_cache_bytes = 1 << 20;
+  // The longest record, as stored and decompressed, that is read; for a longer one locate(), and all that reads records, throws
+  // Error(unsupported). Reading takes this much, for compressed and v1 records twice as much, in each thread.
+  int64_t max_record_bytes = int64_t{256} << 20;
+  // The longest header of a v1 file, which is kept in memory: 12 bytes a record, so that 1 GiB is for 89 million. Opening a file with a longer
+  // one throws Error(unsupported).
+  int64_t max_v1_header_bytes = int64_t{1} << 30;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,29 @@
+// The marker of a data set folder that is not finished (kUnfinishedMarker): what is being made there, and the command that finishes it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ffkit {
+
+struct UnfinishedMarker {
+  std::string kind;     // "conversion", "merge" or "v1"; empty: not known, as of older versions
+  std::string plan;     // a word that identifies what is made; empty: there is no plan yet
+  std::string command;  // for a shell, one line; empty: not known
+};
+
+// The text of the marker file. A command of several lines is left out.
+std::string to_text(const UnfinishedMarker& marker);
+// Takes any text; what is not in it stays empty.
+UnfinishedMarker parse_unfinished_marker(std::string_view text);
+// The marker of `folder`; empty members when there is none or it cannot be read.
+UnfinishedMarker read_unfinished_marker(const std::filesystem::path& folder);
+
+// Throws Error(invalid_argument), with the command that finishes the folder, when `path`, a folder of a data set or of a split, or the folder
+// that it lies in is marked. Links and "." are followed. `path` need not exist.
+void refuse_unfinished(const std::filesystem::path& path);
+// The same for a file, and for the two folders above it.
+void refuse_unfinished_file(const std::filesystem::path& path);
+
+}  // namespace ffkit

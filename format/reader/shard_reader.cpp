@@ -1,0 +1,215 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/dtype_visitor.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/record_unpacker.h>
+#include <ffkit/format/shard_reader.h>
+
+#include "errors_only.h"
+#include "record/record_layout.h"
+#include "shard/shard_file.h"
+#include "v1/v1_file.h"
+
+namespace ffkit {
+namespace {
+
+std::unique_ptr<ShardFile> open_file(const std::filesystem::path& path,
+                                     const ShardReaderOptions& options) {
+  File file = File::open_for_reading(path);
+  if (looks_like_v1(file)) return open_v1_file(std::move(file), {.reader = options});
+  return open_v2_file(std::move(file), options);
+}
+
+const Field& column_field(const ShardReader& shard, const std::string& name, size_t& position) {
+  position = shard.schema().require(name);
+  const Field& field = shard.schema().fields[position];
+  if (!field.column) {
+    throw Error(ErrorCode::not_found, fmt::format("field '{}' is not kept as a column", name),
+                {.path = shard.path().string()});
+  }
+  return field;
+}
+
+[[noreturn]] void wrong_column_type(const ShardReader& shard, const Field& field,
+                                    const char* wanted) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("column '{}' holds {}{}{}, not {}", field.name, to_string(field.type),
+                          has_dtype(field) ? " " : "",
+                          has_dtype(field) ? to_string(field.dtype) : "", wanted),
+              {.path = shard.path().string()});
+}
+
+// The numbers of a column, as Ts.
+template <typename T>
+std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
+  return visit_dtype(dtype, [&](auto type) {
+    using Stored = typename decltype(type)::type;
+    std::vector<T> values(bytes.size() / sizeof(Stored));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto number = load_number<Stored>(bytes.data() + i * sizeof(Stored));
+      if constexpr (std::is_arithmetic_v<Stored>) {
+        values[i] =
+            static_cast<T>(number);  // NOLINT(bugprone-signed-char-misuse): an i8 is a number
+      } else {
+        values[i] = static_cast<T>(static_cast<double>(number));  // 16-bit floats
+      }
+    }
+    return values;
+  });
+}
+
+}  // namespace
+
+ShardReader::ShardReader(const std::filesystem::path& path, const ShardReaderOptions& options)
+    : ShardReader(errors_only(path, [&] { return open_file(path, options); }), options) {}
+ShardReader::ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options)
+    : file_(std::move(file)), options_(options), num_records_(file_->facts().num_records) {}
+ShardReader::~ShardReader() = default;
+ShardReader::ShardReader(ShardReader&&) noexcept = default;
+ShardReader& ShardReader::operator=(ShardReader&&) noexcept = default;
+
+const std::filesystem::path& ShardReader::path() const {
+  return file_->file().path();
+}
+int ShardReader::descriptor() const {
+  return file_->file().fd();
+}
+const Schema& ShardReader::schema() const {
+  return file_->schema();
+}
+ShardFacts ShardReader::facts() const {
+  return file_->facts();
+}
+
+RecordLocation ShardReader::locate(int64_t record) const {
+  if (record < 0 || record >= num_records_) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is no record {}; the shard has {}", record, num_records_),
+                {.path = path().string()});
+  }
+  return file_->locate(record);
+}
+
+std::span<const std::byte> ShardReader::read(int64_t record, std::vector<std::byte>& buffer,
+                                             RecordUnpacker& unpacker) const {
+  const RecordLocation where = locate(record);
+  errors_only(path(), record, kMemoryForRecords, [&] {
+    buffer.resize(static_cast<size_t>(where.stored_bytes));
+    file_->file().read_at(where.offset, buffer, record);
+  });
+  return unpacker.unpack(*this, record, where, buffer);
+}
+
+void ShardReader::read(int64_t record, std::vector<std::byte>& out) const {
+  RecordUnpacker unpacker;
+  const auto unpacked = read(record, out, unpacker);
+  if (unpacked.data() == out.data()) return;
+  errors_only(path(), record, kMemoryForRecords,
+              [&] { out.assign(unpacked.begin(), unpacked.end()); });
+}
+
+bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte>& out) const {
+  const size_t num_fields = schema().fields.size();
+  if (field >= num_fields) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field {} is out of range: the schema has {}", field, num_fields),
+                {.path = path().string()});
+  }
+  const RecordLocation where = locate(record);
+  if (where.codec != Codec::none) {
+    std::vector<std::byte> whole;
+    read(record, whole);
+    const FieldView view = RecordView(schema(), whole, {&path(), record}).field(field);
+    errors_only(path(), record, kMemoryForRecords,
+                [&] { out.assign(view.raw().begin(), view.raw().end()); });
+    return !view.is_null();
+  }
+  const auto fail = [&](const std::string& message) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("field '{}' {}; copy or convert the shard again",
+                            schema().fields[field].name, message),
+                {.path = path().string(), .record = record, .offset = where.offset});
+  };
+  const auto stored = static_cast<uint64_t>(where.stored_bytes);
+  std::vector<std::byte> table(table_bytes(num_fields));
+  if (table.size() > stored) fail("cannot be found: the record is too short for its table");
+  file_->file().read_at(where.offset, table, record);
+  const FieldPlace place = place_of_field(table, num_fields, field);
+  if (place.begin < table.size() || place.end < place.begin || place.end > stored ||
+      (place.is_null && place.end != place.begin)) {
+    fail(fmt::format("ends at byte {} of a record of {} bytes", place.end, stored));
+  }
+  errors_only(path(), record, kMemoryForRecords, [&] { out.resize(place.end - place.begin); });
+  file_->file().read_at(where.offset + static_cast<int64_t>(place.begin), out, record);
+  if (const uint32_t crc = field_crc(place, out); crc != place.crc32c) {
+    fail(fmt::format("is damaged: its CRC-32C is {:08x}, expected {:08x}", crc, place.crc32c));
+  }
+  return !place.is_null;
+}
+
+void ShardReader::announce(int64_t offset, int64_t num_bytes) const noexcept {
+  static_cast<void>(::posix_fadvise(file_->file().fd(), offset, num_bytes, POSIX_FADV_WILLNEED));
+}
+
+std::vector<int64_t> ShardReader::int_column(const std::string& name) const {
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  if (field.type != FieldType::scalar || !is_integer(field.dtype)) {
+    wrong_column_type(*this, field, "integers");
+  }
+  return errors_only(
+      path(), [&] { return convert_column<int64_t>(file_->scalar_column(position), field.dtype); });
+}
+
+std::vector<double> ShardReader::float_column(const std::string& name) const {
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  if (field.type != FieldType::scalar || is_integer(field.dtype)) {
+    wrong_column_type(*this, field, "floating-point numbers");
+  }
+  return errors_only(
+      path(), [&] { return convert_column<double>(file_->scalar_column(position), field.dtype); });
+}
+
+std::vector<std::string> ShardReader::string_column(const std::string& name) const {
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  if (field.type != FieldType::string) wrong_column_type(*this, field, "strings");
+  return errors_only(path(), [&] { return file_->string_column(position); });
+}
+
+std::vector<ShardProblem> ShardReader::verify_index() const {
+  return errors_only(path(), [&] { return file_->verify_index(); });
+}
+
+std::optional<ShardProblem> ShardReader::verify_record(int64_t record) const {
+  int64_t offset = -1;
+  try {
+    offset = locate(record).offset;
+    std::vector<std::byte> bytes;
+    read(record, bytes);
+    RecordView(schema(), bytes).verify_fields();
+  } catch (const Error& e) {
+    const Error named = e.context().path.empty()
+                            ? Error(e.code(), e.what(),
+                                    {.path = path().string(), .record = record, .offset = offset})
+                            : e;
+    return ShardProblem{
+        .record = record, .offset = named.context().offset, .message = named.what()};
+  }
+  return std::nullopt;
+}
+
+std::vector<ShardProblem> ShardReader::verify() const {
+  std::vector<ShardProblem> problems = verify_index();
+  for (int64_t i = 0; i < num_records_; ++i) {
+    if (auto problem = verify_record(i)) problems.push_back(std::move(*problem));
+  }
+  return problems;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+
+#include "record/record_layout.h"
+#include "record/tensor_layout.h"
+
+namespace ffkit {
+namespace {
+
+[[noreturn]] void throw_corrupt_field(const Field& field, size_t num_bytes,
+                                      const std::string& wanted, const RecordName& name) {
+  throw Error(ErrorCode::corrupt,
+              fmt::format("field '{}': {} bytes are not {}", field.name, num_bytes, wanted),
+              context_of(name));
+}
+
+TensorView require_tensor(const Field& field, std::span<const std::byte> bytes,
+                          const RecordName& name) {
+  const auto tensor = parse_tensor(field.dtype, bytes);
+  if (!tensor) {
+    throw_corrupt_field(field, bytes.size(), fmt::format("a tensor of {}", to_string(field.dtype)),
+                        name);
+  }
+  return *tensor;
+}
+
+void require_item_type(const Field& field, FieldType a, FieldType b) {
+  if (field.item != a && field.item != b) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field '{}' is a list of {}, not of {}", field.name,
+                            to_string(field.item), to_string(a)));
+  }
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+std::span<const std::byte> FieldView::typed(FieldType a, FieldType b) const {
+  if (field_->type != a && field_->type != b) throw_wrong_type(*field_, to_string(a));
+  if (is_null_) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("field '{}' is null in this record", field_->name), context_of(name_));
+  }
+  return raw_;
+}
+
+std::span<const std::byte> FieldView::bytes() const {
+  return typed(FieldType::bytes, FieldType::image);
+}
+
+std::string_view FieldView::string() const {
+  return as_text(typed(FieldType::string, FieldType::string));
+}
+
+uint64_t FieldView::scalar_bits(DType dtype) const {
+  const auto data = typed(FieldType::scalar, FieldType::scalar);
+  if (field_->dtype != dtype) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field '{}' is a scalar {}, not {}", field_->name,
+                            to_string(field_->dtype), to_string(dtype)));
+  }
+  if (data.size() != size_of(dtype)) {
+    throw_corrupt_field(*field_, data.size(), fmt::format("a {}", to_string(dtype)), name_);
+  }
+  uint64_t bits = 0;
+  std::memcpy(&bits, data.data(), data.size());
+  return bits;
+}
+
+TensorView FieldView::tensor() const {
+  return require_tensor(*field_, typed(FieldType::tensor, FieldType::tensor), name_);
+}
+
+ListView FieldView::list() const {
+  const auto data = typed(FieldType::list, FieldType::list);
+  auto items = parse_list(data);
+  if (!items) {
+    throw_corrupt_field(*field_, data.size(), fmt::format("a list of {}", to_string(field_->item)),
+                        name_);
+  }
+  ListView view;
+  view.name_ = name_;
+  view.field_ = field_;
+  view.items_ = std::move(*items);
+  return view;
+}
+
+void FieldView::verify() const {
+  if (is_null_) return;
+  switch (field_->type) {
+    case FieldType::scalar:
+      scalar_bits(field_->dtype);
+      return;
+    case FieldType::tensor:
+      tensor();
+      return;
+    case FieldType::list: {
+      const ListView items = list();
+      if (field_->item != FieldType::tensor) return;
+      for (size_t i = 0; i < items.size(); ++i) items.tensor(i);
+      return;
+    }
+    case FieldType::bytes:
+    case FieldType::string:
+    case FieldType::image:
+      return;
+  }
+}
+
+std::span<const std::byte> ListView::item(size_t i, FieldType a, FieldType b) const {
+  if (i >= items_.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is no item {}; the list has {}", i, items_.size()),
+                context_of(name_));
+  }
+  require_item_type(*field_, a, b);
+  return items_[i];
+}
+
+std::span<const std::byte> ListView::bytes(size_t i) const {
+  return item(i, FieldType::bytes, FieldType::image);
+}
+
+std::string_view ListView::string(size_t i) const {
+  return as_text(item(i, FieldType::string, FieldType::string));
+}
+
+TensorView ListView::tensor(size_t i) const {
+  return require_tensor(*field_, item(i, FieldType::tensor, FieldType::tensor), name_);
+}
+
+}  // namespace ffkit

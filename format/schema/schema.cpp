@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <set>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/schema.h>
+
+namespace ffkit {
+namespace {
+
+constexpr std::array<std::string_view, 12> kDTypeNames = {
+    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"};
+constexpr std::array<size_t, 12> kDTypeSizes = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+constexpr std::array<std::string_view, 6> kFieldTypeNames = {"bytes",  "string", "scalar",
+                                                             "tensor", "image",  "list"};
+
+template <typename Enum, size_t n>
+Enum parse(std::string_view name, const std::array<std::string_view, n>& names, const char* what) {
+  for (size_t i = 0; i < n; ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("unknown {} '{}'; known are {}", what, name, fmt::join(names, ", ")));
+}
+
+std::string describe_field(const Field& field) {
+  std::string text = fmt::format("'{}' {}", field.name, to_string(field.type));
+  if (field.type == FieldType::list) text += fmt::format(" of {}", to_string(field.item));
+  if (has_dtype(field)) text += fmt::format(" {}", to_string(field.dtype));
+  return text + (field.column ? " with column" : "");
+}
+
+}  // namespace
+
+size_t size_of(DType dtype) {
+  return kDTypeSizes[static_cast<size_t>(dtype)];
+}
+std::string_view to_string(DType dtype) {
+  return kDTypeNames[static_cast<size_t>(dtype)];
+}
+DType parse_dtype(std::string_view name) {
+  return parse<DType>(name, kDTypeNames, "dtype");
+}
+
+std::string_view to_string(FieldType type) {
+  return kFieldTypeNames[static_cast<size_t>(type)];
+}
+FieldType parse_field_type(std::string_view name) {
+  return parse<FieldType>(name, kFieldTypeNames, "field type");
+}
+
+bool has_dtype(const Field& field) {
+  const FieldType type = field.type == FieldType::list ? field.item : field.type;
+  return type == FieldType::scalar || type == FieldType::tensor;
+}
+
+int Schema::index_of(std::string_view name) const {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+size_t Schema::require(std::string_view name) const {
+  const int index = index_of(name);
+  if (index >= 0) return static_cast<size_t>(index);
+  std::vector<std::string> names;
+  for (const Field& field : fields) names.push_back(field.name);
+  throw Error(ErrorCode::not_found, fmt::format("there is no field '{}'; the records have {}", name,
+                                                fmt::join(names, ", ")));
+}
+
+void Schema::validate() const {
+  if (fields.empty()) throw Error(ErrorCode::invalid_argument, "a schema needs at least one field");
+  std::set<std::string_view> seen;
+  for (const Field& field : fields) {
+    if (field.name.empty()) {
+      throw Error(ErrorCode::invalid_argument, "a field of the schema has no name");
+    }
+    if (!seen.insert(field.name).second) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("two fields of the schema are called '{}'", field.name));
+    }
+    if (field.type == FieldType::list &&
+        (field.item == FieldType::scalar || field.item == FieldType::list)) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("field '{}' cannot be a list of {}: numbers are a tensor, and lists do "
+                      "not nest",
+                      field.name, to_string(field.item)));
+    }
+    if (field.column && field.type != FieldType::scalar && field.type != FieldType::string) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("field '{}' cannot be a column: only scalars and strings can", field.name));
+    }
+  }
+}
+
+std::string Schema::difference(const Schema& other) const {
+  for (size_t i = 0; i < std::max(fields.size(), other.fields.size()); ++i) {
+    const std::string mine = i < fields.size() ? describe_field(fields[i]) : "nothing";
+    const std::string theirs =
+        i < other.fields.size() ? describe_field(other.fields[i]) : "nothing";
+    if (mine != theirs) return fmt::format("field {} is {} against {}", i, mine, theirs);
+  }
+  return "";
+}
+
+Schema image_classification_schema() {
+  return Schema{{
+      {.name = "image", .type = FieldType::image},
+      {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+      {.name = "id", .type = FieldType::string, .column = true},
+  }};
+}
+
+}  // namespace ffkit

@@ -1,0 +1,56 @@
+// ShardFile: what ShardReader needs of a file, whichever version of the format it is in. Implementations are immutable once made, and
+// all functions are thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/record_location.h>
+#include <ffkit/format/schema.h>
+#include <ffkit/format/shard_facts.h>
+
+#include "file/file.h"
+
+namespace ffkit {
+
+struct UnpackBuffers;
+
+class ShardFile {
+ public:
+  virtual ~ShardFile() = default;
+
+  virtual const File& file() const = 0;
+  virtual const Schema& schema() const = 0;
+  virtual ShardFacts facts() const = 0;
+
+  // `record` is in range. The location is checked: it lies within the file, and its lengths are within the format's bounds and the reader's.
+  virtual RecordLocation locate(int64_t record) const = 0;
+  // RecordUnpacker::unpack without the checksum.
+  virtual std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
+                                            std::span<const std::byte> stored,
+                                            UnpackBuffers& buffers) const = 0;
+  // One number of the field's dtype a record, for a scalar field with column: true.
+  virtual std::vector<std::byte> scalar_column(size_t field) const = 0;
+  virtual std::vector<std::string> string_column(size_t field) const = 0;
+  // Everything but the records.
+  virtual std::vector<ShardProblem> verify_index() const = 0;
+};
+
+// Whether the record is no longer than max_record_bytes.
+bool fits(const RecordLocation& where, const ShardReaderOptions& limits);
+// Throws Error(unsupported) when it is longer.
+void require_record_fits(const RecordLocation& where, int64_t record,
+                         const std::filesystem::path& file, const ShardReaderOptions& limits);
+
+uint32_t checksum_of(std::span<const std::byte> bytes, Checksum type);
+// Whether `stored` are the bytes that the index speaks of; always when it has no checksum for them.
+bool has_checksum(const RecordLocation& where, std::span<const std::byte> stored);
+
+std::unique_ptr<ShardFile> open_v2_file(File file, const ShardReaderOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,245 @@
+// ShardFile of an ffkit shard.
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include <ffkit/format/crc32c.h>
+#include <ffkit/format/error.h>
+
+#include "little_endian.h"
+#include "shard/shard_file.h"
+#include "shard/shard_layout.h"
+#include "shard/stream_reader.h"
+#include "shard/unpack_buffers.h"
+
+namespace ffkit {
+namespace {
+
+// 4 bytes of a zstd frame stand for 128 KiB at most (RFC 8878, 3.1.1.2).
+constexpr int64_t kMaxZstdRatio = (128 << 10) / 4;
+
+class ShardV2 final : public ShardFile {
+ public:
+  ShardV2(File file, const ShardReaderOptions& options) : file_(std::move(file)), limits_(options) {
+    const int64_t size = file_.size();
+    if (size < kHeaderBytes + kTrailerBytes) {
+      corrupt(fmt::format("has {} bytes, too few for a shard", size), -1);
+    }
+    std::array<std::byte, kHeaderBytes> head;
+    file_.read_at(0, head);
+    header_ = decode_header(head, name());
+    read_trailer_and_catalog(size);
+    const int entries = catalog_.find_stream("entries");
+    entries_ =
+        std::make_unique<StreamReader>(file_, catalog_.streams[static_cast<size_t>(entries)],
+                                       static_cast<uint32_t>(entries), options.index_cache_bytes);
+  }
+
+  const File& file() const override { return file_; }
+  const Schema& schema() const override { return catalog_.schema; }
+
+  ShardFacts facts() const override {
+    const int dictionary = catalog_.find_stream("dictionary");
+    return {.version = 2,
+            .num_records = catalog_.num_records,
+            .file_bytes = trailer_.file_bytes,
+            .record_bytes = catalog_.record_bytes,
+            .raw_bytes = catalog_.raw_bytes,
+            .alignment = header_.alignment,
+            .checksum = trailer_.catalog_crc32c,
+            .dictionary_bytes =
+                dictionary < 0 ? 0 : catalog_.streams[static_cast<size_t>(dictionary)].num_bytes,
+            .uuid = header_.uuid};
+  }
+
+  RecordLocation locate(int64_t record) const override {
+    std::array<std::byte, kEntryBytes> entry;
+    entries_->read(record * kEntryBytes, entry);
+    const RecordLocation where = decode_entry(entry);
+    if (where.codec != Codec::none && where.codec != Codec::zstd &&
+        where.codec != Codec::zstd_dictionary) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the record is stored with codec {}, which this program does not "
+                              "know; use a newer ffkit",
+                              static_cast<int>(where.codec)),
+                  {.path = name(), .record = record, .offset = where.offset});
+    }
+    if (where.offset < kHeaderBytes || where.stored_bytes < 1 ||
+        where.offset > trailer_.catalog_offset ||
+        where.stored_bytes > trailer_.catalog_offset - where.offset) {
+      corrupt("its index entry points outside of the shard", where.offset, record);
+    }
+    if (where.codec == Codec::none && where.raw_bytes != where.stored_bytes) {
+      corrupt("its index entry has two lengths", where.offset, record);
+    }
+    if (where.codec != Codec::none &&
+        (where.raw_bytes < 1 || where.raw_bytes > kMaxCompressedBytes ||
+         where.raw_bytes / kMaxZstdRatio > where.stored_bytes)) {
+      corrupt(fmt::format("its index entry claims {} bytes compressed to {}", where.raw_bytes,
+                          where.stored_bytes),
+              where.offset, record);
+    }
+    require_record_fits(where, record, file_.path(), limits_);
+    return where;
+  }
+
+  std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
+                                    std::span<const std::byte> stored,
+                                    UnpackBuffers& buffers) const override {
+    if (where.codec == Codec::none) return stored;
+    const unsigned long long content = ZSTD_getFrameContentSize(stored.data(), stored.size());
+    if (content != static_cast<unsigned long long>(where.raw_bytes)) {
+      corrupt("the record is not the zstd frame that its index entry describes", where.offset,
+              record);
+    }
+    if (buffers.zstd == nullptr) buffers.zstd.reset(ZSTD_createDCtx());
+    if (buffers.zstd == nullptr) throw std::bad_alloc();
+    buffers.record.resize(static_cast<size_t>(where.raw_bytes));
+    const ZSTD_DDict* dictionary =
+        where.codec == Codec::zstd_dictionary ? this->dictionary(record, where.offset) : nullptr;
+    const size_t size =
+        ZSTD_decompress_usingDDict(buffers.zstd.get(), buffers.record.data(), buffers.record.size(),
+                                   stored.data(), stored.size(), dictionary);
+    if (ZSTD_isError(size) != 0 || size != buffers.record.size()) {
+      corrupt(fmt::format("the record cannot be decompressed ({})",
+                          ZSTD_isError(size) != 0 ? ZSTD_getErrorName(size) : "it is too short"),
+              where.offset, record);
+    }
+    return buffers.record;
+  }
+
+  std::vector<std::byte> scalar_column(size_t field) const override {
+    return read_stream("column/" + schema().fields[field].name);
+  }
+
+  std::vector<std::string> string_column(size_t field) const override {
+    const std::string& column = schema().fields[field].name;
+    const auto ends = read_stream("column/" + column + "/ends");
+    const auto text = read_stream("column/" + column + "/text");
+    std::vector<std::string> values(static_cast<size_t>(catalog_.num_records));
+    uint64_t begin = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto end = load_le<uint64_t>(ends.data() + 8 * i);
+      if (end < begin || end > text.size()) {
+        corrupt(fmt::format("column '{}' ends at byte {} of {}", column, end, text.size()), -1,
+                static_cast<int64_t>(i));
+      }
+      values[i].assign(reinterpret_cast<const char*>(text.data()) + begin, end - begin);
+      begin = end;
+    }
+    return values;
+  }
+
+  std::vector<ShardProblem> verify_index() const override {
+    std::vector<ShardProblem> problems;
+    for (const StreamInfo& stream : catalog_.streams) {
+      try {
+        read_stream(stream.name);
+      } catch (const Error& e) {
+        problems.push_back({.offset = e.context().offset, .message = e.what()});
+      }
+    }
+    if (problems.empty()) check_sums(problems);
+    return problems;
+  }
+
+ private:
+  std::string name() const { return file_.path().string(); }
+
+  [[noreturn]] void corrupt(const std::string& message, int64_t offset, int64_t record = -1) const {
+    throw Error(ErrorCode::corrupt, message + "; copy or convert the shard again",
+                {.path = name(), .record = record, .offset = offset});
+  }
+
+  void check_sums(std::vector<ShardProblem>& problems) const {
+    const auto entries = read_stream("entries");
+    uint64_t record_bytes = 0;  // unsigned: sums of damaged lengths may overflow
+    uint64_t raw_bytes = 0;
+    for (size_t at = 0; at < entries.size(); at += kEntryBytes) {
+      const RecordLocation where =
+          decode_entry(std::span<const std::byte, kEntryBytes>(entries.data() + at, kEntryBytes));
+      record_bytes += static_cast<uint64_t>(where.stored_bytes);
+      raw_bytes += static_cast<uint64_t>(where.raw_bytes);
+    }
+    if (record_bytes != static_cast<uint64_t>(catalog_.record_bytes) ||
+        raw_bytes != static_cast<uint64_t>(catalog_.raw_bytes)) {
+      problems.push_back(
+          {.message = fmt::format("{}: the records have {} bytes ({} before compression), the "
+                                  "catalog says {} ({}); copy or convert the shard again",
+                                  name(), record_bytes, raw_bytes, catalog_.record_bytes,
+                                  catalog_.raw_bytes)});
+    }
+  }
+
+  void read_trailer_and_catalog(int64_t size) {
+    const int64_t tail_bytes = std::min(size, kTailBytes);
+    const int64_t tail_start = size - tail_bytes;
+    std::vector<std::byte> tail(static_cast<size_t>(tail_bytes));
+    file_.read_at(tail_start, tail);
+    trailer_ = decode_trailer(std::span<const std::byte, kTrailerBytes>(
+                                  tail.data() + tail_bytes - kTrailerBytes, kTrailerBytes),
+                              name(), size);
+    if (trailer_.uuid != header_.uuid) corrupt("header and trailer are of different shards", -1);
+    std::vector<std::byte> json(static_cast<size_t>(trailer_.catalog_bytes));
+    if (trailer_.catalog_offset >= tail_start) {
+      std::memcpy(json.data(), tail.data() + (trailer_.catalog_offset - tail_start), json.size());
+    } else {
+      file_.read_at(trailer_.catalog_offset, json);
+    }
+    if (const uint32_t crc = crc32c(json); crc != trailer_.catalog_crc32c) {
+      corrupt(fmt::format("the catalog is damaged: CRC-32C is {:08x}, expected {:08x}", crc,
+                          trailer_.catalog_crc32c),
+              trailer_.catalog_offset);
+    }
+    catalog_ = decode_catalog({reinterpret_cast<const char*>(json.data()), json.size()}, name(),
+                              trailer_.catalog_offset);
+    if (catalog_.num_records != trailer_.num_records) {
+      corrupt(fmt::format("the catalog counts {} records, the trailer {}", catalog_.num_records,
+                          trailer_.num_records),
+              -1);
+    }
+  }
+
+  std::vector<std::byte> read_stream(const std::string& stream) const {
+    const auto number = static_cast<size_t>(catalog_.find_stream(stream));
+    return StreamReader(file_, catalog_.streams[number], static_cast<uint32_t>(number)).read_all();
+  }
+
+  // Read when the first record needs it, once.
+  const ZSTD_DDict* dictionary(int64_t record, int64_t offset) const {
+    const std::scoped_lock lock(dictionary_mutex_);
+    if (dictionary_ == nullptr) {
+      const int number = catalog_.find_stream("dictionary");
+      if (number < 0 ||
+          catalog_.streams[static_cast<size_t>(number)].num_bytes > kMaxDictionaryBytes) {
+        corrupt("the record needs a zstd dictionary, and the shard has none", offset, record);
+      }
+      const auto bytes = read_stream("dictionary");
+      dictionary_.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
+      if (dictionary_ == nullptr) corrupt("the shard's zstd dictionary is damaged", -1);
+    }
+    return dictionary_.get();
+  }
+
+  File file_;
+  ShardReaderOptions limits_;
+  ShardHeader header_;
+  ShardTrailer trailer_;
+  Catalog catalog_;
+  std::unique_ptr<StreamReader> entries_;
+  mutable std::mutex dictionary_mutex_;
+  mutable std::unique_ptr<ZSTD_DDict, decltype(&ZSTD_freeDDict)> dictionary_{nullptr,
+                                                                             ZSTD_freeDDict};
+};
+
+}  // namespace
+
+std::unique_ptr<ShardFile> open_v2_file(File file, const ShardReaderOptions& options) {
+  return std::make_unique<ShardV2>(std::move(file), options);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <new>
+#include <optional>
+#include <vector>
+
+#include <ffkit/format/crc32c.h>
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/shard_writer.h>
+
+#include "errors_only.h"
+#include "shard/buffered_writer.h"
+#include "shard/shard_layout.h"
+#include "shard/stream_writer.h"
+
+namespace ffkit {
+namespace {
+
+// The index streams of one field with a column.
+struct ColumnWriter {
+  size_t field = 0;
+  StreamWriter values;               // numbers, or the ends of texts
+  std::optional<StreamWriter> text;  // string fields only
+
+  void append(const RecordView& record, const Field& described) {
+    if (text) {
+      text->append(record.raw(field));
+      const int64_t end = text->num_bytes();
+      values.append(std::as_bytes(std::span(&end, 1)));
+    } else if (record.is_null(field)) {
+      constexpr uint64_t kZero = 0;
+      values.append(std::as_bytes(std::span(&kZero, 1)).first(size_of(described.dtype)));
+    } else {
+      values.append(record.raw(field));
+    }
+  }
+};
+
+}  // namespace
+
+struct ShardWriter::Impl {
+  std::filesystem::path path;
+  std::filesystem::path temporary;
+  Schema schema;
+  ShardWriterOptions options;
+  BufferedWriter out;
+  bool is_finished = false;
+
+  int64_t num_records = 0;
+  int64_t record_bytes = 0;
+  int64_t raw_bytes = 0;
+  RecordCompressor compressor;
+  StreamWriter entries{"entries"};
+  std::vector<ColumnWriter> columns;
+};
+
+ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterOptions options) {
+  schema.validate();
+  if (!is_alignment(options.alignment)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("alignment {} is not a power of two from {} to {}", options.alignment,
+                            kMinAlignment, kMaxAlignment),
+                {.path = path.string()});
+  }
+  if (errors_only(path, [&] { return std::filesystem::exists(path); })) {
+    throw Error(ErrorCode::invalid_argument, "exists already; nothing is overwritten",
+                {.path = path.string()});
+  }
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  RecordCompressor compressor(options.compression);
+  File file = File::create(temporary);
+  impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
+                                      .temporary = std::move(temporary),
+                                      .schema = std::move(schema),
+                                      .options = std::move(options),
+                                      .out = BufferedWriter(std::move(file)),
+                                      .compressor = std::move(compressor)});
+  for (size_t i = 0; i < impl_->schema.fields.size(); ++i) {
+    const Field& field = impl_->schema.fields[i];
+    if (!field.column) continue;
+    const std::string name = "column/" + field.name;
+    if (field.type == FieldType::string) {
+      impl_->columns.push_back({i, StreamWriter(name + "/ends"), StreamWriter(name + "/text")});
+    } else {
+      impl_->columns.push_back({i, StreamWriter(name), std::nullopt});
+    }
+  }
+  impl_->out.write(
+      encode_header({.alignment = impl_->options.alignment, .uuid = impl_->options.uuid}));
+}
+
+ShardWriter::~ShardWriter() {
+  if (impl_ == nullptr || impl_->is_finished) return;
+  std::error_code ignored;
+  std::filesystem::remove(impl_->temporary, ignored);
+}
+
+int64_t ShardWriter::append(std::span<const std::byte> record) {
+  return append(record, impl_->compressor.compress(record));
+}
+
+int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecord& stored) try {
+  Impl& self = *impl_;
+  const RecordView view(self.schema, record);
+  for (ColumnWriter& column : self.columns) {
+    const Field& field = self.schema.fields[column.field];
+    const size_t bytes = view.raw(column.field).size();
+    if (field.type == FieldType::scalar && !view.is_null(column.field) &&
+        bytes != size_of(field.dtype)) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("field '{}' has {} bytes, but a {} has {}", field.name, bytes,
+                              to_string(field.dtype), size_of(field.dtype)),
+                  {.path = self.path.string(), .record = self.num_records});
+    }
+  }
+
+  const auto bytes = static_cast<int64_t>(stored.bytes.size());
+  const auto raw_bytes = static_cast<int64_t>(record.size());
+  const int64_t offset = place_record(self.out.end(), bytes, self.options.alignment);
+  self.out.pad_to(offset);
+  self.out.write(stored.bytes);
+  self.entries.append(encode_entry({.offset = offset,
+                                    .stored_bytes = bytes,
+                                    .raw_bytes = raw_bytes,
+                                    .checksum = stored.crc32c,
+                                    .codec = stored.codec}));
+  for (ColumnWriter& column : self.columns) column.append(view, self.schema.fields[column.field]);
+  self.record_bytes += bytes;
+  self.raw_bytes += raw_bytes;
+  return self.num_records++;
+} catch (const std::bad_alloc&) {
+  rethrow_as_error(impl_->path, -1, kMoreMemory);
+}
+
+int64_t ShardWriter::num_records() const {
+  return impl_->num_records;
+}
+int64_t ShardWriter::bytes_written() const {
+  return impl_->out.end();
+}
+
+ShardSummary ShardWriter::finish() try {
+  Impl& self = *impl_;
+  self.out.pad_to(round_up(self.out.end(), kPageBytes));
+  self.out.flush();
+  File& file = self.out.file();
+  int64_t end = self.out.end();
+
+  Catalog catalog{.num_records = self.num_records,
+                  .record_bytes = self.record_bytes,
+                  .raw_bytes = self.raw_bytes,
+                  .schema = self.schema};
+  const auto write_stream = [&](const StreamWriter& stream) {
+    const auto number = static_cast<uint32_t>(catalog.streams.size());
+    catalog.streams.push_back(stream.write(file, end, number));
+    end += catalog.streams.back().num_pages() * kPageBytes;
+  };
+  write_stream(self.entries);
+  for (const ColumnWriter& column : self.columns) {
+    write_stream(column.values);
+    if (column.text) write_stream(*column.text);
+  }
+  if (const auto& dictionary = self.options.compression.dictionary; !dictionary.empty()) {
+    StreamWriter stream("dictionary");
+    stream.append(dictionary);
+    write_stream(stream);
+  }
+
+  const std::string json = encode_catalog(catalog);
+  const auto catalog_bytes = std::as_bytes(std::span(json));
+  const ShardTrailer trailer{.catalog_offset = end,
+                             .catalog_bytes = static_cast<int64_t>(json.size()),
+                             .catalog_crc32c = crc32c(catalog_bytes),
+                             .num_records = self.num_records,
+                             .file_bytes = end + static_cast<int64_t>(json.size()) + kTrailerBytes,
+                             .uuid = self.options.uuid};
+  file.write(catalog_bytes);
+  file.write(encode_trailer(trailer));
+  file.sync();
+  file.close();
+  rename_durably(self.temporary, self.path);
+  self.is_finished = true;
+  return {.num_records = self.num_records,
+          .file_bytes = trailer.file_bytes,
+          .record_bytes = self.record_bytes,
+          .raw_bytes = self.raw_bytes,
+          .catalog_crc32c = trailer.catalog_crc32c};
+} catch (const std::bad_alloc&) {
+  rethrow_as_error(impl_->path, -1, kMoreMemory);
+}
+
+}  // namespace ffkit

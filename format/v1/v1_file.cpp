@@ -1,0 +1,253 @@
+#include "v1/v1_file.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
+
+#include "bytes/pickle.h"
+#include "little_endian.h"
+#include "shard/shard_layout.h"
+#include "shard/unpack_buffers.h"
+
+namespace ffkit {
+namespace {
+
+// What RecordView wants beyond the payload: the field table and padding.
+constexpr int64_t kMaxRecordOverhead = 64;
+
+class V1File final : public ShardFile {
+ public:
+  V1File(File file, V1FileOptions options)
+      : file_(std::move(file)), limits_(options.reader), labels_(std::move(options.labels)) {
+    file_bytes_ = file_.size();
+    read_header();
+    payload_ = options.payload ? *options.payload : detect_payload();
+    schema_ = v1_schema(payload_);
+  }
+
+  const File& file() const override { return file_; }
+  const Schema& schema() const override { return schema_; }
+
+  ShardFacts facts() const override {
+    const int64_t record_bytes = file_bytes_ - kV1FixedBytes - kV1BytesPerRecord * num_records();
+    return {.version = 1,
+            .num_records = num_records(),
+            .file_bytes = file_bytes_,
+            .record_bytes = record_bytes,
+            .raw_bytes = record_bytes,
+            .alignment = 1,
+            .checksum = header_crc_,
+            .warning = stored_crc_ == 0
+                           ? "has no checksum over its header; damage to it can go unnoticed"
+                           : ""};
+  }
+
+  RecordLocation locate(int64_t record) const override {
+    const RecordLocation where = place_of(record);
+    require_record_fits(where, record, file_.path(), limits_);
+    return where;
+  }
+
+  std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
+                                    std::span<const std::byte> stored,
+                                    UnpackBuffers& buffers) const override {
+    RecordBuilder builder(schema_);
+    if (payload_ == V1Payload::raw) {
+      builder.set_bytes(0, stored);
+    } else {
+      try {
+        const ImageAndLabel sample = parse(stored, buffers.pickle);
+        builder.set_bytes(0, sample.image);
+        builder.set_scalar<int64_t>(1, sample.label);
+      } catch (const Error& e) {
+        throw Error(e.code(), e.what(),
+                    {.path = file_.path().string(), .record = record, .offset = where.offset});
+      }
+    }
+    builder.encode(buffers.record);
+    return buffers.record;
+  }
+
+  std::vector<std::byte> scalar_column(size_t field) const override {
+    std::vector<int64_t> labels = labels_;
+    if (labels.empty()) {
+      UnpackBuffers buffers;
+      std::vector<std::byte> stored;
+      for (int64_t i = 0; i < num_records(); ++i) {
+        const RecordLocation where = locate(i);
+        stored.resize(static_cast<size_t>(where.stored_bytes));
+        file_.read_at(where.offset, stored);
+        labels.push_back(
+            RecordView(schema_, unpack(i, where, stored, buffers)).scalar<int64_t>(field));
+      }
+    }
+    const auto bytes = std::as_bytes(std::span(labels));
+    return {bytes.begin(), bytes.end()};
+  }
+
+  std::vector<std::string> string_column(size_t) const override { return {}; }  // there is none
+  std::vector<ShardProblem> verify_index() const override { return {}; }        // done when opening
+
+ private:
+  struct ImageAndLabel {
+    std::span<const std::byte> image;
+    int64_t label = 0;
+  };
+
+  int64_t num_records() const { return static_cast<int64_t>(offsets_.size()); }
+
+  RecordLocation place_of(int64_t record) const {
+    const auto i = static_cast<size_t>(record);
+    const int64_t end = i + 1 < offsets_.size() ? offsets_[i + 1] : file_bytes_;
+    const int64_t bytes = end - offsets_[i];
+    // 0 stands for "no checksum", but is also that of no bytes.
+    const bool has_checksum = checksums_[i] != 0 || bytes == 0;
+    return {.offset = offsets_[i],
+            .stored_bytes = bytes,
+            .raw_bytes = bytes + kMaxRecordOverhead,
+            .checksum = checksums_[i],
+            .checksum_type = has_checksum ? Checksum::crc32 : Checksum::none,
+            .codec = Codec::v1};
+  }
+
+  [[noreturn]] void corrupt(const std::string& message) const {
+    throw Error(ErrorCode::corrupt, message + "; copy or make the file again",
+                {.path = file_.path().string()});
+  }
+
+  void read_header() {
+    std::array<std::byte, kV1FixedBytes> fixed;
+    file_.read_at(0, fixed);
+    stored_crc_ = load_le<uint32_t>(fixed.data());
+    const auto count = load_le<int64_t>(fixed.data() + 4);
+    if (count < 0 || count > (file_bytes_ - kV1FixedBytes) / kV1BytesPerRecord) {
+      corrupt(fmt::format("is no FFRecord file: it claims {} records", count));
+    }
+    const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
+    if (header_bytes > limits_.max_v1_header_bytes) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the header for {} records has {} bytes, more than the limit of {} "
+                              "(max_v1_header_bytes); split the file, or raise the limit",
+                              count, header_bytes, limits_.max_v1_header_bytes),
+                  {.path = file_.path().string()});
+    }
+    // The offsets first, though they stand behind the checksums: what is no header is found out before memory is taken for it.
+    const int64_t end = read_offsets(count);
+    const auto* fixed_bytes = reinterpret_cast<const unsigned char*>(fixed.data());
+    header_crc_ = static_cast<uint32_t>(crc32_z(0, fixed_bytes + 4, 8));
+    read_table<uint32_t>(kV1FixedBytes, count, header_crc_,
+                         [&](uint32_t checksum) { checksums_.push_back(checksum); });
+    header_crc_ = static_cast<uint32_t>(crc32_combine(header_crc_, offsets_crc_, 8 * count));
+    if (stored_crc_ != 0 && stored_crc_ != header_crc_) {
+      corrupt(fmt::format("the header is damaged: CRC-32 is {:08x}, expected {:08x}", header_crc_,
+                          stored_crc_));
+    }
+    if (end > file_bytes_ || (count == 0 && end != file_bytes_)) {
+      corrupt(fmt::format("the file has {} bytes, but its last record begins at {}; it was cut off",
+                          file_bytes_, end));
+    }
+  }
+
+  // Returns where the last record begins, or the first would.
+  int64_t read_offsets(int64_t count) {
+    int64_t end = kV1FixedBytes + kV1BytesPerRecord * count;
+    read_table<int64_t>(kV1FixedBytes + 4 * count, count, offsets_crc_, [&](int64_t offset) {
+      if (offsets_.empty() ? offset != end : offset < end) {
+        corrupt(fmt::format("the header is damaged: it places record {} at {}", offsets_.size(),
+                            offset));
+      }
+      offsets_.push_back(offset);
+      end = offset;
+    });
+    return end;
+  }
+
+  // Calls take(number) for `count` numbers from `offset` of the file on, and adds their bytes to `crc`.
+  template <typename T, typename Take>
+  void read_table(int64_t offset, int64_t count, uint32_t& crc, const Take& take) {
+    constexpr int64_t kNumbersPerRead = (1 << 20) / sizeof(T);
+    std::vector<std::byte> bytes;
+    for (int64_t first = 0; first < count; first += kNumbersPerRead) {
+      bytes.resize(sizeof(T) * static_cast<size_t>(std::min(kNumbersPerRead, count - first)));
+      file_.read_at(offset + static_cast<int64_t>(sizeof(T)) * first, bytes);
+      crc = static_cast<uint32_t>(
+          crc32_z(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+      for (size_t at = 0; at < bytes.size(); at += sizeof(T)) take(load_le<T>(bytes.data() + at));
+    }
+  }
+
+  // ImageNet's if the first record that is undamaged and not too long is such a pickle. More than a few damaged ones are no chance.
+  V1Payload detect_payload() const {
+    constexpr int64_t kMaxTried = 16;
+    Pickle pickle;
+    std::vector<std::byte> stored;
+    for (int64_t i = 0; i < std::min(num_records(), kMaxTried); ++i) {
+      const RecordLocation where = place_of(i);
+      if (!fits(where, limits_)) continue;
+      stored.resize(static_cast<size_t>(where.stored_bytes));
+      file_.read_at(where.offset, stored);
+      if (!has_checksum(where, stored)) continue;
+      try {
+        parse(stored, pickle);
+        return V1Payload::imagenet;
+      } catch (const Error&) {
+        return V1Payload::raw;
+      }
+    }
+    return V1Payload::raw;
+  }
+
+  static ImageAndLabel parse(std::span<const std::byte> stored, Pickle& pickle) {
+    pickle.parse(stored);
+    const auto& items = pickle.items(pickle.root(), "the record");
+    if (items.size() != 2) {
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("the record is a pickle of {} values, not of image and label", items.size()));
+    }
+    return {pickle.bytes(items[0], "the image"), pickle.integer(items[1], "the label")};
+  }
+
+  File file_;
+  ShardReaderOptions limits_;
+  int64_t file_bytes_ = 0;
+  uint32_t stored_crc_ = 0;
+  uint32_t header_crc_ = 0;   // as computed
+  uint32_t offsets_crc_ = 0;  // of the part of the header
+  std::vector<uint32_t> checksums_;
+  std::vector<int64_t> offsets_;
+  std::vector<int64_t> labels_;
+  V1Payload payload_ = V1Payload::raw;
+  Schema schema_;
+};
+
+}  // namespace
+
+Schema v1_schema(V1Payload payload) {
+  if (payload == V1Payload::raw) return Schema{{{.name = "data", .type = FieldType::bytes}}};
+  return Schema{{
+      {.name = "image", .type = FieldType::image},
+      {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+  }};
+}
+
+bool looks_like_v1(const File& file) {
+  const int64_t size = file.size();
+  if (size < kV1FixedBytes) return false;
+  std::array<std::byte, kV1FixedBytes> fixed;
+  file.read_at(0, fixed);
+  if (has_v2_magic(fixed)) return false;
+  const auto count = load_le<int64_t>(fixed.data() + 4);
+  return count >= 0 && count <= (size - kV1FixedBytes) / kV1BytesPerRecord;
+}
+
+std::unique_ptr<ShardFile> open_v1_file(File file, V1FileOptions options) {
+  return std::make_unique<V1File>(std::move(file), std::move(options));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/v1_writer.h>
+
+#include "errors_only.h"
+#include "little_endian.h"
+#include "shard/buffered_writer.h"
+#include "v1/v1_file.h"
+
+namespace ffkit {
+namespace {
+
+uint32_t crc32_of(std::span<const std::byte> data) {
+  if (data.empty()) return 0;  // zlib takes a null pointer for a wish to begin anew
+  return static_cast<uint32_t>(
+      crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
+}
+
+}  // namespace
+
+struct V1Writer::Impl {
+  std::filesystem::path path;
+  std::filesystem::path temporary;
+  int64_t num_records = 0;  // promised
+  BufferedWriter out;
+  std::vector<uint32_t> checksums = {};
+  std::vector<int64_t> offsets = {};
+  bool is_finished = false;
+
+  [[noreturn]] void refuse(const std::string& message) const {
+    throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+  }
+
+  std::vector<std::byte> header() const {
+    std::vector<std::byte> bytes(
+        static_cast<size_t>(kV1FixedBytes + kV1BytesPerRecord * num_records));
+    store_le(bytes.data() + 4, num_records);
+    std::byte* next = bytes.data() + kV1FixedBytes;
+    for (const uint32_t checksum : checksums) {
+      store_le(next, checksum);
+      next += sizeof(checksum);
+    }
+    for (const int64_t offset : offsets) {
+      store_le(next, offset);
+      next += sizeof(offset);
+    }
+    store_le(bytes.data(), crc32_of(std::span(bytes).subspan(4)));
+    return bytes;
+  }
+};
+
+V1Writer::V1Writer(std::filesystem::path path, int64_t num_records) {
+  const auto refuse = [&path](const std::string& message) {
+    throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+  };
+  if (num_records < 0 || num_records > kMaxV1Records) {
+    refuse(fmt::format("an FFRecord v1 file has 0 to {} records, not {}; write several files",
+                       kMaxV1Records, num_records));
+  }
+  if (errors_only(path, [&] { return std::filesystem::exists(path); })) {
+    refuse("exists already; nothing is overwritten");
+  }
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  File file = File::create(temporary);
+  impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
+                                      .temporary = std::move(temporary),
+                                      .num_records = num_records,
+                                      .out = BufferedWriter(std::move(file))});
+  // Zeros in place of the header until finish(): they claim 0 records, which nothing behind them agrees with.
+  impl_->out.pad_to(kV1FixedBytes + kV1BytesPerRecord * num_records);
+}
+
+V1Writer::~V1Writer() {
+  if (impl_ == nullptr || impl_->is_finished) return;
+  std::error_code ignored;
+  std::filesystem::remove(impl_->temporary, ignored);
+}
+
+int64_t V1Writer::append(std::span<const std::byte> record) try {
+  Impl& self = *impl_;
+  const auto number = static_cast<int64_t>(self.offsets.size());
+  if (number == self.num_records) {
+    self.refuse(fmt::format("was begun for {} records, and this is one more", self.num_records));
+  }
+  self.checksums.push_back(crc32_of(record));
+  self.offsets.push_back(self.out.end());
+  self.out.write(record);
+  return number;
+} catch (const std::bad_alloc&) {
+  rethrow_as_error(impl_->path, -1, kMoreMemory);
+}
+
+int64_t V1Writer::finish() try {
+  Impl& self = *impl_;
+  if (static_cast<int64_t>(self.offsets.size()) != self.num_records) {
+    self.refuse(fmt::format("was begun for {} records, but has only {}", self.num_records,
+                            self.offsets.size()));
+  }
+  self.out.flush();
+  self.out.file().write_at(0, self.header());
+  self.out.file().sync();
+  self.out.file().close();
+  rename_durably(self.temporary, self.path);
+  self.is_finished = true;
+  return self.out.end();
+} catch (const std::bad_alloc&) {
+  rethrow_as_error(impl_->path, -1, kMoreMemory);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,168 @@
+#include "codec/jpeg_decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <ffkit/format/error.h>
+
+#include "codec/cmyk.h"
+
+namespace ffkit {
+namespace {
+
+// "Fancy" upsampling looks one chroma sample beyond a pixel, and libjpeg treats the borders of a
+// cropped decode as borders of the image. So many more pixels are decoded on each side that nothing
+// of this is seen within the wished region.
+constexpr int kMargin = 4;
+
+constexpr int kRowsPerCall = 16;
+
+}  // namespace
+
+void JpegDecoder::Decompressor::keep_nothing() {
+  alloc_small = mem->alloc_small;
+  mem->alloc_small = [](j_common_ptr info, int, size_t num_bytes) {
+    auto* self = static_cast<Decompressor*>(reinterpret_cast<j_decompress_ptr>(info));
+    return self->alloc_small(info, JPOOL_IMAGE, num_bytes);
+  };
+}
+
+void JpegDecoder::Decompressor::forget_tables() {
+  std::ranges::fill(quant_tbl_ptrs, nullptr);
+  std::ranges::fill(dc_huff_tbl_ptrs, nullptr);
+  std::ranges::fill(ac_huff_tbl_ptrs, nullptr);
+}
+
+boolean JpegDecoder::fill_input_buffer(j_decompress_ptr info) {
+  // libjpeg's own memory source invents an end marker here and the rest of the picture becomes
+  // grey.
+  ERREXIT(info, JERR_INPUT_EOF);
+  return FALSE;
+}
+
+void JpegDecoder::skip_input_data(j_decompress_ptr info, long num_bytes) {
+  if (num_bytes <= 0) return;
+  jpeg_source_mgr& source = *info->src;
+  if (static_cast<size_t>(num_bytes) > source.bytes_in_buffer) ERREXIT(info, JERR_INPUT_EOF);
+  source.next_input_byte += num_bytes;
+  source.bytes_in_buffer -= static_cast<size_t>(num_bytes);
+}
+
+JpegDecoder::JpegDecoder() {
+  info_.err = errors_.base();
+  errors_.guard(0, [this] { jpeg_create_decompress(&info_); });
+  info_.keep_nothing();
+  source_.init_source = init_source;
+  source_.fill_input_buffer = fill_input_buffer;
+  source_.skip_input_data = skip_input_data;
+  source_.resync_to_restart = jpeg_resync_to_restart;
+  source_.term_source = init_source;
+  info_.src = &source_;
+}
+
+JpegDecoder::~JpegDecoder() {
+  jpeg_destroy_decompress(&info_);
+}
+
+ImageInfo JpegDecoder::begin(std::span<const std::byte> data) {
+  jpeg_abort_decompress(&info_);
+  info_.forget_tables();
+  data_ = data;
+  source_.next_input_byte = reinterpret_cast<const JOCTET*>(data.data());
+  source_.bytes_in_buffer = data.size();
+  errors_.guard(data_.size(), [this] { jpeg_read_header(&info_, TRUE); });
+  const int components = info_.num_components;
+  if (components != 1 && components != 3 && components != 4) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the JPEG has {} components; expected 1 (grey), 3 (colour) or 4 (CMYK)",
+                            components));
+  }
+  return {ImageEncoding::jpeg, static_cast<int>(info_.image_width),
+          static_cast<int>(info_.image_height), components};
+}
+
+bool JpegDecoder::has_end() const {
+  // Within a scan FF stands only before 00 and before the markers of restarts. From the back: nearly all files end with it, and
+  // what some programs write behind it is short.
+  const JOCTET* const begin = source_.next_input_byte;
+  const JOCTET* end = begin + source_.bytes_in_buffer;
+  while (end - begin >= 2) {
+    const auto* found = static_cast<const JOCTET*>(
+        memrchr(begin + 1, JPEG_EOI, static_cast<size_t>(end - begin - 1)));
+    if (found == nullptr) return false;
+    if (found[-1] == 0xFF) return true;
+    end = found;
+  }
+  return false;
+}
+
+JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
+  const Part part = read(region, denominator, true);
+  if (!huffman_.failed()) return part;
+  begin(data_);
+  return read(region, denominator, false);
+}
+
+JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool own_huffman) {
+  const bool is_cmyk = info_.num_components == 4;
+  info_.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
+  info_.scale_num = static_cast<unsigned>(8 / denominator);
+  info_.scale_denom = 8;
+  // Pillow's settings, which are libjpeg's defaults; any other would change pixels.
+  info_.dct_method = JDCT_ISLOW;
+  info_.do_fancy_upsampling = TRUE;
+  errors_.guard(data_.size(), [this] { jpeg_start_decompress(&info_); });
+
+  const int full_width = static_cast<int>(info_.output_width);
+  const int full_height = static_cast<int>(info_.output_height);
+  JDIMENSION x = 0;
+  JDIMENSION width = info_.output_width;
+  // libjpeg-turbo (2.1.5) loses chroma on the right when a scaled decode is cropped and chroma is a
+  // quarter as wide.
+  const bool can_crop = denominator == 1 || info_.max_h_samp_factor <= 2;
+  if (can_crop && (region.x > kMargin || region.x + region.width + kMargin < full_width)) {
+    x = static_cast<JDIMENSION>(std::max(0, region.x - kMargin));
+    width = static_cast<JDIMENSION>(std::min(full_width, region.x + region.width + kMargin)) - x;
+    // Moves x to the left and widens to whole blocks.
+    errors_.guard(data_.size(), [&] { jpeg_crop_scanline(&info_, &x, &width); });
+  }
+  if (own_huffman) {
+    // As jpeg_crop_scanline() counts the columns it keeps.
+    const int samples = info_.num_components == 1 ? 1 : info_.max_h_samp_factor;
+    const auto column_width = static_cast<JDIMENSION>(samples * info_.min_DCT_scaled_size);
+    huffman_.attach(info_, static_cast<int>(x / column_width),
+                    static_cast<int>((x + width - 1) / column_width));
+  }
+  const int y = std::max(0, region.y - kMargin);
+  if (y > 0) {
+    errors_.guard(data_.size(), [&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(y)); });
+  }
+  // Rows above the region were decoded for their neighbours' sake; those below are not even read.
+  const int num_rows = std::min(full_height, region.y + region.height) - y;
+  const auto stride = static_cast<ptrdiff_t>((size_t{3} * info_.output_width + 63) / 64 * 64);
+  uint8_t* pixels = pixels_.reserve(static_cast<size_t>(stride) * static_cast<size_t>(num_rows));
+  read_rows(pixels, stride, num_rows);
+  return {{pixels, static_cast<int>(info_.output_width), num_rows, stride}, static_cast<int>(x), y};
+}
+
+void JpegDecoder::read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows) {
+  const bool is_cmyk = info_.num_components == 4;
+  uint8_t* cmyk_row = is_cmyk ? cmyk_row_.reserve(size_t{4} * info_.output_width) : nullptr;
+  errors_.guard(data_.size(), [&] {
+    JSAMPROW rows[kRowsPerCall];
+    for (int row = 0; row < num_rows;) {
+      const int wanted = is_cmyk ? 1 : std::min(kRowsPerCall, num_rows - row);
+      for (int i = 0; i < wanted; ++i) rows[i] = is_cmyk ? cmyk_row : pixels + (row + i) * stride;
+      const auto got =
+          static_cast<int>(jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(wanted)));
+      if (is_cmyk && got == 1) {
+        inverted_cmyk_to_rgb(cmyk_row, pixels + row * stride, static_cast<int>(info_.output_width));
+      }
+      row += got;
+    }
+  });
+}
+
+}  // namespace ffkit

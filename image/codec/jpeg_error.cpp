@@ -1,0 +1,49 @@
+#include "codec/jpeg_error.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+JpegErrors::JpegErrors() {
+  jpeg_std_error(&state_.manager);
+  state_.manager.error_exit = on_error;
+  state_.manager.emit_message = [](j_common_ptr, int) {};
+  state_.manager.output_message = [](j_common_ptr) {};
+}
+
+void JpegErrors::on_error(j_common_ptr common) {
+  auto* state = reinterpret_cast<State*>(common->err);
+  state->manager.format_message(common, state->message);
+  std::longjmp(state->jump, 1);
+}
+
+void JpegErrors::fail(size_t num_bytes) const {
+  switch (state_.manager.msg_code) {
+    case JERR_INPUT_EOF:
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("truncated JPEG: its {} bytes end before the picture does; "
+                              "get the file again",
+                              num_bytes));
+    case JERR_OUT_OF_MEMORY:
+      throw std::bad_alloc();
+    case JERR_BAD_PRECISION:
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_ARITH_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("this kind of JPEG is not handled (libjpeg: {}); convert it to an "
+                              "8-bit baseline JPEG or a PNG",
+                              state_.message));
+    default:
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("broken JPEG (libjpeg: {}); get the file again", state_.message));
+  }
+}
+
+}  // namespace ffkit

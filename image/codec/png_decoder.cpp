@@ -1,0 +1,154 @@
+#include "codec/png_decoder.h"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kSignatureBytes = 8;
+constexpr size_t kHeaderEnd =
+    26;  // signature, chunk length and name, then 10 bytes up to the colour type
+
+uint32_t load_u32_be(const std::byte* bytes) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | std::to_integer<uint32_t>(bytes[i]);
+  return value;
+}
+
+// libpng's read structure and what its callbacks need.
+struct Reader {
+  explicit Reader(std::span<const std::byte> bytes) : data(bytes) {
+    png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
+    if (png != nullptr) info = png_create_info_struct(png);
+    if (info == nullptr) {
+      png_destroy_read_struct(&png, nullptr, nullptr);
+      throw std::bad_alloc();
+    }
+    png_set_read_fn(png, this, on_read);
+  }
+  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // Calls `body`, which may call libpng; its failure becomes Error(corrupt). The jump skips
+  // destructors: `body` owns nothing.
+  template <typename Body>
+  void guard(const Body& body) {
+    if (setjmp(jump) != 0) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("broken PNG (libpng: {}); get the file again", message));
+    }
+    body();
+  }
+
+  [[noreturn]] static void on_error(png_structp png, png_const_charp text) {
+    auto* self = static_cast<Reader*>(png_get_error_ptr(png));
+    std::snprintf(self->message, sizeof(self->message), "%s", text);
+    std::longjmp(self->jump, 1);
+  }
+  static void on_warning(png_structp, png_const_charp) {}
+  static void on_read(png_structp png, png_bytep out, size_t num_bytes) {
+    auto* self = static_cast<Reader*>(png_get_io_ptr(png));
+    if (num_bytes > self->data.size() - self->position) png_error(png, "the data ends too early");
+    std::memcpy(out, self->data.data() + self->position, num_bytes);
+    self->position += num_bytes;
+  }
+
+  std::span<const std::byte> data;
+  size_t position = 0;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  std::jmp_buf jump;
+  char message[128] = "";
+};
+
+void ask_for_rgb(Reader& reader) {
+  const int color_type = png_get_color_type(reader.png, reader.info);
+  if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(reader.png);
+  if ((color_type & PNG_COLOR_MASK_COLOR) == 0) {
+    png_set_expand_gray_1_2_4_to_8(reader.png);
+    png_set_gray_to_rgb(reader.png);
+  }
+  png_set_strip_16(reader.png);  // keeps the high byte, as Pillow does for colour
+  png_set_strip_alpha(reader.png);
+}
+
+}  // namespace
+
+ImageInfo read_png_info(std::span<const std::byte> data) {
+  if (data.size() < kHeaderEnd || std::memcmp(data.data() + kSignatureBytes + 4, "IHDR", 4) != 0) {
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("broken PNG: no header in its {} bytes; get the file again", data.size()));
+  }
+  const uint32_t width = load_u32_be(data.data() + 16);
+  const uint32_t height = load_u32_be(data.data() + 20);
+  if (width == 0 || height == 0 || width > PNG_UINT_31_MAX || height > PNG_UINT_31_MAX) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("broken PNG: its header claims {} x {} pixels; get the file again",
+                            width, height));
+  }
+  ImageInfo info{ImageEncoding::png, static_cast<int>(width), static_cast<int>(height), 0};
+  switch (std::to_integer<int>(data[25])) {
+    case PNG_COLOR_TYPE_GRAY:
+    case PNG_COLOR_TYPE_PALETTE:
+      info.num_components = 1;
+      break;
+    case PNG_COLOR_TYPE_GRAY_ALPHA:
+      info.num_components = 2;
+      break;
+    case PNG_COLOR_TYPE_RGB:
+      info.num_components = 3;
+      break;
+    case PNG_COLOR_TYPE_RGB_ALPHA:
+      info.num_components = 4;
+      break;
+    default:
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("broken PNG: unknown colour type {}; get the file again",
+                              std::to_integer<int>(data[25])));
+  }
+  return info;
+}
+
+RgbView PngDecoder::decode(std::span<const std::byte> data, int num_rows) {
+  Reader reader(data);
+  reader.guard([&] {
+    png_read_info(reader.png, reader.info);
+    ask_for_rgb(reader);
+  });
+  bool is_interlaced = false;
+  reader.guard([&] {
+    is_interlaced = png_set_interlace_handling(reader.png) > 1;
+    png_read_update_info(reader.png, reader.info);
+  });
+  const auto width = static_cast<int>(png_get_image_width(reader.png, reader.info));
+  const auto height = static_cast<int>(png_get_image_height(reader.png, reader.info));
+  // An interlaced picture has its rows only at the end.
+  const int rows_to_read = num_rows < 0 || is_interlaced ? height : num_rows;
+  const size_t stride = png_get_rowbytes(reader.png, reader.info);
+  uint8_t* pixels = pixels_.reserve(stride * static_cast<size_t>(rows_to_read));
+  std::vector<png_bytep> rows(static_cast<size_t>(rows_to_read));
+  for (size_t row = 0; row < rows.size(); ++row) rows[row] = pixels + row * stride;
+  reader.guard([&] {
+    if (is_interlaced) {
+      png_read_image(reader.png, rows.data());
+    } else {
+      png_read_rows(reader.png, rows.data(), nullptr, static_cast<png_uint_32>(rows_to_read));
+    }
+  });
+  return {pixels, width, rows_to_read, static_cast<ptrdiff_t>(stride)};
+}
+
+}  // namespace ffkit

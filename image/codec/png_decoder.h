@@ -1,0 +1,26 @@
+// PngDecoder: pixels of PNG images by libpng; keeps its pixel buffer between images. Not
+// thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <ffkit/image/image_codec.h>
+
+#include "codec/pixel_buffer.h"
+
+namespace ffkit {
+
+class PngDecoder {
+ public:
+  // Decodes the first `num_rows` rows, or all for -1. The view lives until the next call.
+  RgbView decode(std::span<const std::byte> data, int num_rows = -1);
+
+ private:
+  PixelBuffer pixels_;
+};
+
+// Reads the header (IHDR chunk); throws Error(corrupt).
+ImageInfo read_png_info(std::span<const std::byte> data);
+
+}  // namespace ffkit

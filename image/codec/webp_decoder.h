@@ -1,0 +1,25 @@
+// WebpDecoder: pixels of WebP images, lossy and lossless, by libwebp; keeps its pixel buffer between images. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <ffkit/image/image_codec.h>
+
+#include "codec/pixel_buffer.h"
+
+namespace ffkit {
+
+class WebpDecoder {
+ public:
+  // Decodes the whole image, whose size must have been checked. The view lives until the next call. Throws Error(corrupt).
+  RgbView decode(std::span<const std::byte> data);
+
+ private:
+  PixelBuffer pixels_;
+};
+
+// Reads the header; throws Error(corrupt), and Error(unsupported) for an animation.
+ImageInfo read_webp_info(std::span<const std::byte> data);
+
+}  // namespace ffkit

@@ -1,0 +1,124 @@
+// Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng, WebP by libwebp; BMP and netpbm's PPM and
+// PGM, the form in which raw pixels are stored, by ffkit itself.
+//
+// The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's
+// `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
+// EXIF orientation is not applied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace ffkit {
+
+// ppm: netpbm's binary formats, P6 (PPM) and P5 (PGM, grey), of values up to 255. bmp: uncompressed, of 1, 4, 8, 24 or 32 bits a pixel, with
+// the header of Windows 3 (BITMAPINFOHEADER) or a later one. webp: no animations.
+enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm };
+std::string_view to_string(ImageEncoding encoding);
+
+// Recognises the encoding from the first bytes ("magic number") alone.
+ImageEncoding detect_image_encoding(std::span<const std::byte> data);
+
+struct ImageInfo {
+  ImageEncoding encoding = ImageEncoding::unknown;
+  int width = 0;
+  int height = 0;
+  int num_components = 0;  // as stored: 1 grey, 3 colour, 4 CMYK or RGBA, ...
+};
+
+// Reads the header only. Throws Error(unsupported) for an encoding that is not handled,
+// Error(corrupt) for a broken header.
+ImageInfo read_image_info(std::span<const std::byte> data);
+
+// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last row of what ImageDecoder
+// returns, 64 more bytes may be read (not used): whole vector registers can be loaded at the end of a row.
+struct RgbView {
+  const uint8_t* data = nullptr;
+  int width = 0;
+  int height = 0;
+  ptrdiff_t stride = 0;
+};
+
+// A rectangle of pixels; x, y is the top left corner.
+struct Rect {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+};
+
+// Decodes images one after another and keeps its memory between them. Not thread-safe: one per
+// thread.
+class ImageDecoder {
+ public:
+  ImageDecoder();
+  ~ImageDecoder();
+  ImageDecoder(ImageDecoder&&) noexcept;
+  ImageDecoder& operator=(ImageDecoder&&) noexcept;
+
+  // Decodes the whole image. The view lives until the next call. Throws Error(corrupt) for broken
+  // or truncated data, Error(unsupported) for encodings not handled and for more than
+  // `max_pixels()` pixels or 1,000,000 each way.
+  RgbView decode(std::span<const std::byte> data);
+
+  // A part of an image, perhaps at a fraction of its size.
+  struct Region {
+    RgbView pixels;       // covers at least the wished rectangle
+    Rect source;          // the wished rectangle in `pixels`' coordinates ...
+    double x = 0, y = 0;  // ... whose exact top left corner is here (fractions arise from scaling)
+    double width = 0, height = 0;  // and whose exact extent is this
+  };
+  // Decodes at least `region` of the image. A JPEG is decoded at 1/1, 1/2, 1/4 or 1/8 of its size
+  // (DCT scaling), the smallest at which the region is still at least min_width x min_height; pass
+  // 0 for both to forbid scaling (then the pixels are those of decode()). `region` must lie within
+  // the image. The view lives until the next call. Errors as for decode(). Whether an image is truncated does not depend on the region:
+  // where the file lacks its end (an end of image behind the JPEG's scan, the PNG's IEND), all of it is read. Other damage is noticed
+  // where it is decoded.
+  Region decode_region(std::span<const std::byte> data, const Rect& region, int min_width,
+                       int min_height);
+
+  // read_image_info() with this decoder's memory; also refuses what is too large.
+  ImageInfo read_info(std::span<const std::byte> data);
+
+  // Larger images are refused before anything is allocated: 178,956,970 pixels, as Pillow's
+  // decompression bomb limit.
+  static int64_t max_pixels();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Encodes RGB pixels as a baseline JPEG (4:2:0); `quality` is 1 .. 100 as in libjpeg. Throws Error(invalid_argument) for another quality, and for
+// less than 1 or more than 65,500 pixels each way.
+std::vector<std::byte> encode_jpeg(const RgbView& pixels, int quality = 90);
+
+// encode_jpeg() for one image after another: keeps libjpeg's compressor between them. Not thread-safe: one per thread.
+class JpegEncoder {
+ public:
+  JpegEncoder();
+  ~JpegEncoder();
+  JpegEncoder(JpegEncoder&&) noexcept;
+  JpegEncoder& operator=(JpegEncoder&&) noexcept;
+
+  // Replaces the content of `out`, whose memory is used again.
+  void encode(const RgbView& pixels, int quality, std::vector<std::byte>& out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Encodes RGB pixels as an 8-bit RGB PNG without loss. The same pixels give the same bytes. Throws
+// Error(invalid_argument) for less than 1 or more than 1,000,000 pixels each way.
+std::vector<std::byte> encode_png(const RgbView& pixels);
+
+// RGB pixels as they are, behind a header of a few bytes: a binary PPM ("P6", maxval 255), which decodes as fast as memory is copied. Replaces
+// the content of `out`. Throws Error(invalid_argument) for less than 1 pixel each way.
+void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out);
+
+}  // namespace ffkit

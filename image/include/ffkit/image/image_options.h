@@ -1,0 +1,24 @@
+// ImageOptions: all that happens between an encoded image and its place in the batch.
+//
+//   decode ─▶ transform (crop, resize, flip) ─▶ augmentations in order ─▶ normalise, convert, lay out ─▶ erasing
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <ffkit/image/augmentation.h>
+#include <ffkit/image/transform.h>
+
+namespace ffkit {
+
+struct ImageOptions {
+  ImageTransform transform = RandomResizedCrop{};
+  std::vector<Augmentation> augmentations = {};  // 16 of a kind at most
+  std::optional<RandomErasing> erasing = {};
+  ImageOutput output = {};
+};
+
+// Throws Error(invalid_argument) naming the first value that is out of range.
+void validate(const ImageOptions& options);
+
+}  // namespace ffkit

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_resizer.h>
+
+#include "codec/pixel_buffer.h"
+#include "resize/axis_filter.h"
+#include "resize/resample_passes.h"
+
+namespace ffkit {
+namespace {
+
+static_assert(PixelBuffer::kSlackBytes <= ResamplePasses::kReadableBytes);
+
+}  // namespace
+
+struct ImageResizer::Impl {
+  RgbView run(const RgbView& pixels, int width, int height) {
+    if (!is_vertical_first(pixels.width, pixels.height, width, height)) {
+      const auto rows = passes.horizontal(at_origin(pixels), pixels.stride,
+                                          filter_y.end() - filter_y.begin(), filter_x);
+      return vertical(rows.data, rows.stride, width);
+    }
+    const RgbView low =
+        vertical(at_origin(pixels), pixels.stride, filter_x.end() - filter_x.begin());
+    const auto rows = passes.horizontal(low.data, low.stride, height, filter_x);
+    return {rows.data, width, height, rows.stride};
+  }
+
+  // The first pixel that is used.
+  const uint8_t* at_origin(const RgbView& pixels) const {
+    return pixels.data + filter_y.begin() * pixels.stride + ptrdiff_t{3} * filter_x.begin();
+  }
+
+  RgbView vertical(const uint8_t* rows, ptrdiff_t stride, int width) {
+    const int height = filter_y.num_outputs();
+    VerticalJob job;
+    job.rows = rows;
+    job.stride = stride;
+    job.num_columns = size_t{3} * static_cast<size_t>(width);
+    job.filter = &filter_y;
+    job.out_stride_bytes = static_cast<ptrdiff_t>(row_bytes(width));
+    uint8_t* out = result.reserve(row_bytes(width) * static_cast<size_t>(height));
+    job.out = out;
+    passes.vertical(job);
+    return {out, width, height, job.out_stride_bytes};
+  }
+
+  // One huge picture must not hold on to its memory while small ones follow.
+  void make_room(const RgbView& pixels, int width, int height) {
+    if (was_large) passes = {};
+    constexpr size_t kKeptBytes = size_t{32} << 20;
+    was_large =
+        row_bytes(width) * static_cast<size_t>(std::max(pixels.height, height)) > kKeptBytes;
+  }
+
+  bool was_large = false;
+  AxisFilter filter_x;
+  AxisFilter filter_y;
+  ResamplePasses passes;
+  PixelBuffer result;  // of the vertical pass
+};
+
+ImageResizer::ImageResizer() : impl_(std::make_unique<Impl>()) {}
+ImageResizer::~ImageResizer() = default;
+ImageResizer::ImageResizer(ImageResizer&&) noexcept = default;
+ImageResizer& ImageResizer::operator=(ImageResizer&&) noexcept = default;
+
+RgbView ImageResizer::resize(const RgbView& pixels, int width, int height,
+                             Interpolation interpolation) {
+  if (pixels.width < 1 || pixels.height < 1 || width < 1 || height < 1) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a picture of {} x {} pixels cannot be resized to {} x {}: every size "
+                            "must be 1 or more",
+                            pixels.width, pixels.height, width, height));
+  }
+  Impl& impl = *impl_;
+  impl.make_room(pixels, width, height);
+  impl.filter_x.build(pixels.width, 0, pixels.width, width, 0, width, interpolation);
+  impl.filter_y.build(pixels.height, 0, pixels.height, height, 0, height, interpolation);
+  return impl.run(pixels, width, height);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,44 @@
+// The operations that RandAugment and TrivialAugmentWide choose from, their magnitudes and the choice. Tables and order are those of
+// torchvision/transforms/v2/_auto_augment.py.
+#pragma once
+
+#include <cstdint>
+
+#include <ffkit/image/augmentation.h>
+#include <ffkit/image/random.h>
+
+namespace ffkit {
+
+enum class AugmentOp : uint8_t {
+  identity,
+  shear_x,
+  shear_y,
+  translate_x,
+  translate_y,
+  rotate,
+  brightness,
+  color,
+  contrast,
+  sharpness,
+  posterize,
+  solarize,
+  autocontrast,
+  equalize,
+};
+constexpr int kNumAugmentOps = 14;
+
+// torch.linspace(0, end, num_bins)[bin] of f32, and so on; 0 for operations without a magnitude. `size` is the image's.
+double rand_augment_magnitude(AugmentOp op, int bin, int num_bins, ImageSize size);
+double trivial_augment_magnitude(AugmentOp op, int bin, int num_bins);
+
+struct DrawnOp {
+  AugmentOp op = AugmentOp::identity;
+  double magnitude = 0;  // with its sign
+};
+DrawnOp draw_op(const RandAugment& options, ImageSize size, CounterRandom& random);
+DrawnOp draw_op(const TrivialAugmentWide& options, CounterRandom& random);
+
+// _apply_image_or_video_transform(); `scratch` as in pixel_ops.h.
+void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_t* scratch);
+
+}  // namespace ffkit

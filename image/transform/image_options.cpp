@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include <ffkit/image/image_options.h>
+
+#include "format/refuse.h"
+#include "random_numbers/random_streams.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int kMaxOps = 100;
+constexpr int kMaxBins = 1000;
+
+// Times a value of 255 it is far from where 32-bit integers end.
+constexpr double kMaxFactor = 1'000'000;
+
+void check_factor(const char* name, const FactorRange& range) {
+  if (range.min >= 0 && range.max >= range.min && range.max <= kMaxFactor) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("ColorJitter {} is {:g} to {:g}; expected 0 <= min <= max <= {:.0f}",
+                          name, range.min, range.max, kMaxFactor));
+}
+
+void check(const ColorJitter& jitter) {
+  check_factor("brightness", jitter.brightness);
+  check_factor("contrast", jitter.contrast);
+  check_factor("saturation", jitter.saturation);
+  const HueRange& hue = jitter.hue;
+  if (hue.min >= -0.5 && hue.max >= hue.min && hue.max <= 0.5) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("ColorJitter hue is {:g} to {:g}; expected -0.5 <= min <= max <= 0.5",
+                          hue.min, hue.max));
+}
+
+void check(const RandAugment& augment) {
+  check_between("RandAugment num_ops", augment.num_ops, 0, kMaxOps);
+  check_between("RandAugment num_magnitude_bins", augment.num_magnitude_bins, 2, kMaxBins);
+  check_between("RandAugment magnitude", augment.magnitude, 0, augment.num_magnitude_bins - 1);
+}
+
+void check(const TrivialAugmentWide& augment) {
+  check_between("TrivialAugmentWide num_magnitude_bins", augment.num_magnitude_bins, 2, kMaxBins);
+}
+
+void check(const std::shared_ptr<const PixelTransform>& transform) {
+  if (transform == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "a PixelTransform is null; expected an object");
+  }
+}
+
+void check(const RandomErasing& erasing, DType dtype) {
+  check_probability("RandomErasing probability", erasing.probability);
+  check_scale_and_ratio("RandomErasing", erasing);
+  if (dtype != DType::u8) {
+    if (!std::isfinite(erasing.value)) {
+      refuse("RandomErasing value", erasing.value, "a finite number");
+    }
+    return;
+  }
+  check_between("RandomErasing value", erasing.value, 0, 255);
+  if (erasing.noise) {
+    throw Error(ErrorCode::invalid_argument,
+                "RandomErasing noise does not fit u8 output; expected noise = false or a dtype of "
+                "f32, f16 or bf16");
+  }
+}
+
+}  // namespace
+
+void validate(const ImageOptions& options) {
+  validate(options.transform, options.output);
+  std::array<int, std::variant_size_v<Augmentation>> num_of_kind = {};
+  for (const Augmentation& augmentation : options.augmentations) {
+    std::visit([](const auto& a) { check(a); }, augmentation);
+    if (++num_of_kind[augmentation.index()] > kStreamsPerAugmentation) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("there are more than {} augmentations of one kind", kStreamsPerAugmentation));
+    }
+  }
+  if (options.erasing) check(*options.erasing, options.output.dtype);
+}
+
+}  // namespace ffkit

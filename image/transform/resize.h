@@ -1,0 +1,49 @@
+// Resizer: pixels through two AxisFilters straight into their place in the batch: resized, flipped, normalised, laid out.
+//
+// u8 results equal those of Pillow's Image.resize(size, BILINEAR or BICUBIC, box) to the bit. Keeps its memory between images. Not
+// thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <ffkit/image/image_output.h>
+#include <ffkit/image/rgb_image.h>
+
+#include "pixels/row_scale.h"
+#include "resize/axis_filter.h"
+#include "resize/resample_passes.h"
+
+namespace ffkit {
+
+class Resizer {
+ public:
+  // Outputs are images of `size`; `output` must have passed validate().
+  Resizer(ImageSize size, const ImageOutput& output);
+
+  // Sets all of the output to black, as normalised black is.
+  void fill_black(void* out);
+
+  // `pixels` is the RGB pixel at (filter_x.begin(), filter_y.begin()), rows `stride` bytes apart; 16 bytes behind the last one
+  // needed may be read. The result has filter_x.num_outputs() x filter_y.num_outputs() pixels and goes to (x, y) of the
+  // output, mirrored when `flip`; it must lie within it. Between the passes values are rounded to 8 bits: their order matters.
+  void run(const uint8_t* pixels, ptrdiff_t stride, const AxisFilter& filter_x,
+           const AxisFilter& filter_y, bool flip, int x, int y, void* out,
+           bool vertical_first = false);
+
+ private:
+  // `width` pixels of each of `rows` to the output.
+  void run_vertical(const ResamplePasses::Rows& rows, const AxisFilter& filter_y, int width, int x,
+                    int y, void* out);
+
+  ImageSize size_;
+  ImageOutput output_;
+  size_t element_bytes_;
+  RowScale scale_;
+  ResamplePasses passes_;
+  std::vector<uint8_t> low_;  // results of a vertical pass that comes first; or black
+  AxisFilter same_;           // changes nothing
+};
+
+}  // namespace ffkit

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/batch.h>
+
+#include "batch/slab_pool.h"
+
+namespace ffkit {
+namespace {
+
+[[noreturn]] void refuse_position(size_t i, size_t num_fields) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the batch has no field {}; it has {}", i, num_fields));
+}
+
+}  // namespace
+
+size_t BatchArray::num_bytes() const {
+  size_t num_bytes = size_of(dtype);
+  for (const int64_t extent : shape) num_bytes *= static_cast<size_t>(extent);
+  return num_bytes;
+}
+
+Batch::Batch() = default;
+
+Batch::Batch(std::shared_ptr<Slab> slab) : slab_(std::move(slab)) {}
+
+Batch::~Batch() {
+  if (slab_ != nullptr) slab_->pool->give_back(slab_.get());
+}
+
+Batch::Batch(Batch&&) noexcept = default;
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  // The old slab leaves with `dropped`, also when a batch is moved onto itself.
+  Batch dropped(std::move(other));
+  slab_.swap(dropped.slab_);
+  return *this;
+}
+
+int64_t Batch::size() const {
+  return slab_ == nullptr ? 0 : slab_->size;
+}
+
+std::span<const int64_t> Batch::record_indices() const {
+  if (slab_ == nullptr) return {};
+  return slab_->record_indices;
+}
+
+int64_t Batch::epoch() const {
+  return slab_ == nullptr ? 0 : slab_->epoch;
+}
+
+int64_t Batch::step() const {
+  return slab_ == nullptr ? 0 : slab_->step;
+}
+
+std::span<const Replacement> Batch::replacements() const {
+  if (slab_ == nullptr) return {};
+  return slab_->replacements;
+}
+
+size_t Batch::num_fields() const {
+  return slab_ == nullptr ? 0 : slab_->pool->layout().fields.size();
+}
+
+std::string_view Batch::field_name(size_t i) const {
+  if (i >= num_fields()) refuse_position(i, num_fields());
+  return slab_->pool->layout().fields[i].name;
+}
+
+BatchArray Batch::field(size_t i) const {
+  if (i >= num_fields()) refuse_position(i, num_fields());
+  const SlabField& field = slab_->pool->layout().fields[i];
+  return {field.dtype, slab_->shapes[i], slab_->memory + field.offset};
+}
+
+BatchArray Batch::field(std::string_view name) const {
+  return field(position_of(name));
+}
+
+size_t Batch::position_of(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < num_fields(); ++i) {
+    if (field_name(i) == name) return i;
+    names.push_back(field_name(i));
+  }
+  throw Error(ErrorCode::not_found, fmt::format("the batch has no field '{}'; there are: {}", name,
+                                                fmt::join(names, ", ")));
+}
+
+std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
+  const size_t i = position_of(name);
+  if (slab_->pool->layout().fields[i].rows == nullptr) {
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name));
+  }
+  return slab_->row_offsets[i];
+}
+
+std::vector<std::string_view> Batch::strings(std::string_view name) const {
+  const size_t position = position_of(name);
+  const SlabField& field = slab_->pool->layout().fields[position];
+  if (!field.is_ragged || field.dtype != DType::u8 || field.bytes_per_row != 1) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the batch's field '{}' has no texts; make it with copy_string()", name));
+  }
+  const auto* text = reinterpret_cast<const char*>(slab_->memory + field.offset);
+  const std::vector<int64_t>& offsets = slab_->row_offsets[position];
+  std::vector<std::string_view> texts;
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+    texts.emplace_back(text + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i]));
+  }
+  return texts;
+}
+
+const void* Batch::images() const {
+  return image_array().data;
+}
+
+BatchArray Batch::image_array() const {
+  if (slab_ == nullptr || slab_->pool->layout().image < 0) return {.dtype = DType::f32};
+  return field(static_cast<size_t>(slab_->pool->layout().image));
+}
+
+void* Batch::images() {
+  return image_array().data;
+}
+
+std::array<int64_t, 4> Batch::shape() const {
+  const auto shape = image_array().shape;
+  if (shape.empty()) return {};
+  return {shape[0], shape[1], shape[2], shape[3]};
+}
+
+DType Batch::dtype() const {
+  return image_array().dtype;
+}
+
+Layout Batch::layout() const {
+  return slab_ == nullptr ? Layout::nchw : slab_->pool->layout().image_layout;
+}
+
+double Batch::mix_lambda() const {
+  return slab_ == nullptr ? 1 : slab_->mix_lambda;
+}
+
+std::span<const int64_t> Batch::labels() const {
+  if (slab_ == nullptr || slab_->pool->layout().label < 0) return {};
+  const BatchArray labels = field(static_cast<size_t>(slab_->pool->layout().label));
+  return {static_cast<const int64_t*>(labels.data), static_cast<size_t>(slab_->size)};
+}
+
+}  // namespace ffkit

@@ -1,0 +1,35 @@
+#include "batch/batch_mixer.h"
+
+#include <ffkit/format/error.h>
+
+#include "batch/batch_mix.h"
+#include "image/random_numbers/random_streams.h"
+
+namespace ffkit {
+
+BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
+    : options_(options), layout_(layout) {
+  validate(options.mixing);
+  if (!options.mixing.is_on()) return;
+  if (layout.image < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "mixing needs images, but image_field is empty; give it or leave mixing out");
+  }
+  const size_t bytes_per_image = layout.fields[static_cast<size_t>(layout.image)].bytes_per_sample;
+  scratch_.resize(static_cast<size_t>(options.num_threads));
+  for (auto& image : scratch_) image.resize(bytes_per_image);
+}
+
+void BatchMixer::run(int slot, Batch::Slab& slab) {
+  slab.mix_lambda = 1;
+  if (!options_.mixing.is_on()) return;
+  const ImageSize size = image_size(options_.image.transform);
+  CounterRandom random({options_.sampler.seed, slab.epoch, slab.position}, kMixingStream);
+  const MixDraw draw = draw_mix(options_.mixing, random, size);
+  std::byte* images = slab.memory + layout_.fields[static_cast<size_t>(layout_.image)].offset;
+  apply_mix(draw, images, slab.size, size, options_.image.output,
+            scratch_[static_cast<size_t>(slot)].data());
+  slab.mix_lambda = draw.lambda;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,29 @@
+// BatchMixer: LoaderOptions::mixing on the images of finished batches.
+//
+// Thread-safe as long as no two threads use the same slot at the same time.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <ffkit/loader/loader_options.h>
+
+#include "batch/slab_layout.h"
+#include "batch/slab_pool.h"
+
+namespace ffkit {
+
+class BatchMixer {
+ public:
+  // Throws Error(invalid_argument) for values out of range and for mixing without an image field.
+  BatchMixer(const LoaderOptions& options, const SlabLayout& layout);
+
+  void run(int slot, Batch::Slab& slab);
+
+ private:
+  const LoaderOptions& options_;
+  const SlabLayout& layout_;
+  std::vector<std::vector<std::byte>> scratch_;  // one image for each slot
+};
+
+}  // namespace ffkit

@@ -1,0 +1,97 @@
+#include "batch/batch_queue.h"
+
+#include <utility>
+
+namespace ffkit {
+
+BatchQueue::BatchQueue(int64_t depth, int64_t batch_size) : batches_(static_cast<size_t>(depth)) {
+  for (PendingBatch& batch : batches_) {
+    batch.queue = this;
+    batch.samples.reserve(static_cast<size_t>(batch_size));
+  }
+}
+
+PendingBatch* BatchQueue::open() {
+  std::lock_guard lock(mutex_);
+  if (num_opened_ - num_taken_ == static_cast<int64_t>(batches_.size())) return nullptr;
+  PendingBatch& batch = at(num_opened_++);
+  batch.is_complete = false;
+  batch.failed_position = -1;
+  batch.error = nullptr;
+  return &batch;
+}
+
+void BatchQueue::fail(std::exception_ptr error) {
+  std::lock_guard lock(mutex_);
+  error_ = std::move(error);
+  completed_.notify_one();
+}
+
+bool BatchQueue::finish(PendingBatch& batch, int64_t count) {
+  return batch.num_left.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
+void BatchQueue::complete(PendingBatch& batch) {
+  std::lock_guard lock(batch.queue->mutex_);
+  batch.is_complete = true;
+  ++batch.queue->num_complete_;
+  batch.queue->completed_.notify_one();
+}
+
+void BatchQueue::replace_sample(PendingBatch& batch, Replacement replacement,
+                                int64_t record_index) {
+  std::lock_guard lock(batch.queue->mutex_);
+  batch.slab->record_indices[static_cast<size_t>(replacement.position)] = record_index;
+  batch.slab->replacements.push_back(std::move(replacement));
+}
+
+void BatchQueue::fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error) {
+  std::lock_guard lock(batch.queue->mutex_);
+  if (batch.failed_position >= 0 && batch.failed_position < position) return;
+  batch.failed_position = position;
+  batch.error = std::move(error);
+}
+
+Batch::Slab* BatchQueue::take_front() {
+  std::unique_lock lock(mutex_);
+  PendingBatch& batch = at(num_taken_);
+  completed_.wait(lock, [this] { return front_is_over(); });
+  if (num_opened_ == num_taken_ || !batch.is_complete) std::rethrow_exception(error_);
+  if (batch.error != nullptr) std::rethrow_exception(batch.error);
+  ++num_taken_;
+  --num_complete_;
+  Batch::Slab* slab = std::exchange(batch.slab, nullptr);
+  return slab;
+}
+
+bool BatchQueue::front_is_over() const {
+  return error_ != nullptr || (num_opened_ > num_taken_ && at(num_taken_).is_complete);
+}
+
+bool BatchQueue::front_is_complete() const {
+  std::lock_guard lock(mutex_);
+  return front_is_over();
+}
+
+bool BatchQueue::wait_for_front(std::chrono::nanoseconds limit) {
+  std::unique_lock lock(mutex_);
+  return completed_.wait_for(lock, limit, [this] { return front_is_over(); });
+}
+
+int64_t BatchQueue::num_complete() const {
+  std::lock_guard lock(mutex_);
+  return num_complete_;
+}
+
+std::vector<Batch::Slab*> BatchQueue::close_all() {
+  std::lock_guard lock(mutex_);
+  std::vector<Batch::Slab*> slabs;
+  for (PendingBatch& batch : batches_) {
+    if (batch.slab != nullptr) slabs.push_back(std::exchange(batch.slab, nullptr));
+  }
+  num_taken_ = num_opened_;
+  num_complete_ = 0;
+  return slabs;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,94 @@
+// BatchQueue: the batches of one epoch between the I/O thread that opens them, the decoding threads that fill them in any order
+// and the consumer who takes them in order.
+//
+//      taken | front: being filled or complete | ... | newest | not yet opened
+//            |<------------- at most `depth` batches -------->|
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+
+#include "batch/slab_pool.h"
+#include "io/read_buffer_pool.h"
+
+namespace ffkit {
+
+class BatchQueue;
+
+// A sample on its way from the read to its slab.
+struct PendingSample {
+  std::span<const std::byte> record;  // as stored
+  Dataset::Location location;         // where it was read from
+  ReadBufferPool::Block* block =
+      nullptr;               // where the record lies; null when there is only an error
+  bool is_shared = false;    // read together with others
+  bool is_cached = false;    // to be read by the decoding thread: there is no `record` yet
+  std::exception_ptr error;  // why there is no record
+};
+
+struct PendingBatch {
+  BatchQueue* queue = nullptr;
+  Batch::Slab* slab = nullptr;         // set while the batch is open
+  std::vector<PendingSample> samples;  // as many as slab->size
+  std::atomic<int64_t> num_left{0};    // samples not yet finished
+  // Guarded by the queue's mutex:
+  bool is_complete = false;
+  int64_t failed_position = -1;  // the first bad sample, whichever thread came first
+  std::exception_ptr error;      // of that sample
+};
+
+class BatchQueue {
+ public:
+  BatchQueue(int64_t depth, int64_t batch_size);
+
+  // I/O thread: the next batch, empty, to be given a slab and samples; null while `depth` batches are open.
+  PendingBatch* open();
+  // I/O thread: nothing more will come; take_front() throws `error` from now on.
+  void fail(std::exception_ptr error);
+
+  // Decoding threads: `count` more samples are done with. True for the thread that did the last ones: it calls complete().
+  static bool finish(PendingBatch& batch, int64_t count);
+  static void complete(PendingBatch& batch);
+  // Decoding threads, before finish(): another record took the place of a bad one.
+  static void replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index);
+  // Decoding threads, before finish(): the sample at `position` could not be had.
+  static void fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error);
+
+  // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the error of its first bad sample.
+  Batch::Slab* take_front();
+  // Whether take_front() would return, or throw, without blocking.
+  bool front_is_complete() const;
+  // The same once that is so, or after `limit`.
+  bool wait_for_front(std::chrono::nanoseconds limit);
+  // Batches that are complete and not yet taken.
+  int64_t num_complete() const;
+
+  // The slabs of the batches still open; for the end of the epoch, when no other thread is at work.
+  std::vector<Batch::Slab*> close_all();
+
+ private:
+  PendingBatch& at(int64_t step) { return batches_[static_cast<size_t>(step) % batches_.size()]; }
+  const PendingBatch& at(int64_t step) const {
+    return batches_[static_cast<size_t>(step) % batches_.size()];
+  }
+  bool front_is_over() const;
+
+  std::vector<PendingBatch> batches_;  // a ring
+  mutable std::mutex mutex_;           // guards what follows
+  std::condition_variable completed_;
+  int64_t num_opened_ = 0;
+  int64_t num_taken_ = 0;
+  int64_t num_complete_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,42 @@
+// SlabLayout: where the arrays of a batch lie in its slab.
+//
+//   | field 0: [batch_size, shape...] | pad to 4096 | field 1: ... | pad |
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/schema.h>
+#include <ffkit/image/image_output.h>
+#include <ffkit/loader/field_decoder.h>
+
+namespace ffkit {
+
+inline constexpr size_t kSlabAlignment = 4096;  // of each array in memory
+
+struct SlabField {
+  std::string name;
+  DType dtype = DType::u8;
+  std::vector<int64_t> shape;  // of a sample; of ragged rows that of a row
+  size_t offset = 0;           // of the array in the slab
+  size_t bytes_per_sample = 0;
+  const RowsDecoder* rows = nullptr;    // the decoder, of rows
+  const PartsDecoder* parts = nullptr;  // the decoder, in parts
+  size_t bytes_per_row = 0;
+  bool is_ragged = false;
+};
+
+struct SlabLayout {
+  std::vector<SlabField> fields;
+  int image = -1;  // position in `fields` of what Batch::images() gives, -1: nothing
+  int label = -1;  // likewise of Batch::labels()
+  Layout image_layout = Layout::nchw;
+  size_t num_bytes = 0;
+};
+
+// Throws Error(invalid_argument) for no field, names that are empty or not unique, arrays too large to be, and decoders of no part.
+SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch_size);
+
+}  // namespace ffkit

@@ -1,0 +1,113 @@
+#include "batch/slab_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+void join_rows(const SlabLayout& layout, Batch::Slab& slab) {
+  for (size_t f = 0; f < layout.fields.size(); ++f) {
+    const SlabField& field = layout.fields[f];
+    if (field.rows == nullptr) continue;
+    std::vector<int64_t>& offsets = slab.row_offsets[f];
+    std::byte* memory = slab.memory + field.offset;
+    for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+      const auto num_rows = static_cast<size_t>(offsets[i + 1]);
+      const auto begin = static_cast<size_t>(offsets[i]);
+      if (field.is_ragged && i > 0) {
+        std::memmove(memory + begin * field.bytes_per_row, memory + i * field.bytes_per_sample,
+                     num_rows * field.bytes_per_row);
+      }
+      offsets[i + 1] += offsets[i];
+    }
+  }
+}
+
+SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
+                   SlabLayout layout)
+    : allocator_(std::move(allocator)),
+      layout_(std::move(layout)),
+      slabs_(static_cast<size_t>(num_slabs)) {
+  free_.reserve(slabs_.size());
+  try {
+    for (Batch::Slab& slab : slabs_) {
+      slab.pool = this;
+      for (const SlabField& field : layout_.fields) {
+        std::vector<int64_t>& shape = slab.shapes.emplace_back(1);
+        shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+        std::vector<int64_t>& offsets = slab.row_offsets.emplace_back();
+        if (field.rows != nullptr) offsets.reserve(static_cast<size_t>(batch_size) + 1);
+      }
+      slab.record_indices.reserve(static_cast<size_t>(batch_size));
+      slab.replacements.reserve(static_cast<size_t>(batch_size));
+      slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
+      if (slab.memory == nullptr) throw std::bad_alloc();
+      free_.push_back(&slab);
+      if (reinterpret_cast<uintptr_t>(slab.memory) % kSlabAlignment == 0) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the SlabAllocator gives memory at {}; expected a multiple of {}",
+                              static_cast<void*>(slab.memory), kSlabAlignment));
+    }
+  } catch (...) {
+    for (Batch::Slab* slab : free_) allocator_->deallocate(slab->memory, layout_.num_bytes);
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorCode::io,
+                  fmt::format("there is not enough memory for {} batches of {} bytes; use smaller "
+                              "ones, fewer of them (prefetch_batches, held_batches), or give the "
+                              "process more",
+                              num_slabs, layout_.num_bytes));
+    }
+  }
+}
+
+SlabPool::~SlabPool() {
+  for (Batch::Slab& slab : slabs_) allocator_->deallocate(slab.memory, layout_.num_bytes);
+}
+
+Batch::Slab* SlabPool::acquire() {
+  std::lock_guard lock(mutex_);
+  Batch::Slab* slab = free_.back();
+  free_.pop_back();
+  return slab;
+}
+
+void SlabPool::discard(Batch::Slab* slab) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(slab);
+}
+
+Batch SlabPool::hand_over(Batch::Slab* slab) {
+  for (size_t i = 0; i < slab->shapes.size(); ++i) {
+    const bool is_ragged = layout_.fields[i].is_ragged;
+    slab->shapes[i][0] = is_ragged ? slab->row_offsets[i].back() : slab->size;
+  }
+  std::sort(slab->replacements.begin(), slab->replacements.end(),
+            [](const Replacement& a, const Replacement& b) { return a.position < b.position; });
+  {
+    std::lock_guard lock(mutex_);
+    ++num_held_;
+  }
+  // The slab is part of the pool: sharing the pool's reference count allocates nothing and keeps it alive.
+  return Batch(std::shared_ptr<Batch::Slab>(shared_from_this(), slab));
+}
+
+int64_t SlabPool::num_held() const {
+  std::lock_guard lock(mutex_);
+  return num_held_;
+}
+
+void SlabPool::give_back(Batch::Slab* slab) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(slab);
+  --num_held_;
+}
+
+}  // namespace ffkit

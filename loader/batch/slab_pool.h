@@ -1,0 +1,74 @@
+// SlabPool: all slabs of a loader, made at once and recycled. Lives as long as the loader or the last Batch, whichever is longer.
+// Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ffkit/loader/batch.h>
+#include <ffkit/loader/slab_allocator.h>
+
+#include "batch/slab_layout.h"
+
+namespace ffkit {
+
+class SlabPool;
+
+// A batch in memory. Written by the loader's threads until it is handed over, then the Batch's alone.
+struct Batch::Slab {
+  SlabPool* pool = nullptr;
+  std::byte* memory = nullptr;               // as the pool's layout says
+  std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
+  // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
+  std::vector<std::vector<int64_t>> row_offsets;
+  std::vector<int64_t> record_indices;    // [size]
+  std::vector<Replacement> replacements;  // by position once it is handed over
+  int64_t size = 0;
+  int64_t epoch = 0;
+  int64_t step = 0;
+  int64_t position = 0;  // of the first sample in the epoch's sequence
+  double mix_lambda = 1;
+};
+
+// Makes the rows of a batch whose samples are all there one array without gaps, in place.
+void join_rows(const SlabLayout& layout, Batch::Slab& slab);
+
+class SlabPool : public std::enable_shared_from_this<SlabPool> {
+ public:
+  SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
+           SlabLayout layout);
+  ~SlabPool();
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
+
+  const SlabLayout& layout() const { return layout_; }
+  int64_t num_slabs() const { return static_cast<int64_t>(slabs_.size()); }
+  // Of all slabs together.
+  int64_t num_bytes() const { return num_slabs() * static_cast<int64_t>(layout_.num_bytes); }
+
+  // A slab to fill. Precondition: there is a free one.
+  Batch::Slab* acquire();
+  // Gives back a slab that was not handed over.
+  void discard(Batch::Slab* slab);
+  // Makes `slab` a Batch, which gives it back when destroyed.
+  Batch hand_over(Batch::Slab* slab);
+  // Number of batches handed over and still alive.
+  int64_t num_held() const;
+
+ private:
+  friend class Batch;
+  void give_back(Batch::Slab* slab);
+
+  const std::shared_ptr<SlabAllocator> allocator_;
+  const SlabLayout layout_;
+  std::vector<Batch::Slab> slabs_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<Batch::Slab*> free_;
+  int64_t num_held_ = 0;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <utility>
+
+#include <ffkit/format/dtype_visitor.h>
+#include <ffkit/format/error.h>
+#include <ffkit/loader/field_decoder.h>
+
+#include "fields/image_field_decoder.h"
+#include "fields/row_count.h"
+#include "format/mix64.h"
+
+namespace ffkit {
+namespace {
+
+[[noreturn]] void refuse_field(const Field& field, const char* expected) {
+  const std::string dtype = has_dtype(field) ? fmt::format(" of {}", to_string(field.dtype)) : "";
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("field '{}' is a {}{}; expected {}", field.name, to_string(field.type),
+                          dtype, expected));
+}
+
+size_t require_image(const Schema& schema, const std::string& field) {
+  const size_t at = schema.require(field);
+  const FieldType type = schema.fields[at].type;
+  if (type != FieldType::image && type != FieldType::bytes) {
+    refuse_field(schema.fields[at], "an image");
+  }
+  return at;
+}
+
+class ImagesDecoder final : public PartsDecoder {
+ public:
+  ImagesDecoder(std::vector<size_t> fields, ImageOptions options)
+      : fields_(std::move(fields)), one_(0, std::move(options)) {
+    const std::vector<int64_t> shape = one_.shape();
+    bytes_per_image_ = size_of(one_.dtype());
+    for (const int64_t extent : shape) bytes_per_image_ *= static_cast<size_t>(extent);
+  }
+  DType dtype() const override { return one_.dtype(); }
+  std::vector<int64_t> shape() const override {
+    std::vector<int64_t> shape = one_.shape();
+    shape.insert(shape.begin(), std::ssize(fields_));
+    return shape;
+  }
+  std::unique_ptr<Scratch> make_scratch() const override { return one_.make_scratch(); }
+  int64_t num_parts() const override { return std::ssize(fields_); }
+  void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
+                   void* out) const override {
+    auto& own = static_cast<ImageFieldDecoder::ImageScratch&>(*scratch);
+    const auto image = static_cast<size_t>(part);
+    own.pipeline.run(record.bytes(fields_[image]), image_key(key, image),
+                     static_cast<std::byte*>(out) + image * bytes_per_image_, own.times);
+  }
+
+ private:
+  std::vector<size_t> fields_;
+  ImageFieldDecoder one_;
+  size_t bytes_per_image_ = 0;
+};
+
+class IntegerDecoder final : public FieldDecoder {
+ public:
+  IntegerDecoder(size_t field, DType stored) : field_(field), stored_(stored) {}
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {}; }
+
+  void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
+    const FieldView field = record.field(field_);
+    const int64_t value = visit_dtype(stored_, [&](auto type) -> int64_t {
+      using T = typename decltype(type)::type;
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<int64_t>(field.scalar<T>());
+      } else {
+        return 0;  // refused by decode_integer()
+      }
+    });
+    std::memcpy(out, &value, sizeof(value));
+  }
+
+ private:
+  size_t field_;
+  DType stored_;
+};
+
+class ScalarCopier final : public FieldDecoder {
+ public:
+  ScalarCopier(size_t field, DType dtype) : field_(field), dtype_(dtype) {}
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return {}; }
+
+  void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
+    const uint64_t bits = record.field(field_).scalar_bits(dtype_);
+    std::memcpy(out, &bits, size_of(dtype_));
+  }
+
+ private:
+  size_t field_;
+  DType dtype_;
+};
+
+class TensorCopier final : public FieldDecoder {
+ public:
+  TensorCopier(size_t field, const Field& description, std::vector<int64_t> shape)
+      : field_(field),
+        name_(description.name),
+        dtype_(description.dtype),
+        shape_(std::move(shape)) {}
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return shape_; }
+
+  void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
+    const TensorView tensor = record.tensor(field_);
+    if (tensor.shape != shape_) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("field '{}' has shape [{}], but the batch takes [{}]; expected the "
+                              "same in all records",
+                              name_, fmt::join(tensor.shape, ", "), fmt::join(shape_, ", ")));
+    }
+    if (!tensor.data.empty()) std::memcpy(out, tensor.data.data(), tensor.data.size());
+  }
+
+ private:
+  size_t field_;
+  std::string name_;
+  DType dtype_;
+  std::vector<int64_t> shape_;
+};
+
+class StringCopier final : public RowsDecoder {
+ public:
+  StringCopier(size_t field, std::string name, int64_t max_bytes)
+      : field_(field), name_(std::move(name)), max_bytes_(max_bytes) {}
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override { return {}; }
+  int64_t max_rows() const override { return max_bytes_; }
+
+  int64_t decode_rows(const RecordView& record, const SampleKey&, Scratch*,
+                      void* out) const override {
+    if (record.is_null(field_)) return 0;
+    const std::string_view text = record.string(field_);
+    if (std::ssize(text) > max_bytes_) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("field '{}' has a text of {} bytes, more than the {} of copy_string(); "
+                      "give a larger max_bytes",
+                      name_, text.size(), max_bytes_));
+    }
+    if (!text.empty()) std::memcpy(out, text.data(), text.size());
+    return std::ssize(text);
+  }
+
+ private:
+  size_t field_;
+  std::string name_;
+  int64_t max_bytes_;
+};
+
+}  // namespace
+
+void FieldDecoder::will_read(int64_t /*record_index*/) const noexcept {}
+
+void PartsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                          void* out) const {
+  for (int64_t i = 0; i < num_parts(); ++i) decode_part(record, key, i, scratch, out);
+}
+
+void RowsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                         void* out) const {
+  size_t row_bytes = size_of(dtype());
+  for (const int64_t extent : shape()) row_bytes *= static_cast<size_t>(extent);
+  const int64_t num_rows = decode_rows(record, key, scratch, out);
+  check_row_count("", num_rows, max_rows());
+  std::memset(static_cast<std::byte*>(out) + static_cast<size_t>(num_rows) * row_bytes, 0,
+              static_cast<size_t>(max_rows() - num_rows) * row_bytes);
+}
+
+std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
+                                                 const ImageOptions& options) {
+  return std::make_shared<ImageFieldDecoder>(require_image(schema, field), options);
+}
+
+std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
+                                                  const std::vector<std::string>& fields,
+                                                  const ImageOptions& options) {
+  std::vector<size_t> places;
+  places.reserve(fields.size());
+  for (const std::string& field : fields) places.push_back(require_image(schema, field));
+  return std::make_shared<ImagesDecoder>(std::move(places), options);
+}
+
+SampleKey image_key(const SampleKey& key, size_t image) {
+  if (image == 0) return key;
+  return {mix64(key.seed, image), key.epoch, key.record_index};
+}
+
+std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const std::string& field) {
+  const size_t at = schema.require(field);
+  const Field& description = schema.fields[at];
+  if (description.type != FieldType::scalar || !is_integer(description.dtype)) {
+    refuse_field(description, "an integer, that is a scalar of an integer type");
+  }
+  return std::make_shared<IntegerDecoder>(at, description.dtype);
+}
+
+std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::string& field,
+                                               std::vector<int64_t> shape) {
+  const size_t at = schema.require(field);
+  const Field& description = schema.fields[at];
+  if (description.type == FieldType::scalar) {
+    if (!shape.empty()) refuse_field(description, "a tensor for a shape that is not empty");
+    return std::make_shared<ScalarCopier>(at, description.dtype);
+  }
+  if (description.type != FieldType::tensor) refuse_field(description, "a scalar or a tensor");
+  for (int64_t extent : shape) {
+    if (extent >= 0) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the shape of field '{}' is [{}]; extents must not be negative", field,
+                            fmt::join(shape, ", ")));
+  }
+  return std::make_shared<TensorCopier>(at, description, std::move(shape));
+}
+
+std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
+                                                int64_t max_bytes) {
+  constexpr int64_t kMostBytes = 1 << 20;
+  const size_t at = schema.require(field);
+  if (schema.fields[at].type != FieldType::string) refuse_field(schema.fields[at], "a string");
+  if (max_bytes < 1 || max_bytes > kMostBytes) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("max_bytes is {}, must be 1 .. {}", max_bytes, kMostBytes));
+  }
+  return std::make_shared<StringCopier>(at, field, max_bytes);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,47 @@
+// ImageFieldDecoder: a FieldDecoder around ImagePipeline, which also counts its time.
+#pragma once
+
+#include <utility>
+
+#include <ffkit/loader/field_decoder.h>
+
+#include "image/transform/image_pipeline.h"
+
+namespace ffkit {
+
+class ImageFieldDecoder final : public FieldDecoder {
+ public:
+  struct ImageScratch final : Scratch {
+    explicit ImageScratch(const ImageOptions& options) : pipeline(options) {}
+    ImagePipeline pipeline;
+    PipelineTimes times;  // of all samples so far
+  };
+
+  // Throws Error(invalid_argument) for options out of range.
+  ImageFieldDecoder(size_t field, ImageOptions options)
+      : field_(field), options_(std::move(options)) {
+    validate(options_);
+  }
+
+  const ImageOptions& options() const { return options_; }
+  DType dtype() const override { return options_.output.dtype; }
+  std::vector<int64_t> shape() const override {
+    const ImageSize size = image_size(options_.transform);
+    if (options_.output.layout == Layout::nchw) return {3, size.height, size.width};
+    return {size.height, size.width, 3};
+  }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<ImageScratch>(options_);
+  }
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    auto& own = static_cast<ImageScratch&>(*scratch);
+    own.pipeline.run(record.bytes(field_), key, out, own.times);
+  }
+
+ private:
+  size_t field_;
+  ImageOptions options_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,54 @@
+#include "io/cached_reader.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "io/read_error.h"
+#include "io/read_progress.h"
+
+namespace ffkit {
+
+CachedReader::CachedReader(const ShardFiles& files, const IoOptions& options, StatsCounters& stats)
+    : files_(files),
+      options_(options),
+      stats_(stats),
+      is_on_(options.decoders_read_cache && !files.direct()) {}
+
+bool CachedReader::holds(int64_t shard_index, int64_t offset, int64_t num_bytes) {
+  if (!is_on_) return false;
+  const int fd = files_.descriptors()[static_cast<size_t>(shard_index)];
+  char last = 0;
+  iovec target{.iov_base = &last, .iov_len = 1};
+  const ssize_t result = preadv2(fd, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);
+  // The file system, or the kernel, cannot tell.
+  if (result < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) is_on_ = false;
+  return result == 1;
+}
+
+std::span<const std::byte> CachedReader::read(const Dataset::Location& location,
+                                              std::vector<std::byte>& buffer) const {
+  const RecordLocation& record = location.record;
+  const auto num_bytes = static_cast<size_t>(record.stored_bytes);
+  if (buffer.size() < num_bytes) buffer.resize(num_bytes);
+  const auto shard = static_cast<size_t>(location.shard_index);
+  const int fd = files_.descriptors()[shard];
+  const int64_t begin = now_ns();
+  const ReadEngineOptions engine{.num_retries = options_.num_retries};
+  ReadProgress progress({.offset = record.offset, .num_bytes = num_bytes, .buffer = buffer.data()});
+  int64_t result = 0;
+  do {
+    result = pread(fd, progress.buffer(), progress.num_bytes(), progress.offset());
+  } while (!progress.advance(result < 0 ? -errno : result, engine));
+  result = progress.completion().result;
+  stats_.num_reads.fetch_add(1, std::memory_order_relaxed);
+  stats_.read_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+  if (result > 0) stats_.bytes_read.fetch_add(result, std::memory_order_relaxed);
+  if (result < record.stored_bytes) {
+    throw read_error(files_.path(shard), location, record.stored_bytes, result,
+                     record.stored_bytes - result);
+  }
+  return std::span(buffer).first(num_bytes);
+}
+
+}  // namespace ffkit

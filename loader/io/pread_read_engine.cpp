@@ -1,0 +1,191 @@
+// The pread engine. What the page cache holds is read at once on the caller's thread (RWF_NOWAIT); the rest goes to threads, as far as the
+// system gives any.
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "io/read_engine.h"
+#include "io/read_progress.h"
+
+namespace ffkit {
+namespace {
+
+// Enough to keep an NVMe disk busy with reads of 100 kB; more threads only cost context switches.
+constexpr int kMaxReadThreads = 32;
+
+class PreadReadEngine final : public ReadEngine {
+ public:
+  PreadReadEngine(std::vector<int> files, const ReadEngineOptions& options)
+      : ReadEngine(options), files_(std::move(files)), try_page_cache_(options.alignment == 1) {
+    const auto depth = static_cast<size_t>(options.queue_depth);
+    reads_.resize(depth);
+    for (auto* list : {&free_slots_, &fresh_, &finished_}) list->reserve(depth);
+    queue_.resize(depth);
+    completions_.reserve(depth);
+    threads_.reserve(std::min(depth, size_t{kMaxReadThreads}));
+    for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
+  }
+
+  ~PreadReadEngine() override {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    work_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  const char* name() const override { return "pread"; }
+
+  void submit(const ReadRequest& request) override {
+    const size_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    reads_[slot] = ReadProgress(request);
+    fresh_.push_back(slot);
+    ++num_in_flight_;
+  }
+
+  std::span<const ReadCompletion> wait_for(int /*wanted*/) override {
+    completions_.clear();
+    if (try_page_cache_) std::erase_if(fresh_, [this](size_t slot) { return read_cached(slot); });
+    if (!fresh_.empty()) start_fresh();
+    if (completions_.empty() && threads_.empty()) read_here();
+    std::unique_lock lock(mutex_);
+    if (completions_.empty()) done_.wait(lock, [this] { return !finished_.empty(); });
+    for (size_t slot : finished_) complete(slot);
+    finished_.clear();
+    return completions_;
+  }
+
+ private:
+  // Returns bytes or -errno.
+  int64_t read_some(const ReadProgress& read, int flags) const {
+    iovec target{.iov_base = read.buffer(), .iov_len = read.num_bytes()};
+    const int fd = files_[static_cast<size_t>(read.request().file)];
+    const ssize_t result = flags == 0 ? pread(fd, target.iov_base, target.iov_len, read.offset())
+                                      : preadv2(fd, &target, 1, read.offset(), flags);
+    return result < 0 ? -errno : result;
+  }
+
+  // True when the read completed without blocking; any trouble is left to the threads.
+  bool read_cached(size_t slot) {
+    int64_t result = 0;
+    do {
+      result = read_some(reads_[slot], RWF_NOWAIT);
+      if (result == -EOPNOTSUPP) try_page_cache_ = false;
+      if (result < 0) return false;
+    } while (!reads_[slot].advance(result, options_));
+    complete(slot);
+    return true;
+  }
+
+  void complete(size_t slot) {
+    completions_.push_back(reads_[slot].completion());
+    free_slots_.push_back(slot);
+    --num_in_flight_;
+  }
+
+  void start_fresh() {
+    const size_t num_started = fresh_.size();
+    {
+      std::lock_guard lock(mutex_);
+      for (size_t slot : fresh_) queue_[(queue_begin_ + num_queued_++) % queue_.size()] = slot;
+      fresh_.clear();
+      const auto max_threads = static_cast<size_t>(std::min(options_.queue_depth, kMaxReadThreads));
+      const size_t wanted = std::min(max_threads, threads_.size() - num_idle_ + num_queued_);
+      while (threads_.size() < wanted && start_thread()) ++num_idle_;
+    }
+    for (size_t i = 0; i < num_started; ++i) work_.notify_one();
+  }
+
+  // False when the system gives no more threads: those that there are do it all, or the caller's own.
+  bool start_thread() {
+    try {
+      threads_.emplace_back([this] { run(); });
+      return true;
+    } catch (const std::system_error& error) {
+      if (!std::exchange(said_, true)) {
+        warn(options_.on_warning,
+             fmt::format("no more threads for reading can be started ({}), there are {}; raise the "
+                         "limit (ulimit -u, or pids.max of the container)",
+                         error.code().message(), threads_.size()));
+      }
+      return false;
+    }
+  }
+
+  // One of the queued reads, where there are no threads.
+  void read_here() {
+    const size_t slot = take_queued();
+    read_all(slot);
+    finished_.push_back(slot);
+  }
+
+  size_t take_queued() {
+    const size_t slot = queue_[queue_begin_];
+    queue_begin_ = (queue_begin_ + 1) % queue_.size();
+    --num_queued_;
+    return slot;
+  }
+
+  void read_all(size_t slot) {
+    ReadProgress& read = reads_[slot];
+    while (!read.advance(read_some(read, 0), options_)) {
+    }
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      work_.wait(lock, [this] { return stop_ || num_queued_ > 0; });
+      if (stop_) return;
+      const size_t slot = take_queued();
+      --num_idle_;
+      lock.unlock();
+      read_all(slot);
+      lock.lock();
+      ++num_idle_;
+      finished_.push_back(slot);
+      done_.notify_one();
+    }
+  }
+
+  std::vector<int> files_;
+  // Used by the caller's thread alone:
+  bool try_page_cache_;
+  bool said_ = false;  // that there are too few threads
+  std::vector<size_t> free_slots_;
+  std::vector<size_t> fresh_;  // submitted, not yet tried
+  std::vector<ReadCompletion> completions_;
+
+  std::vector<ReadProgress>
+      reads_;  // one slot for each read in flight; belongs to whoever handles it
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable work_;
+  std::condition_variable done_;
+  bool stop_ = false;
+  std::vector<size_t> queue_;  // for the threads: a ring, oldest first from queue_begin_
+  size_t queue_begin_ = 0;
+  size_t num_queued_ = 0;
+  std::vector<size_t> finished_;  // by the threads
+  std::vector<std::thread> threads_;
+  size_t num_idle_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadEngine> make_pread_read_engine(std::vector<int> files,
+                                                   const ReadEngineOptions& options) {
+  return std::make_unique<PreadReadEngine>(std::move(files), options);
+}
+
+}  // namespace ffkit

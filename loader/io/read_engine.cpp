@@ -1,0 +1,70 @@
+#include "io/read_engine.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <mutex>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+// A sink of the user's own hears it from each loader, the log of the process once.
+void warn_once(std::once_flag& said, const ReadEngineOptions& options, const std::string& message) {
+  if (options.on_warning != nullptr) {
+    warn(options.on_warning, message);
+  } else {
+    std::call_once(said, [&] { warn(nullptr, message); });
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
+                                             const ReadEngineOptions& options) {
+  if (engine == IoEngine::pread) {
+    if (options.sqpoll) {
+      throw Error(ErrorCode::invalid_argument,
+                  "io.sqpoll belongs to io_uring and cannot be had with the pread engine");
+    }
+    return make_pread_read_engine(std::move(files), options);
+  }
+  int error = 0;
+  if (auto uring = make_uring_read_engine(files, options, error)) return uring;
+  ReadEngineOptions plain = options;
+  if (options.sqpoll) {
+    plain.sqpoll = false;
+    int plain_error = 0;
+    if (auto uring = make_uring_read_engine(files, plain, plain_error)) {
+      if (engine == IoEngine::io_uring) {
+        throw Error(ErrorCode::unsupported,
+                    "io.sqpoll was asked for, but the kernel refuses a submission thread; leave "
+                    "it off, or give the process what the kernel wants (CAP_SYS_NICE before "
+                    "Linux 5.13)",
+                    {.errno_value = error});
+      }
+      static std::once_flag said;
+      warn_once(said, options,
+                fmt::format("io.sqpoll is not available here ({}); io_uring is used without it",
+                            strerrordesc_np(error)));
+      return uring;
+    }
+    error = plain_error;
+  }
+  if (engine == IoEngine::io_uring) {
+    throw Error(
+        ErrorCode::unsupported,
+        "io_uring was asked for, but the kernel refuses it; allow it (containers often block "
+        "it by seccomp, see also /proc/sys/kernel/io_uring_disabled) or use the pread engine",
+        {.errno_value = error});
+  }
+  static std::once_flag said;
+  warn_once(said, options,
+            fmt::format("io_uring is not available here ({}); reading with a pool of pread threads "
+                        "instead",
+                        strerrordesc_np(error)));
+  return make_pread_read_engine(std::move(files), plain);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,111 @@
+#include "io/read_plan.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kReadPageBytes = 4096;
+
+int64_t round_down(int64_t value, int64_t multiple) {
+  return value / multiple * multiple;
+}
+int64_t round_up_offset(int64_t value, int64_t multiple) {
+  return round_down(value + multiple - 1, multiple);
+}
+
+PlannedSample locate(const Dataset& dataset, int64_t record_index) {
+  PlannedSample sample;
+  try {
+    sample.location = dataset.locate(record_index);
+  } catch (...) {
+    sample.error = std::current_exception();
+  }
+  return sample;
+}
+
+// Locates the records and sorts the places of those that could be.
+void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadPlan& plan) {
+  plan.samples.clear();
+  plan.places.clear();
+  bool is_sorted = true;  // as in sequential order
+  for (int64_t record_index : records) {
+    const auto position = static_cast<int64_t>(plan.samples.size());
+    plan.samples.push_back(locate(dataset, record_index));
+    const PlannedSample& sample = plan.samples.back();
+    if (sample.error != nullptr) continue;
+    plan.places.push_back({sample.location.shard_index, sample.location.record.offset, position});
+    is_sorted = is_sorted && (plan.places.size() == 1 ||
+                              plan.places[plan.places.size() - 2] < plan.places.back());
+  }
+  if (!is_sorted) std::sort(plan.places.begin(), plan.places.end());
+}
+
+// Makes plan.merged: a read serves the places first .. first+count-1.
+void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan) {
+  plan.merged.clear();
+  int64_t begin = -1;  // of the record before
+  int64_t end = -1;    // of all records of the read
+  for (const ReadPlan::Place& place : plan.places) {
+    const RecordLocation& record =
+        plan.samples[static_cast<size_t>(place.position)].location.record;
+    const int64_t record_end = record.offset + record.stored_bytes;
+    const int64_t read_end = round_up_offset(record_end, alignment);
+    const bool is_same_shard =
+        !plan.merged.empty() && plan.merged.back().shard_index == place.shard_index;
+    const bool is_same_record = is_same_shard && record.offset == begin;
+    if (is_same_record ||
+        (is_same_shard && record.offset >= end && record.offset - end < kReadPageBytes &&
+         read_end - plan.merged.back().offset <= max_merged_bytes)) {
+      PlannedRead& read = plan.merged.back();
+      // A record without bytes begins where the next one does, and may come after it.
+      read.num_bytes = std::max(read.num_bytes, read_end - read.offset);
+      end = std::max(end, record_end);
+      ++read.count;
+    } else {
+      const int64_t offset = round_down(record.offset, alignment);
+      const int64_t first = &place - plan.places.data();
+      plan.merged.push_back({place.shard_index, offset, read_end - offset, first, 1});
+      end = record_end;
+    }
+    begin = record.offset;
+  }
+}
+
+}  // namespace
+
+void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_t alignment,
+                int64_t max_merged_bytes, ReadPlan& plan) {
+  find_places(dataset, records, plan);
+  merge_places(alignment, max_merged_bytes, plan);
+  // Back into the order of the batch, in which the decoders take small samples several at a time.
+  plan.read_of.assign(records.size(), -1);
+  for (const PlannedRead& read : plan.merged) {
+    const auto first = plan.places.begin() + read.first;
+    if (read.count > 1) {
+      std::sort(first, first + read.count, [](const ReadPlan::Place& a, const ReadPlan::Place& b) {
+        return a.position < b.position;
+      });
+    }
+    plan.read_of[static_cast<size_t>(first->position)] = &read - plan.merged.data();
+  }
+  plan.reads.clear();
+  plan.positions.clear();
+  for (size_t position = 0; position < records.size(); ++position) {
+    const int64_t first = std::ssize(plan.positions);
+    if (plan.samples[position].error != nullptr) {
+      plan.reads.push_back({.first = first, .count = 1});
+      plan.positions.push_back(static_cast<int64_t>(position));
+    } else if (plan.read_of[position] >= 0) {
+      const PlannedRead& read = plan.merged[static_cast<size_t>(plan.read_of[position])];
+      plan.reads.push_back(read);
+      plan.reads.back().first = first;
+      for (int64_t i = read.first; i < read.first + read.count; ++i) {
+        plan.positions.push_back(plan.places[static_cast<size_t>(i)].position);
+      }
+    }
+  }
+}
+
+}  // namespace ffkit

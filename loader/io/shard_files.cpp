@@ -1,0 +1,163 @@
+#include "io/shard_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include <ffkit/format/error.h>
+
+#include "allocation/memory_limit.h"
+#include "format/file/file.h"
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kDefaultAlignment =
+    4096;  // where the kernel cannot say (before Linux 6.1): a page always works
+
+[[noreturn]] void throw_open_error(const std::filesystem::path& path, int error) {
+  const char* message =
+      error == EMFILE || error == ENFILE
+          ? "cannot open the shard, too many open files; raise the limit (ulimit -n) "
+            "or convert with larger shards"
+          : "cannot open the shard for reading";
+  throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, message,
+              {.path = path.string(), .errno_value = error});
+}
+
+// Opens the file again, and not what may have taken its name since (proc(5)). Without /proc there is only the name; what another file holds
+// is then noticed by the records' checksums.
+int reopen(const OpenFile& file, int flags) {
+  const int fd = open_descriptor(fmt::format("/proc/self/fd/{}", file.descriptor), flags);
+  return fd < 0 && errno == ENOENT ? open_descriptor(file.path, flags) : fd;
+}
+
+// The alignment that O_DIRECT needs on the open file, 0 when its file system does not take it.
+size_t direct_alignment(int fd) {
+#ifdef STATX_DIOALIGN
+  struct statx info {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 &&
+      (info.stx_mask & STATX_DIOALIGN) != 0) {
+    return std::max<size_t>(info.stx_dio_offset_align, info.stx_dio_mem_align);
+  }
+#endif
+  return kDefaultAlignment;
+}
+
+// Some file systems take the flag when opening and refuse the reads (EINVAL).
+bool direct_read_works(int fd, size_t alignment) {
+  const auto aligned = std::align_val_t{alignment};
+  void* buffer = ::operator new(alignment, aligned);
+  ssize_t result = 0;
+  do {
+    result = pread(fd, buffer, alignment, 0);
+  } while (result < 0 && errno == EINTR);
+  ::operator delete(buffer, aligned);
+  return result >= 0;
+}
+
+}  // namespace
+
+bool wants_direct_io(DirectIo direct, int64_t data_bytes, int64_t memory) {
+  return direct == DirectIo::on || (direct == DirectIo::automatic && data_bytes > memory / 2);
+}
+
+int64_t bytes_of_records(const Dataset& dataset) {
+  if (!dataset.is_subset()) return dataset.manifest().file_bytes();
+  std::vector<int64_t> first_records = {0};  // of each shard, and the total
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    first_records.push_back(first_records.back() + dataset.shard(i).num_records());
+  }
+  std::vector<bool> is_chosen(static_cast<size_t>(first_records.back()));
+  for (int64_t i = 0; i < dataset.num_records(); ++i) {
+    is_chosen[static_cast<size_t>(dataset.index_in_split(i))] = true;
+  }
+  double num_bytes = 0;
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const auto num_chosen = std::count(is_chosen.begin() + first_records[at],
+                                       is_chosen.begin() + first_records[at + 1], true);
+    if (num_chosen == 0) continue;
+    const ShardFacts facts = dataset.shard(i).facts();
+    num_bytes += static_cast<double>(facts.record_bytes) / static_cast<double>(facts.num_records) *
+                 static_cast<double>(num_chosen);
+  }
+  return static_cast<int64_t>(num_bytes);
+}
+
+std::vector<OpenFile> open_files(const Dataset& dataset) {
+  std::vector<OpenFile> files;
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    files.push_back({dataset.shard(i).path(), dataset.shard(i).descriptor()});
+  }
+  return files;
+}
+
+ShardFiles::ShardFiles(const std::vector<OpenFile>& files, int64_t data_bytes, DirectIo direct) {
+  for (const OpenFile& file : files) paths_.push_back(file.path);
+  if (wants_direct_io(direct, data_bytes, usable_memory_bytes())) {
+    try {
+      direct_ = open_direct(files);
+      if (!direct_ && direct == DirectIo::on) {
+        throw Error(ErrorCode::unsupported,
+                    "direct I/O was asked for, but this file system does not take O_DIRECT; "
+                    "leave it automatic or off",
+                    {.path = paths_[own_descriptors_.size()].string()});
+      }
+    } catch (...) {
+      close_own();
+      throw;
+    }
+  }
+  if (direct_) {
+    descriptors_ = own_descriptors_;
+    return;
+  }
+  close_own();
+  for (const OpenFile& file : files) descriptors_.push_back(file.descriptor);
+}
+
+ShardFiles::~ShardFiles() {
+  close_own();
+}
+
+// False when a file refuses; own_descriptors_ then holds those before it.
+bool ShardFiles::open_direct(const std::vector<OpenFile>& files) {
+  own_descriptors_.reserve(files.size());
+  size_t alignment = 1;
+  for (const OpenFile& file : files) {
+    const int fd = reopen(file, O_RDONLY | O_DIRECT);
+    if (fd < 0) {
+      if (errno == EINVAL) return false;
+      throw_open_error(file.path, errno);
+    }
+    const size_t needed = direct_alignment(fd);
+    if (needed == 0 || !direct_read_works(fd, needed)) {
+      close(fd);
+      return false;
+    }
+    alignment = std::max(alignment, needed);
+    own_descriptors_.push_back(fd);
+  }
+  alignment_ = alignment;
+  return true;
+}
+
+int64_t ShardFiles::missing_bytes(size_t shard, int64_t whole_bytes) const {
+  struct stat status {};
+  if (fstat(descriptors_[shard], &status) != 0) return 0;
+  return std::max<int64_t>(whole_bytes - status.st_size, 0);
+}
+
+void ShardFiles::close_own() noexcept {
+  for (int fd : own_descriptors_) close(fd);
+  own_descriptors_.clear();
+}
+
+}  // namespace ffkit

@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/image/random.h>
+#include <ffkit/loader/permutation.h>
+#include <ffkit/loader/sampler.h>
+
+#include "format/mix64.h"
+#include "sampling/alias_table.h"
+#include "sampling/group_order.h"
+#include "sampling/windowed_order.h"
+
+namespace ffkit {
+namespace {
+
+// The last of the streams that belong to the loader; transforms draw from the first ones.
+constexpr uint8_t kWeightedStream = 127;
+
+// Sums and products of few of them fit into 64 bits.
+constexpr int64_t kMaxSamples = int64_t{1} << 60;
+
+[[noreturn]] void refuse_sampler(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+void check_at_least_1(const char* name, int64_t value) {
+  if (value < 1) refuse_sampler(fmt::format("{} is {}, must be at least 1", name, value));
+}
+
+void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order order) {
+  if (order != Order::shuffle && order != Order::sequential) {
+    refuse_sampler("groups need Order::shuffle or Order::sequential");
+  }
+  if (groups.empty() || groups.front() != 0)
+    refuse_sampler("the first group must begin at record 0");
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const bool ascends = i == 0 || groups[i] > groups[i - 1];
+    if (ascends && groups[i] < num_records) continue;
+    refuse_sampler(
+        fmt::format("group {} begins at record {}; groups must ascend and begin before record {}",
+                    i, groups[i], num_records));
+  }
+}
+
+// The length of an epoch.
+int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOptions& options) {
+  if (num_records < 1) {
+    refuse_sampler(fmt::format("a sampler needs at least one record, got {}", num_records));
+  }
+  check_at_least_1("batch_size", batch_size);
+  check_at_least_1("world_size", options.world_size);
+  if (num_records > kMaxSamples || options.epoch_size > kMaxSamples ||
+      batch_size > kMaxSamples / options.world_size) {
+    refuse_sampler(
+        fmt::format("{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too "
+                    "much; each may be 2^60 samples, the last on all ranks together",
+                    num_records, options.epoch_size, batch_size, options.world_size));
+  }
+  if (options.tail < Tail::drop || options.tail > Tail::exact) {
+    refuse_sampler(fmt::format("there is no Tail {}", static_cast<int>(options.tail)));
+  }
+  check_at_least_1("window_block", options.window_block);
+  check_at_least_1("window_blocks", options.window_blocks);
+  if (options.rank < 0 || options.rank >= options.world_size) {
+    refuse_sampler(fmt::format("rank is {}, must be 0 .. world_size-1 = {}", options.rank,
+                               options.world_size - 1));
+  }
+  const bool weighted = options.order == Order::weighted;
+  if (weighted != (options.weights != nullptr)) {
+    refuse_sampler(weighted ? "Order::weighted needs weights" : "weights need Order::weighted");
+  }
+  if (weighted && std::ssize(*options.weights) != num_records) {
+    refuse_sampler(
+        fmt::format("there are {} weights for {} records", options.weights->size(), num_records));
+  }
+  if (options.groups != nullptr) check_groups(*options.groups, num_records, options.order);
+  if (options.share_randomness && options.groups == nullptr) {
+    refuse_sampler("share_randomness needs groups");
+  }
+  if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
+    refuse_sampler(
+        fmt::format("epoch_size is {}, must be 0 .. {}, the number of records; only "
+                    "Order::weighted can draw more",
+                    options.epoch_size, num_records));
+  }
+  return options.epoch_size == 0 ? num_records : options.epoch_size;
+}
+
+template <typename T>
+std::string hash_of(const std::vector<T>& values) {
+  uint64_t hash = values.size();
+  for (const T value : values) hash = mix64(hash, std::bit_cast<uint64_t>(value));
+  return fmt::format("{:016x}", hash);
+}
+
+std::string describe(const SamplerOptions& options, int64_t epoch_size) {
+  const auto text = [&]() -> std::string {
+    switch (options.order) {
+      case Order::sequential:
+        return "sequential";
+      case Order::shuffle:
+        return "shuffle";
+      case Order::windowed:
+        return fmt::format("windowed by {} x {}", options.window_block, options.window_blocks);
+      case Order::weighted:
+        return "weighted by " + hash_of(*options.weights);
+    }
+    refuse_sampler(fmt::format("there is no Order {}", static_cast<int>(options.order)));
+  };
+  const std::string groups =
+      options.groups == nullptr ? "" : " of the groups " + hash_of(*options.groups);
+  return fmt::format("{}{}, {} samples", text(), groups, epoch_size);
+}
+
+// Candidate number `attempt` of the neighbours of a record that has `before` and `after` of them: its distance, first to those before. 0: there
+// are no more.
+int64_t nearest(int64_t before, int64_t after, int64_t attempt) {
+  const int64_t both = std::min(before, after);
+  if (attempt < 2 * both) return attempt % 2 == 0 ? -(attempt / 2 + 1) : attempt / 2 + 1;
+  const int64_t distance = attempt - both + 1;
+  if (distance > std::max(before, after)) return 0;
+  return before > after ? -distance : distance;
+}
+
+}  // namespace
+
+std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
+  std::unordered_map<int64_t, int64_t> counts;
+  for (int64_t label : labels) ++counts[label];
+  std::vector<double> weights;
+  weights.reserve(labels.size());
+  for (int64_t label : labels) weights.push_back(1 / static_cast<double>(counts[label]));
+  return weights;
+}
+
+int64_t random_record(const SamplerOptions& options, int64_t record_index) {
+  if (!options.share_randomness || options.groups == nullptr) return record_index;
+  const std::vector<int64_t>& groups = *options.groups;
+  return *std::prev(std::upper_bound(groups.begin(), groups.end(), record_index));
+}
+
+Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options)
+    : num_records_(num_records),
+      epoch_size_(check_sampler(num_records, batch_size, options)),
+      batch_size_(batch_size),
+      description_(describe(options, epoch_size_)),
+      options_(std::move(options)) {
+  if (options_.order == Order::weighted) {
+    table_ = std::make_shared<AliasTable>(*options_.weights);
+    options_.weights = nullptr;
+  }
+}
+
+int64_t Sampler::num_batches(int64_t start) const {
+  const int64_t step_size = batch_size_ * options_.world_size;
+  const int64_t left = std::max<int64_t>(epoch_size_ - start, 0);
+  return options_.tail == Tail::drop ? left / step_size : (left + step_size - 1) / step_size;
+}
+
+template <typename Visit>
+void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) const {
+  int64_t position = first % epoch_size_;
+  for (int64_t i = 0; i < count; ++i) {
+    visit(position);
+    if (++position == epoch_size_) position = 0;
+  }
+}
+
+void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const {
+  if (start < 0 || start > epoch_size_ || step < 0 ||
+      step > kMaxSamples / (batch_size_ * options_.world_size)) {
+    refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
+                               step, start, epoch_size_));
+  }
+  const int64_t first = first_position(start, step);
+  int64_t count = batch_size_;
+  if (options_.tail == Tail::exact) {
+    count = std::clamp<int64_t>(epoch_size_ - first, 0, batch_size_);
+  }
+  const uint64_t key = mix64(options_.seed, static_cast<uint64_t>(epoch));
+  out.clear();
+  switch (options_.order) {
+    case Order::sequential:
+      for_positions(first, count, [&](int64_t position) { out.push_back(position); });
+      break;
+    case Order::shuffle: {
+      if (options_.groups != nullptr) {
+        GroupOrder order(*options_.groups, num_records_, key);
+        for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
+        break;
+      }
+      const Permutation permutation(num_records_, key);
+      for_positions(first, count, [&](int64_t position) { out.push_back(permutation(position)); });
+      break;
+    }
+    case Order::windowed: {
+      WindowedOrder order(num_records_, options_.window_block, options_.window_blocks, key);
+      for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
+      break;
+    }
+    case Order::weighted:
+      for_positions(first, count, [&](int64_t position) {
+        CounterRandom random({options_.seed, epoch, position}, kWeightedStream);
+        const int64_t column = random.below(table_->size());
+        out.push_back(table_->draw(column, static_cast<uint32_t>(random.next() >> 32)));
+      });
+      break;
+  }
+}
+
+int64_t Sampler::replacement(int64_t epoch, int64_t bad, int attempt) const {
+  if (bad < 0 || bad >= num_records_ || attempt < 0) {
+    refuse_sampler(fmt::format("there is no replacement {} of record {}; there are {} records",
+                               attempt, bad, num_records_));
+  }
+  const uint64_t epoch_key = mix64(options_.seed, static_cast<uint64_t>(epoch));
+  const uint64_t drawn =
+      mix64(mix64(epoch_key, static_cast<uint64_t>(bad)), static_cast<uint64_t>(attempt));
+  if (options_.order == Order::weighted) {
+    const auto column = static_cast<int64_t>(drawn % static_cast<uint64_t>(table_->size()));
+    return table_->draw(column, static_cast<uint32_t>(mix64(drawn) >> 32));
+  }
+  // A shuffled epoch that is shorter than the data has other records the next time; a sequential one never.
+  const int64_t num_candidates = options_.order == Order::sequential ? epoch_size_ : num_records_;
+  if (options_.groups != nullptr) {
+    const int64_t record = replacement_in_groups(epoch_key, bad, attempt);
+    if (record >= 0 && record < num_candidates) return record;
+  }
+  return static_cast<int64_t>(drawn % static_cast<uint64_t>(num_candidates));
+}
+
+// Less than 0: there is none.
+int64_t Sampler::replacement_in_groups(uint64_t epoch_key, int64_t bad, int attempt) const {
+  constexpr int64_t kMaxOfOwnGroup = 8;
+  const std::vector<int64_t>& starts = *options_.groups;
+  const auto bounds = [&](uint64_t group) {
+    const int64_t end = group + 1 < starts.size() ? starts[group + 1] : num_records_;
+    return std::pair(starts[group], end);
+  };
+  const auto own = static_cast<uint64_t>(std::upper_bound(starts.begin(), starts.end(), bad) -
+                                         starts.begin() - 1);
+  const auto [first, end] = bounds(own);
+  const int64_t num_own = std::min(end - first - 1, kMaxOfOwnGroup);
+  if (attempt < num_own) return bad + nearest(bad - first, end - 1 - bad, attempt);
+  if (starts.size() == 1) return -1;
+  const uint64_t drawn = mix64(mix64(epoch_key, static_cast<uint64_t>(first)),
+                               static_cast<uint64_t>(attempt - num_own));
+  uint64_t other = drawn % (starts.size() - 1);
+  if (other >= own) ++other;
+  const auto [other_first, other_end] = bounds(other);
+  return std::min(other_first + (bad - first), other_end - 1);
+}
+
+int64_t Sampler::first_position(int64_t start, int64_t step) const {
+  return start + (step * options_.world_size + options_.rank) * batch_size_;
+}
+
+int64_t Sampler::position_after(int64_t start, int64_t num_steps) const {
+  return std::min(epoch_size_, start + num_steps * batch_size_ * options_.world_size);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,34 @@
+# Things in a tree that are no files, and names that are no text: one sentence, no waiting, nothing written.
+pictures src/train/cat 2
+mkfifo src/train/cat/pipe.jpg
+run 1 timeout 20 "$FFCONVERT" folder src dst
+one_line_err 'cat/pipe.jpg: is no file but a FIFO, a socket or a device; take it away$'
+rm src/train/cat/pipe.jpg
+ln -s /dev/zero src/train/cat/zero.jpg
+run 1 timeout 20 "$FFCONVERT" folder src dst
+one_line_err 'cat/zero.jpg: is no file but'
+rm src/train/cat/zero.jpg
+ln -s nowhere src/train/cat/link.jpg
+run 1 "$FFCONVERT" folder src dst
+one_line_err 'cat/link.jpg: .*\(ENOENT\)$'
+rm src/train/cat/link.jpg
+
+touch src/train/cat/$'caf\xe9.jpg'
+run 1 "$FFCONVERT" folder src dst
+one_line_err 'cat/caf\\xe9.jpg: has a name that is no UTF-8 text; rename it$'
+rm src/train/cat/$'caf\xe9.jpg'
+# A newline is text; messages show it as \n.
+touch src/train/cat/$'a\nb.jpg'
+run 1 "$FFCONVERT" folder src dst
+one_line_err 'cat/a\\nb.jpg: '
+check test ! -e dst
+run 0 "$FFCONVERT" folder src dst --on-error skip --quiet
+check test "$(wc -l <dst/report.jsonl)" = 1
+
+# A link that leads round in a circle, in the place of a table.
+mkdir -p circle/v1.0-mini
+for table in attribute calibrated_sensor category ego_pose instance log map sample sample_annotation sample_data scene sensor visibility; do
+  ln -s $table.json circle/v1.0-mini/$table.json
+done
+run 1 "$FFCONVERT" nuscenes circle out
+one_line_err '^ffconvert: error: circle/v1.0-mini/[a-z_]+.json: cannot be examined: Too many levels of symbolic links$'

@@ -1,0 +1,63 @@
+check "$MAKE_DATASET" pictures dst cat,dog 0:jpeg:cat/a.jpg 1:png:dog/b.png :junk:
+run 0 "$FFINSPECT" cat dst 1
+no_err
+out '^image: png 49 x 32, [0-9]+ bytes$'
+out '^label: 1$'
+out '^id: dog/b.png$'
+run 0 "$FFINSPECT" cat dst 1 --field id
+check test "$(<.stdout)" = dog/b.png
+
+# One field's bytes, to standard output or to a file.
+run 0 "$FFINSPECT" cat dst 1 --field image
+cp .stdout picture
+run 0 "$FFINSPECT" cat dst 1 --field image --output file.png
+no_out
+check cmp picture file.png
+check test "$(head -c 4 file.png | tail -c 3)" = PNG
+run 0 "$FFINSPECT" cat dst 1 --output record.txt
+no_out
+check grep -q '^label: 1$' record.txt
+
+run 0 "$FFINSPECT" cat dst 1 --json
+json 'd["record"] == 1 and d["fields"]["label"] == 1 and d["class"] == "dog" and "base64" not in d["fields"]["image"]'
+run 0 "$FFINSPECT" cat dst 1 --field image --json
+json 'list(d["fields"]) == ["image"]'
+json '__import__("base64").b64decode(d["fields"]["image"]["base64"]) == open("picture", "rb").read()'
+run 0 "$FFINSPECT" cat dst 1 --json --output record.json
+no_out
+check python3 -c 'import json; assert json.load(open("record.json"))["fields"]["id"] == "dog/b.png"'
+
+run 1 "$FFINSPECT" cat dst 3
+one_line_err 'there is no record 3; the split has 3'
+run 1 "$FFINSPECT" cat dst 1 --field depth
+one_line_err 'depth.*image, label, id'
+run 1 "$FFINSPECT" cat dst 2 --field id
+one_line_err "field 'id' is null"
+run 1 "$FFINSPECT" cat dst 1 --field image --output no/such/folder.png
+one_line_err 'no/such/folder.png: cannot create the file: .*ENOENT'
+run 2 "$FFINSPECT" cat dst
+one_line_err RECORD
+run 0 "$FFCONVERT" demo two --images 4 --val-images 4 --size 16 --quiet
+run 1 "$FFINSPECT" cat two 0
+one_line_err 'several splits; say which with --split'
+
+# Binary fields stay away from terminals.
+run 2 python3 -c 'import os, pty, subprocess, sys
+terminal, end = pty.openpty()
+sys.exit(subprocess.run(sys.argv[1:], stdout=end).returncode)' "$FFINSPECT" cat dst 1 --field image
+one_line_err "field 'image' is binary; send it to a file with --output"
+
+# No output takes the place of what it is read from, nor of what is protected.
+cp dst/train/shard-00000.ffr shard.copy
+for same in dst/train/shard-00000.ffr dst/train/manifest.json; do
+  run 1 "$FFINSPECT" cat dst 1 --output $same
+  one_line_err "$same: is to be written, but is read as .* too"
+  run 1 "$FFINSPECT" view dst --output $same
+  one_line_err "$same: is to be written, but is read as .* too"
+done
+check cmp dst/train/shard-00000.ffr shard.copy
+echo mine >protected
+chmod 444 protected
+run 1 "$FFINSPECT" cat dst 1 --output protected
+one_line_err 'protected: is read-only'
+check test "$(cat protected)" = mine

@@ -1,0 +1,47 @@
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
+run 0 "$FFCONVERT" demo train_only --classes 3 --images 24 --val-images 0 --size 32 --quiet
+run 0 "$FFCONVERT" demo four --classes 4 --images 24 --val-images 8 --size 32 --quiet
+options=(--compute-threads 1 --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --warmup-epochs 0 --lr 0.01)
+bad() { # REGEX ARGUMENTS...
+  run 1 "$FFTRAIN" "${@:2}"
+  one_line_err "^fftrain: error: .*$1"
+  no_out
+}
+
+bad 'nowhere' --data nowhere "${options[@]}"
+printf '{"text": "a"}\n{"text": "b"}\n' >lines.jsonl
+run 0 "$FFCONVERT" jsonl lines.jsonl lines --quiet
+bad "lines/train: the data set has no field 'label'; training needs image classification data" --data lines "${options[@]}"
+bad "there is no --device 'tpu'; there are auto, cpu, cuda and cuda:N" --data data --device tpu
+for wrong in '--arch resnet19:resnet18,resnet34' '--optimizer adam:{sgd,adamw,lars}' '--lr-schedule cosin:cosine'; do
+  run 2 "$FFTRAIN" --data data ${wrong%%:*}
+  one_line_err "${wrong##*:}"
+done
+bad 'val' --data train_only "${options[@]}" --work-dir run
+check test ! -e run
+bad 'image-size must be' --data data --image-size 0
+bad 'image-size must be' --data data --image-size -5
+bad 'crop-scale must be' --data data --crop-scale 0.5 0.2
+bad 'fewer than one step of 99' --data data --batch-size 99
+bad 'cannot make the work folder' --data data "${options[@]}" --work-dir /dev/null/run
+run 1 "$FFTRAIN" --data data "${options[@]}" --lr-schedule step --work-dir nan --label-smoothing 0.1 --weight-decay 1e30
+one_line_err '^fftrain: error: the loss became -?(nan|inf) in epoch 1, step [0-9]+; try a smaller --lr'
+check test ! -e nan/epoch-0001.safetensors
+
+run 0 "$FFTRAIN" --data data "${options[@]}" --work-dir run
+bad 'holds a run already; continue it with --resume' --data data "${options[@]}" --work-dir run
+bad 'has done 1 of 1 epochs; give more --epochs' --resume-from run
+bad 'the loss became -?(nan|inf) in epoch 2, step [0-9]+; .*; the last good checkpoint is run/epoch-0001.safetensors' --resume-from run --epochs 3 --lr 1e30 --weight-decay 1e30
+bad 'is of arch resnet18, but resnet34 was asked for' --resume-from run --arch resnet34 --epochs 2
+bad "its 3 classes are not the 4 of the data set" --resume-from run --data four --epochs 2
+bad "its 4 classes are not the 3" --evaluate run --data four
+bad 'holds no checkpoint' --evaluate data
+bad 'cannot open' --evaluate nothing.safetensors
+head -c 100000 run/epoch-0001.safetensors >half.safetensors
+bad 'half.safetensors: .*damaged' --evaluate half.safetensors
+cp run/epoch-0001.safetensors flipped.safetensors
+printf 'x' | dd of=flipped.safetensors bs=1 seek=3000000 conv=notrunc status=none
+bad 'flipped.safetensors: its CRC-32C is' --evaluate flipped.safetensors
+echo text >text.safetensors
+bad 'text.safetensors: it has only 5 bytes' --evaluate text.safetensors

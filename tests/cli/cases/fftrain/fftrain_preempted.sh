@@ -1,0 +1,54 @@
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 16 --size 32 --quiet
+options=(--data data --arch convnext_tiny --image-size 32 --global-batch-size 16 --lr 0.002 --epochs 3 --log-every 1 --compute-threads 1)
+run 0 "$FFTRAIN" "${options[@]}" --work-dir undisturbed --nproc 2
+
+# SIGTERM within an epoch: a checkpoint of that moment, exit status 75; the same command goes on, with two processes, then one, then two.
+preempt() {
+  "$FFTRAIN" "${options[@]}" --work-dir stopped --resume "$@" >out 2>err &
+  local trainer=$! step=$(wc -l < stopped/metrics.jsonl 2>/dev/null || echo 0)
+  for _ in {1..1200}; do
+    [ "$(wc -l < stopped/metrics.jsonl 2>/dev/null || echo 0)" -ge $((step + 3)) ] && break
+    sleep 0.05
+  done
+  kill -TERM $trainer
+  wait $trainer
+  check test $? = 75
+  check grep -q 'stopped when asked to, .*stopped/epoch-.*holds everything: the same command with --resume continues' out
+}
+preempt --nproc 2
+check test ! -e stopped/epoch-0003.safetensors
+preempt
+check grep -q 'going on from stopped/epoch-' out
+run 0 "$FFTRAIN" "${options[@]}" --work-dir stopped --resume --nproc 2
+out 'going on from stopped/epoch-.*safetensors'
+check python3 "$cli_folder/compare_losses.py" undisturbed/metrics.jsonl stopped/metrics.jsonl 1e-4
+# Nothing is left to do.
+run 0 "$FFTRAIN" "${options[@]}" --work-dir stopped --resume
+out '^the run is finished: 3 epochs'
+
+# Stopped and gone on with the same processes: the same bits.
+options=(--data data --arch resnet18 --image-size 32 --batch-size 16 --lr 0.01 --log-every 1 --compute-threads 1)
+run 0 "$FFTRAIN" "${options[@]}" --work-dir same --epochs 2
+mkdir cut
+"$FFTRAIN" "${options[@]}" --work-dir cut --epochs 2 >out 2>err &
+trainer=$!
+for _ in {1..1200}; do [ "$(wc -l < cut/metrics.jsonl 2>/dev/null || echo 0)" -ge 3 ] && break; sleep 0.02; done
+kill -USR1 $trainer
+wait $trainer
+check test $? = 75
+check test -n "$(ls cut | grep samples)"
+run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 2 --resume
+check cmp same/epoch-0002.safetensors cut/epoch-0002.safetensors
+
+# A damaged newest checkpoint: the one before it is taken, and that is said.
+truncate -s -1000 cut/epoch-0002.safetensors
+run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 2 --resume
+out 'cut/epoch-0002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
+out 'going on from cut/epoch-0001'
+check cmp same/epoch-0002.safetensors cut/epoch-0002.safetensors
+check test -e cut/epoch-0002.safetensors.damaged
+
+# Every few moments by the clock.
+run 0 "$FFTRAIN" "${options[@]}" --work-dir minutes --epochs 1 --checkpoint-minutes 0.0001 --keep-checkpoints 0
+check test "$(ls minutes | grep -c samples)" -ge 2

@@ -1,0 +1,63 @@
+# SIGTERM and the like end every wait within seconds, with exit status 75, whatever fftrain is doing.
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 64 --size 32 --quiet
+options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --log-every 1 --compute-threads 1)
+
+# Waits until process $1 has a handler for signal number $2.
+await_handler() {
+  local caught
+  for _ in {1..1200}; do
+    caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
+    [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0
+    sleep 0.05
+  done
+  return 1
+}
+# Sends signal $1 to process $2, which must end with status $3 within 10 s.
+stops() {
+  kill "-$1" "$2"
+  (sleep 10 && kill -9 "$2") >/dev/null 2>&1 &
+  local killer=$! status=0
+  wait "$2" || status=$?
+  kill $killer 2>/dev/null
+  check test $status = "$3"
+}
+
+run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --work-dir run
+for mode in "--evaluate run --eval-size 448 --batch-size 64" "--benchmark --limit-batches 1000000" "--loader-only --limit-batches 100000000"; do
+  # shellcheck disable=SC2086
+  "$FFTRAIN" "${options[@]}" $mode >out 2>err &
+  check await_handler $! 15
+  stops TERM $! 75
+  check grep -q '^fftrain: stopped ' err
+  check test "$(wc -l <err)" = 1
+done
+
+# Waiting for processes that do not come.
+python3 -c 'import os, socket, time
+s = socket.create_server(("127.0.0.1", 0))
+open("port.new", "w").write(str(s.getsockname()[1]))
+os.rename("port.new", "port")
+peer = s.accept()
+open("met", "w")
+time.sleep(60)' &
+listener=$!
+for _ in {1..600}; do [ -e port ] && break; sleep 0.05; done
+RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(cat port) "$FFTRAIN" "${options[@]}" >out 2>err &
+waiting=$!
+for _ in {1..1200}; do [ -e met ] && break; sleep 0.05; done
+stops USR1 $waiting 75
+kill $listener
+check grep -q '^fftrain: stopped by SIGUSR1 while it was ' err
+check test "$(wc -l <err)" = 1
+# ... and all of one command, however early.
+"$FFTRAIN" "${options[@]}" --epochs 1000 --nproc 2 >out 2>err &
+for _ in {1..1200}; do [ "$(pgrep -c -P $!)" = 2 ] && break; sleep 0.01; done
+stops TERM $! 75
+
+# Closing the terminal is a request to stop too, but not under nohup.
+"$FFTRAIN" "${options[@]}" --epochs 1000 --work-dir hung >out 2>err &
+for _ in {1..1200}; do [ "$(cat hung/metrics.jsonl 2>/dev/null | wc -l)" -ge 3 ] && break; sleep 0.05; done
+stops HUP $! 75
+check grep -q '^stopped when asked to, .*hung/epoch-.*holds everything' out
+check test -n "$(ls hung | grep safetensors)"

@@ -1,0 +1,83 @@
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 9 --size 32 --quiet
+run 0 "$FFCONVERT" demo four --classes 4 --images 24 --val-images 8 --size 32 --quiet
+options=(--compute-threads 1 --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --lr 0.01)
+bad() { # REGEX ARGUMENTS...
+  run 1 "$FFTRAIN" "${@:2}"
+  one_line_err "^fftrain: error: .*$1"
+  no_out
+}
+run 0 "$FFTRAIN" --data data "${options[@]}" --work-dir run
+
+# Exported weights give what their checkpoint gives.
+run 0 "$FFTRAIN" --evaluate run
+cp .stdout expected
+for file in weights.pth weights.safetensors; do
+  run 0 "$FFTRAIN" --export run --output $file
+  no_out
+  no_err
+  run 0 "$FFTRAIN" --evaluate $file --data data "${options[@]}"
+  check cmp .stdout expected
+done
+run 0 "$FFTRAIN" --export weights.pth --output again.safetensors
+check cmp again.safetensors weights.safetensors
+check test ! -e weights.pth.tmp
+bad 'weights.pth: exists; delete it or give another name' --export run --output weights.pth
+bad 'are written as .safetensors or .pth' --export run --output weights.onnx
+bad 'holds no checkpoint' --export data --output new.pth
+check test ! -e new.pth
+bad 'its 3 classes are not the 4 of the data set' --evaluate weights.pth --data four "${options[@]}"
+bad "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs" --evaluate weights.pth --data data --arch resnet34
+
+# Where a run keeps an average of the weights, it is what is validated and what is exported.
+run 0 "$FFTRAIN" --data data "${options[@]}" --ema-decay 0.5 --work-dir average
+run 0 "$FFTRAIN" --evaluate average
+cp .stdout expected
+run 0 "$FFTRAIN" --export average --output average.pth
+run 0 "$FFTRAIN" --evaluate average.pth --data data "${options[@]}"
+check cmp .stdout expected
+
+# As a start: with the classes of the file silently, with others by a new head.
+run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained weights.safetensors
+check ! grep -q head .stdout
+run 0 "$FFTRAIN" --data four "${options[@]}" --pretrained weights.pth
+out '^weights.pth: its head has 3 classes and the data set 4; the head is drawn anew$'
+run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained run/epoch-0001.safetensors
+bad "has no tensor 'features.0.0.weight', which a mobilenet_v2 needs" --data data "${options[@]}" --arch mobilenet_v2 --pretrained weights.pth
+bad 'nothing.pth' --data data "${options[@]}" --pretrained nothing.pth --work-dir none
+check test ! -e none
+head -c 100000 weights.pth >half.pth
+bad 'half.pth: cannot be read as a zip' --data data "${options[@]}" --pretrained half.pth
+printf '\200\002\212\012l\374\234F\371 j\250P\031.' >old.pth
+bad 'old.pth: is of the form that torch wrote before 1.6; convert it in Python' --data data "${options[@]}" --pretrained old.pth
+bad 'image-size must be a multiple of 16, but it is 50' --data data --arch vit_b_16 --image-size 50 --batch-size 8
+
+# Wrong use.
+for arguments in "--export run" "--output x.pth" "--export run --output x.pth --resume-from run" "--pretrained weights.pth --resume-from run" \
+  "--evaluate weights.pth --data data"; do
+  # shellcheck disable=SC2086
+  run 2 "$FFTRAIN" $arguments
+  one_line_err '^fftrain: error: .*see fftrain --help$'
+  no_out
+done
+run 2 "$FFTRAIN" --data data --arch vgg
+one_line_err 'vgg not in .*resnet18.*vit_b_16'
+run 0 "$FFTRAIN" --help
+out 'resnet18.*vit_b_16'
+
+[ -n "${FFKIT_REFERENCE_PYTHON:-}" ] || exit 0
+cat >load.py <<'PYTHON'
+import json, struct, torch, torchvision
+pth = torch.load('weights.pth', weights_only=True)
+torchvision.models.resnet18(num_classes=3).load_state_dict(pth, strict=True)
+data = open('weights.safetensors', 'rb').read()
+length, = struct.unpack('<Q', data[:8])
+header = json.loads(data[8:8 + length])
+types = {'F32': torch.float32, 'I64': torch.int64}
+assert set(header) - {'__metadata__'} == set(pth)
+for name, tensor in pth.items():
+    begin, end = header[name]['data_offsets']
+    numbers = torch.frombuffer(bytearray(data[8 + length + begin:8 + length + end]), dtype=types[header[name]['dtype']])
+    assert torch.equal(numbers.view(header[name]['shape']), tensor), name
+PYTHON
+run 0 "$FFKIT_REFERENCE_PYTHON" load.py

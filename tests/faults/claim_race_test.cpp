@@ -1,0 +1,98 @@
+// Two conversions into one folder, one of which ends in the moment that the other looks at the marker. The linker leads open() of all
+// that is linked statically through here.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <cstdarg>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <ffkit/format/dataset.h>
+
+#include "converter/output/destination.h"
+#include "expect_error.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace {
+
+// Called before the marker is opened the next time but `num_opens`.
+std::function<void()> before_open;
+int num_opens = 0;
+
+void call_before_open(const char* path) {
+  if (!before_open || !std::string(path).ends_with(ffkit::kUnfinishedMarker)) return;
+  if (num_opens-- == 0) std::exchange(before_open, nullptr)();
+}
+
+}  // namespace
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp)
+extern "C" {
+int __real_open(const char* path, int flags, ...);
+
+int __wrap_open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  call_before_open(path);
+  return __real_open(path, flags, mode);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp)
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ClaimRaceTest : public ::testing::Test {
+ protected:
+  void finish(Destination& first) const {
+    testing::write_file(folder_ / "train/manifest.json", "{}");
+    first.commit();
+  }
+  void expect_that_the_second_is_refused() {
+    EXPECT_ERROR(Destination(folder_), invalid_argument,
+                 "already holds a data set (split 'train')");
+    EXPECT_FALSE(before_open) << "the moment did not come";
+    EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
+    EXPECT_FALSE(fs::exists(folder_ / kUnfinishedMarker));
+  }
+
+  testing::TempDir dir_;
+  const fs::path folder_ = dir_ / "out";
+};
+
+TEST_F(ClaimRaceTest, TheFirstEndsAfterItsMarkerWasSeen) {
+  Destination first(folder_);
+  num_opens = 0;
+  before_open = [&] { finish(first); };
+  expect_that_the_second_is_refused();
+}
+
+TEST_F(ClaimRaceTest, TheFirstBeginsAndEndsAfterNoMarkerWasSeen) {
+  num_opens = 1;
+  before_open = [&] {
+    Destination first(folder_);
+    finish(first);
+  };
+  expect_that_the_second_is_refused();
+}
+
+TEST_F(ClaimRaceTest, TheFirstBeginsAfterNoMarkerWasSeen) {
+  std::unique_ptr<Destination> first;
+  num_opens = 1;
+  before_open = [&] { first = std::make_unique<Destination>(folder_); };
+  EXPECT_ERROR(Destination(folder_), invalid_argument, "another conversion is writing");
+  EXPECT_TRUE(fs::exists(folder_ / kUnfinishedMarker));
+  finish(*first);
+  EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,208 @@
+#include "seeds/seeds.h"
+
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <ffkit/format/manifest.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/shard_writer.h>
+#include <ffkit/image/image_codec.h>
+
+#include "bmp_builder.h"
+#include "encode_webp.h"
+#include "nuscenes/nuscenes_tables.h"
+#include "seeds/reseal.h"
+
+namespace ffkit::fuzzing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// All field types, scalars of several widths, and lists.
+Schema rich_schema() {
+  return {{
+      {.name = "image", .type = FieldType::image},
+      {.name = "blob", .type = FieldType::bytes},
+      {.name = "text", .type = FieldType::string, .column = true},
+      {.name = "small", .type = FieldType::scalar, .dtype = DType::u8, .column = true},
+      {.name = "number", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+      {.name = "weight", .type = FieldType::scalar, .dtype = DType::f32, .column = true},
+      {.name = "boxes", .type = FieldType::tensor, .dtype = DType::f32},
+      {.name = "captions", .type = FieldType::list, .item = FieldType::string},
+      {.name = "masks", .type = FieldType::list, .dtype = DType::i16, .item = FieldType::tensor},
+  }};
+}
+
+// Field `f` of record `i`.
+void set_field(RecordBuilder& builder, const Schema& schema, size_t f, int64_t i) {
+  static constexpr std::array<float, 8> kNumbers = {0, 1, -1, 0.5, 3e38F, 1e-45F, 7, 8};
+  static constexpr std::array<int16_t, 6> kMask = {0, 1, -1, 32767, -32768, 5};
+  static constexpr std::string_view kText = "a text that is cut to a record's number of letters";
+  const Field& field = schema.fields[f];
+  const std::string_view part = kText.substr(0, static_cast<size_t>(i) % kText.size());
+  if (field.type == FieldType::image || field.type == FieldType::bytes) {
+    builder.set_bytes(f, std::as_bytes(std::span(part)));
+  } else if (field.type == FieldType::string) {
+    builder.set_string(f, part);
+  } else if (field.type == FieldType::tensor) {
+    builder.set_tensor(
+        f, {.dtype = DType::f32, .shape = {2, 4}, .data = std::as_bytes(std::span(kNumbers))});
+  } else if (field.type == FieldType::list && field.item == FieldType::string) {
+    builder.set_list(f, std::vector<std::string_view>(static_cast<size_t>(i) % 4, part));
+  } else if (field.type == FieldType::list) {
+    const TensorView mask{
+        .dtype = DType::i16, .shape = {2, 3}, .data = std::as_bytes(std::span(kMask))};
+    builder.set_list(f, std::vector<TensorView>(static_cast<size_t>(i) % 3, mask));
+  } else if (field.dtype == DType::u8) {
+    builder.set_scalar<uint8_t>(f, static_cast<uint8_t>(i));
+  } else if (field.dtype == DType::f32) {
+    builder.set_scalar<float>(f, static_cast<float>(i) / 3);
+  } else {
+    builder.set_scalar<int64_t>(f, -i);
+  }
+}
+
+std::vector<std::vector<std::byte>> make_records(const Schema& schema, int64_t num_records) {
+  RecordBuilder builder(schema);
+  std::vector<std::vector<std::byte>> records(static_cast<size_t>(num_records));
+  for (int64_t i = 0; i < num_records; ++i) {
+    for (size_t f = 0; f < schema.fields.size(); ++f) {
+      const bool is_null = (static_cast<size_t>(i) + f) % 10 == 6;
+      if (!is_null) set_field(builder, schema, f, i);
+    }
+    builder.encode(records[static_cast<size_t>(i)]);
+  }
+  return records;
+}
+
+void write_shard(const fs::path& path, const Schema& schema, int64_t num_records,
+                 CompressionOptions compression = {}) {
+  ShardWriter writer(path, schema,
+                     {.alignment = 512, .uuid = {1, 2, 3}, .compression = std::move(compression)});
+  for (const auto& record : make_records(schema, num_records)) writer.append(record);
+  writer.finish();
+}
+
+// Lays a filter into the shard's header, where fuzz_shard looks for one.
+void add_filter(const fs::path& path, std::string_view filter) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  std::vector<std::byte> shard(bytes.begin(), bytes.end());
+  std::memcpy(shard.data() + kFilterPlace.offset, filter.data(), filter.size());
+  reseal_shard(shard, {});
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(shard.data()),
+             static_cast<std::streamsize>(shard.size()));
+}
+
+void make_shards(const fs::path& folder) {
+  fs::create_directories(folder);
+  const Schema schema = rich_schema();
+  write_shard(folder / "rich", schema, 9);
+  add_filter(folder / "rich", "small in {1, 3..5, 7} and weight >= 0.5 and text != 'a te'");
+  write_shard(folder / "zstd", schema, 9, {.level = 3});
+  add_filter(folder / "zstd", "number not in {-3, -9..-5} and text < \"b\"");
+  const auto samples = make_records(schema, 300);
+  write_shard(folder / "dictionary", schema, 9,
+              {.level = 3, .dictionary = train_dictionary(samples, 1024)});
+  write_shard(folder / "two_pages",
+              {{{.name = "n", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}},
+              130);
+  write_shard(folder / "one", {{{.name = "blob"}}}, 1);
+  write_shard(folder / "empty", image_classification_schema(), 0);
+}
+
+void make_manifests(const fs::path& folder) {
+  fs::create_directories(folder);
+  Manifest manifest{.split = "train", .schema = rich_schema(), .created_by = "seed"};
+  write_manifest(folder / "empty", manifest);
+  manifest.classes = {"cat", "dog"};
+  manifest.class_names = {"Cat", "Dog"};
+  manifest.source = {{"kind", "folder"}, {"path", "/somewhere"}};
+  manifest.options = {{"seed", "0"}};
+  manifest.shards = {{.file = "shard-00000.ffr",
+                      .num_records = 10,
+                      .file_bytes = 5000,
+                      .record_bytes = 4000,
+                      .raw_bytes = 6000,
+                      .catalog_crc32c = 0xDEADBEEF},
+                     {.file = "shard-00001.ffr",
+                      .num_records = 3,
+                      .file_bytes = 4500,
+                      .record_bytes = 100,
+                      .raw_bytes = 100,
+                      .catalog_crc32c = 1}};
+  write_manifest(folder / "full", manifest);
+}
+
+// BMPs of few colours, and of 32 bits with masks.
+template <typename Save>
+void save_bmps(const Save& save, const std::string& size, int width, int height) {
+  std::vector<uint32_t> values(static_cast<size_t>(width * height));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint32_t>(i % 2);
+  for (const int bits : {1, 4, 8}) {
+    const testing::BmpKind kind{
+        .bits = bits, .top_down = bits == 4, .palette = {{0, 9, 99}, {200, 100, 50}}};
+    save("bmp_" + std::to_string(bits) + "_" + size,
+         testing::encode_bmp_as(width, height, values, kind));
+  }
+  save("bmp_masks_" + size,
+       testing::encode_bmp_as(width, height, values,
+                              {.bits = 32, .masks = {0xFF, 0xFF00, 0xFF0000}}));
+}
+
+// Pictures of several sizes. JPEG's scans end in the middle of a block, or hold one only.
+void make_images(const fs::path& folder) {
+  fs::create_directories(folder);
+  const auto save = [&](const std::string& name, const std::vector<std::byte>& bytes) {
+    std::ofstream(folder / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  };
+  for (const auto& [width, height] : {std::pair(1, 1), std::pair(33, 17), std::pair(64, 48)}) {
+    std::vector<uint8_t> rgb(static_cast<size_t>(3 * width * height));
+    for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<uint8_t>(i * i / 7);
+    const RgbView pixels{.data = rgb.data(), .width = width, .height = height, .stride = 3 * width};
+    const std::string size = std::to_string(width);
+    save("jpeg_" + size, encode_jpeg(pixels, 30));
+    save("fine_jpeg_" + size, encode_jpeg(pixels, 95));
+    save("png_" + size, encode_png(pixels));
+    std::vector<std::byte> ppm;
+    encode_ppm(pixels, ppm);
+    save("ppm_" + size, ppm);
+    save("webp_" + size, testing::encode_webp(width, height, rgb));
+    save("lossy_webp_" + size, testing::encode_webp(width, height, rgb, 40));
+    save("bmp_" + size, testing::encode_bmp(width, height, rgb));
+    save_bmps(save, size, width, height);
+  }
+}
+
+// Radar files of nuScenes.
+void make_pcds(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const int num_points : {0, 1, 7}) {
+    std::string file = testing::radar_pcd(num_points);
+    std::ofstream(folder / ("radar_" + std::to_string(num_points)), std::ios::binary) << file;
+    file.pop_back();
+    std::ofstream(folder / ("whole_" + std::to_string(num_points)), std::ios::binary) << file;
+  }
+}
+
+}  // namespace
+
+void make_seeds(const fs::path& folder) {
+  make_shards(folder / "fuzz_shard");
+  make_manifests(folder / "fuzz_manifest");
+  make_images(folder / "fuzz_image");
+  make_pcds(folder / "fuzz_pcd");
+  make_v1_seeds(folder / "fuzz_v1");
+  make_pickle_seeds(folder / "fuzz_pickle");
+  make_imagenet_seeds(folder);
+  make_source_seeds(folder);
+}
+
+}  // namespace ffkit::fuzzing

@@ -1,0 +1,77 @@
+// Seeds of what the sources webdataset, coco and jsonl read.
+#include <string>
+
+#include "seeds/seeds.h"
+#include "tar_builder.h"
+
+namespace ffkit::fuzzing {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::write_file;
+
+// As NumPy writes them: the header's length is such that the numbers begin at a multiple of 64.
+std::string npy(char version, const std::string& descr, const std::string& shape,
+                size_t num_bytes) {
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  const size_t before = version == 1 ? 10 : 12;
+  header.resize((before + header.size() + 64) / 64 * 64 - before, ' ');
+  header.back() = '\n';
+  std::string file = std::string("\x93NUMPY") + version + '\0';
+  file += static_cast<char>(header.size());
+  file.append(version == 1 ? 1 : 3, '\0');
+  return file + header + std::string(num_bytes, 'n');
+}
+
+void make_npys(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "matrix", npy(1, "<f4", "2, 3", 24));
+  write_file(folder / "vector", npy(2, "|u1", "5,", 5));
+  write_file(folder / "number", npy(3, "<i8", "", 8));
+  write_file(folder / "empty", npy(1, "<f2", "0, 7", 0));
+}
+
+constexpr char kInstances[] =
+    R"({"info": {"year": 2017}, "licenses": [{"id": 1, "name": "a \"b\""}],
+ "images": [{"id": 9, "file_name": "a.jpg", "width": 4, "height": 3}, {"id": 8, "file_name": "b/c.jpg", "width": 1, "height": 2}],
+ "annotations": [
+  {"id": 1, "image_id": 8, "category_id": 3, "bbox": [0, 0.5, 1, 1e0], "area": 1, "iscrowd": 0, "segmentation": [[0, 0, 1, 0, 1, 1]]},
+  {"id": 2, "image_id": 8, "category_id": 3, "bbox": [0, 0, 1, 2], "area": 2.5, "iscrowd": 1, "segmentation": {"counts": [1, 1], "size": [2, 1]}}],
+ "categories": [{"id": 3, "name": "dog", "supercategory": "animal"}]})";
+
+constexpr char kKeypoints[] =
+    R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 4, "height": 3, "f": [1, 2], "c": [3, 4]}],
+ "categories": [{"id": 1, "name": "person", "keypoints": ["nose", "eye"], "skeleton": [[1, 2]]}],
+ "annotations": [{"id": 5, "image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "area": 4, "iscrowd": 0, "num_keypoints": 1,
+  "keypoints": [1, 1, 2, 0, 0, 0], "keypoints_cam": [[1, 2, 3], [4, 5, 6]], "keypoints_img": [[1, 2], [3, 4]], "keypoints_vis": [true, false]}]})";
+
+void make_cocos(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "instances", kInstances);
+  write_file(folder / "keypoints", kKeypoints);
+}
+
+void make_json_lines(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "tokens",
+             "{\"id\": \"a\", \"tokens\": [1, 65535, 0], \"weight\": 0.5}\n"
+             "{\"id\": \"b\", \"tokens\": [], \"weight\": null}\n");
+  write_file(folder / "kinds",
+             "{\"text\": \"a\\u00e9\\n\", \"flag\": true, \"count\": -7, \"grid\": [[1, 2], [3, "
+             "4]], \"reals\": [0.5, 1], "
+             "\"names\": [\"x\", \"\"], \"other\": {\"a\": [1, \"b\"]}}\n\n"
+             "{\"other\": [1, [2]], \"names\": [], \"reals\": [1], \"grid\": [[5]], \"count\": "
+             "9223372036854775807, "
+             "\"flag\": false, \"text\": \"\"}");
+}
+
+}  // namespace
+
+void make_source_seeds(const fs::path& folder) {
+  make_npys(folder / "fuzz_npy");
+  make_cocos(folder / "fuzz_coco");
+  make_json_lines(folder / "fuzz_json_fields");
+}
+
+}  // namespace ffkit::fuzzing

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""The house: rooms, their folders and the arrows between them, as docs/house.md shows them.
+
+    tests/house/house_test.py            says what is wrong, one line each; exit status 1 when there is something
+    tests/house/house_test.py --arrows   prints which folder includes which, with the number of files and lines of each
+    tests/house/house_test.py --table    the same as a table of Markdown
+
+An arrow is an #include. A folder may include those that stand before it in its room's list below, and what the room may include of other
+rooms; so there is no circle. A public header belongs to the folder of the .cpp of its name; one without a .cpp counts as what it includes.
+"""
+import collections
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Each room's folders, bottom to top; '' is the room's own. A new folder gets a place here and a line in the room's README.md.
+FOLDERS = {
+    'format': ['', 'schema', 'bytes', 'file', 'record', 'shard', 'v1', 'reader', 'dataset'],
+    'image': ['codec', 'resize', 'random_numbers', 'pixels', 'transform'],
+    'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'decode', ''],
+    'nuscenes': [''],
+    'nuscenes/loader': [''],
+    'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/coco',
+                  'sources/webdataset', 'sources/jsonl', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
+                  'sources', 'pack', 'plan', 'output', 'merge',
+                  'v1', ''],
+    'trainer': ['launch', 'model', 'options', 'device', 'distributed', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
+                'checkpoint', 'tasks/classification', ''],
+    'trainer/cuda': [''],
+    'tools': [''],
+    'tools/ffconvert': [''],
+    'tools/ffeval': [''],
+    'tools/fftrain': [''],
+    'tools/ffinspect': ['text', 'data', 'draw', 'export', '', 'commands'],
+}
+# What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own folder).
+ARROWS = {
+    'format': [],
+    'image': ['format/', 'format/schema'],
+    'loader': ['format', 'image'],
+    'nuscenes': ['format'],
+    'nuscenes/loader': ['nuscenes', 'loader', 'image', 'format'],
+    'converter': ['nuscenes', 'image', 'format'],
+    'trainer': ['loader', 'image', 'format'],
+    'trainer/cuda': ['trainer'],
+    'tools': ['trainer', 'format'],
+    'tools/ffconvert': ['tools', 'converter', 'nuscenes', 'image', 'format'],
+    'tools/ffeval': ['tools', 'nuscenes', 'format'],
+    'tools/fftrain': ['tools', 'trainer', 'format'],
+    'tools/ffinspect': ['tools', 'nuscenes', 'image', 'format'],
+}
+MAX_FILES = 25
+MAX_LINES = 500
+# Longer ones, and why.
+LONG_FILES = {
+    'converter/sources/imagenet/imagenet_classes.cpp': 'a table of 1,000 names',
+}
+# Folders without sources of their own to judge: declarations of another library.
+NOT_OURS = {'trainer/gloo_headers'}
+
+
+def code_files():
+    found = []
+    for top in ('format', 'image', 'loader', 'nuscenes', 'converter', 'trainer', 'tools', 'tests', 'bench', 'examples'):
+        for folder, folders, names in os.walk(os.path.join(ROOT, top)):
+            folders[:] = [f for f in folders if f not in ('__pycache__', 'build')]
+            found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
+    return sorted(f for f in found if not any(f.startswith(n + '/') for n in NOT_OURS))
+
+
+def room_and_folder(path):
+    """('loader', 'io') of loader/io/read_plan.h; (None, '') outside of all rooms."""
+    folder = os.path.dirname(path)
+    for room in sorted(FOLDERS, key=len, reverse=True):
+        if folder == room:
+            return room, ''
+        if folder.startswith(room + '/'):
+            return room, folder[len(room) + 1:]
+    return None, ''
+
+
+class House:
+    def __init__(self):
+        self.problems = []
+        self.files = code_files()
+        self.sources = [f for f in self.files if re.search(r'\.(h|cpp|cpp\.in)$', f)]
+        self.texts = {f: open(os.path.join(ROOT, f), encoding='utf-8').read() for f in self.sources}
+        self.owner = self.owners()
+        self.edges = collections.defaultdict(set)  # (room, folder) -> (room, folder): files that include
+        for file in self.sources:
+            if self.owner.get(file):
+                for target in self.reached(file, set()):
+                    if self.owner[target] != self.owner[file]:
+                        self.edges[self.owner[file], self.owner[target]].add((file, target))
+
+    def owners(self):
+        """The room and folder that a source belongs to; None for a public header without a .cpp, nothing outside of the rooms."""
+        cpp = collections.defaultdict(list)
+        owner = {}
+        for file in self.sources:
+            room, folder = room_and_folder(file)
+            if room and not folder.startswith('include/'):
+                owner[file] = room, folder
+                cpp[room, os.path.basename(file).split('.')[0]].append(owner[file])
+        for file in self.sources:
+            room, folder = room_and_folder(file)
+            if room and folder.startswith('include/'):
+                places = cpp[room, os.path.basename(file).split('.')[0]]
+                owner[file] = places[0] if places else None
+        return owner
+
+    def targets(self, file):
+        """Files of the rooms that `file` includes."""
+        room, _ = room_and_folder(file)
+        for form, name in re.findall(r'^\s*#\s*include ([<"])([^">]+)[">]', self.texts[file], re.M):
+            if form == '<':
+                candidates = [f'{r}/include/{name}' for r in FOLDERS] if name.startswith('ffkit/') else []
+                if not candidates:
+                    continue
+            else:
+                candidates = [os.path.normpath(os.path.join(base, name)) for base in (os.path.dirname(file), room, '')]
+            known = [c for c in candidates if c in self.texts]
+            if known:
+                yield known[0]
+            elif name != 'all_models.cpp':
+                self.problems.append(f'{file}: there is no {name} to include')
+
+    def reached(self, file, seen):
+        for target in self.targets(file):
+            if target in seen or target not in self.owner:
+                continue
+            seen.add(target)
+            if self.owner[target]:
+                yield target
+            else:
+                yield from self.reached(target, seen)
+
+    def check_arrows(self):
+        for (room, folder), _ in collections.Counter(o for o in self.owner.values() if o).items():
+            if folder not in FOLDERS[room]:
+                self.problems.append(f'{room}/{folder}: a new folder; give it a place in FOLDERS of tests/house/house_test.py')
+        for (here, there), pairs in sorted(self.edges.items()):
+            (room, folder), (other, other_folder) = here, there
+            if folder not in FOLDERS[room] or other_folder not in FOLDERS[other]:
+                continue
+            if room == other:
+                allowed = FOLDERS[room].index(other_folder) < FOLDERS[room].index(folder)
+            else:
+                allowed = other in ARROWS[room] or f'{other}/{other_folder}' in ARROWS[room]
+            for file, target in sorted(pairs) if not allowed else ():
+                self.problems.append(f'{file}: includes {target}, but {name_of(here)} must not know {name_of(there)}')
+
+    def check_sizes(self):
+        counts = collections.Counter(os.path.dirname(f) for f in self.files if os.path.basename(f) not in ('CMakeLists.txt', 'README.md'))
+        for folder, count in sorted(counts.items()):
+            if count > MAX_FILES:
+                self.problems.append(f'{folder}: {count} files, more than {MAX_FILES}; find the seam')
+        for file, text in self.texts.items():
+            lines = text.count('\n')
+            if lines > MAX_LINES and file not in LONG_FILES:
+                self.problems.append(f'{file}: {lines} lines, more than {MAX_LINES}; find the seam')
+            if lines <= MAX_LINES and file in LONG_FILES:
+                self.problems.append(f'{file}: no longer long; take it out of LONG_FILES')
+        for file in LONG_FILES:
+            if file not in self.texts:
+                self.problems.append(f'{file}: is not there; take it out of LONG_FILES')
+
+    def check_readmes(self):
+        for room, folders in FOLDERS.items():
+            if not os.path.isdir(os.path.join(ROOT, room)):
+                continue
+            readme = room
+            while not os.path.exists(os.path.join(ROOT, readme, 'README.md')) and '/' in readme:
+                readme = os.path.dirname(readme)
+            path = os.path.join(ROOT, readme, 'README.md')
+            text = open(path, encoding='utf-8').read() if os.path.exists(path) else ''
+            prefix = os.path.relpath(room, readme) + '/' if room != readme else ''
+            for folder in folders:
+                name = prefix + (folder + '/' if folder else '')
+                if f'| `{name}` | ' not in text and not (name == '' and ('| (top) | ' in text or len(folders) == 1)):
+                    self.problems.append(f'{readme}/README.md: no row that says what `{name}` is for')
+
+    def print_arrows(self, as_table):
+        if as_table:
+            print('| folder | files | lines | includes, of its own room | of other rooms |\n| --- | --- | --- | --- | --- |')
+        for room, folders in FOLDERS.items():
+            for folder in folders:
+                here = room, folder
+                files = [f for f, o in self.owner.items() if o == here]
+                lines = sum(self.texts[f].count('\n') for f in files)
+                near = sorted(b[1] or '(top)' for a, b in self.edges if a == here and b[0] == room)
+                far = sorted({name_of(b) for a, b in self.edges if a == here and b[0] != room})
+                if as_table:
+                    print(f'| `{name_of(here)}/` | {len(files)} | {lines:,} | {", ".join(near)} | {", ".join(far)} |')
+                    continue
+                to = near + far
+                print(f'{name_of(here):34} {len(files):3} files {lines:6} lines, includes {", ".join(to) or "nothing"}')
+
+
+def name_of(node):
+    return node[0] + ('/' + node[1] if node[1] else '')
+
+
+def main():
+    house = House()
+    if '--arrows' in sys.argv or '--table' in sys.argv:
+        house.print_arrows('--table' in sys.argv)
+        return 0
+    house.check_arrows()
+    house.check_sizes()
+    house.check_readmes()
+    for problem in dict.fromkeys(house.problems):
+        print(problem)
+    return 1 if house.problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,130 @@
+// What merge and append do with their sources: locked, taken once, with what was said about their samples.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/merge.h>
+#include <ffkit/format/dataset.h>
+
+#include "expect_error.h"
+#include "fake_source.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FakeSource;
+using testing::TempDir;
+
+// A split "train" of which `bad` samples are named in the report.
+void make_set(const fs::path& folder, int64_t num_samples, const std::vector<int64_t>& bad = {}) {
+  convert(FakeSource(num_samples, bad), folder,
+          {.num_threads = 1, .order = RecordOrder::source, .on_error = OnError::skip});
+}
+
+int64_t num_records(const fs::path& folder) {
+  return Dataset::open(folder, "train").num_records();
+}
+
+std::string report_of(const fs::path& folder) {
+  return fs::exists(folder / "report.jsonl") ? testing::read_file(folder / "report.jsonl") : "";
+}
+
+// As another process holds it.
+class HeldLock {
+ public:
+  HeldLock(const fs::path& folder, int operation)
+      : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    EXPECT_EQ(::flock(fd_, operation | LOCK_NB), 0) << folder;
+  }
+  ~HeldLock() { ::close(fd_); }
+  HeldLock(const HeldLock&) = delete;
+  HeldLock& operator=(const HeldLock&) = delete;
+
+ private:
+  int fd_;
+};
+
+class MergeSourcesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    make_set(dir_ / "a", 20, {3});
+    make_set(dir_ / "b", 21, {5, 6});
+    make_set(dir_ / "dst", 22, {7});
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(MergeSourcesTest, AreNotMovedWhileAnotherReadsThem) {
+  const MergeOptions move{.transfer = ShardTransfer::move};
+  {
+    const HeldLock reader(dir_ / "a", LOCK_SH);
+    EXPECT_ERROR(merge_datasets(dir_ / "out", {dir_ / "b", dir_ / "a"}, move), invalid_argument,
+                 "another merge, append or v1 is using this folder");
+    EXPECT_ERROR(append_datasets(dir_ / "dst", {dir_ / "a"}, move), invalid_argument,
+                 "another merge, append or v1 is using this folder");
+    EXPECT_ERROR(append_datasets(dir_ / "a", {dir_ / "b"}, {}), invalid_argument,
+                 "another merge, append or v1 is using this folder");
+    EXPECT_FALSE(fs::exists(dir_ / "out"));
+    // Several may read.
+    EXPECT_EQ(merge_datasets(dir_ / "out", {dir_ / "b", dir_ / "a"}, {}).num_records(), 38);
+    fs::remove_all(dir_ / "out");
+  }
+  EXPECT_EQ(merge_datasets(dir_ / "out", {dir_ / "b", dir_ / "a"}, move).num_records(), 38);
+}
+
+TEST_F(MergeSourcesTest, AreNotReadWhileAnotherMovesThem) {
+  const HeldLock mover(dir_ / "a", LOCK_EX);
+  EXPECT_ERROR(merge_datasets(dir_ / "out", {dir_ / "b", dir_ / "a"}, {}), invalid_argument,
+               "another merge or append is changing this folder");
+  EXPECT_ERROR(append_datasets(dir_ / "dst", {dir_ / "a"}, {}), invalid_argument,
+               "another merge or append is changing this folder");
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+  EXPECT_EQ(num_records(dir_ / "dst"), 21);
+}
+
+TEST_F(MergeSourcesTest, AreNotTakenTwiceInTheShapeOfACopy) {
+  fs::copy(dir_ / "a", dir_ / "copy", fs::copy_options::recursive);
+  EXPECT_ERROR(merge_datasets(dir_ / "out", {dir_ / "a", dir_ / "b", dir_ / "copy"}, {}),
+               invalid_argument, "copy: 1 of its 1 shards of split 'train' are those of ");
+  EXPECT_ERROR(append_datasets(dir_ / "dst", {dir_ / "a", dir_ / "copy"}, {}), invalid_argument,
+               "their records would be in the result twice");
+  // A part of it is there already.
+  merge_datasets(dir_ / "both", {dir_ / "a", dir_ / "b"}, {});
+  EXPECT_ERROR(append_datasets(dir_ / "a", {dir_ / "both"}, {}), invalid_argument,
+               "both: 1 of its 2 shards of split 'train' are those of the destination");
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+  EXPECT_EQ(num_records(dir_ / "dst"), 21);
+}
+
+TEST_F(MergeSourcesTest, BringTheirLinesOfTheReport) {
+  const std::string all = report_of(dir_ / "dst") + report_of(dir_ / "a") + report_of(dir_ / "b");
+  ASSERT_EQ(std::ranges::count(all, '\n'), 4);
+  const std::string before = report_of(dir_ / "dst");
+  // Not when it fails: the manifest cannot be written.
+  fs::create_directory(dir_ / "dst/train/manifest.json.tmp");
+  EXPECT_ERROR(append_datasets(dir_ / "dst", {dir_ / "a", dir_ / "b"}, {}), io,
+               "manifest.json.tmp");
+  EXPECT_EQ(report_of(dir_ / "dst"), before);
+  fs::remove(dir_ / "dst/train/manifest.json.tmp");
+  // Once, also where an addition was killed before its manifest.
+  testing::write_file(dir_ / "dst/report.jsonl", all);
+  append_datasets(dir_ / "dst", {dir_ / "a", dir_ / "b"}, {.transfer = ShardTransfer::move});
+  EXPECT_EQ(report_of(dir_ / "dst"), all);
+  // To one without a report.
+  make_set(dir_ / "clean", 23);
+  append_datasets(dir_ / "clean", {dir_ / "dst"}, {});
+  EXPECT_EQ(report_of(dir_ / "clean"), all);
+}
+
+}  // namespace
+}  // namespace ffkit

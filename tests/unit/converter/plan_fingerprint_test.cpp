@@ -1,0 +1,269 @@
+// What a conversion is made from must not change between its runs, nor differ between its parts.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/merge.h>
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/dataset.h>
+
+#include "expect_error.h"
+#include "fake_source.h"
+#include "files_of.h"
+#include "pictures.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FakeSource;
+using testing::files_of;
+using testing::jpeg_picture;
+using testing::read_file;
+using testing::TempDir;
+using testing::write_file;
+
+constexpr int kPictures = 30;
+
+// A JPEG of 100 kB, so that 30 of them are 3 shards.
+std::string large_picture(int number) {
+  return jpeg_picture(number) + std::string(100'000, static_cast<char>(number));
+}
+
+std::string name_of(int number) {
+  return fmt::format("{:02}.jpg", number);
+}
+
+ConvertOptions part_options(OnError on_error = OnError::fail) {
+  return {
+      .num_threads = 2, .shard_bytes = 1 << 20, .order = RecordOrder::source, .on_error = on_error};
+}
+
+// A source whose last sample is bad: a conversion ends there with two finished shards, and goes on with OnError::skip.
+class ChangedSourceTest : public ::testing::Test {
+ protected:
+  using Open = std::function<std::unique_ptr<Source>()>;
+
+  void begin(const Open& open) {
+    EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), unsupported,
+                 "with --on-error skip");
+    begun_ = files_of(dir_ / "out");
+  }
+  // Everything is as it was when the conversion is refused.
+  void expect_refusal(const Open& open, const std::string& what) {
+    ConvertOptions options = part_options(OnError::skip);
+    options.resume = true;
+    EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument,
+                 "out: holds the beginning of another conversion: what differs is " + what +
+                     "; give the source and the options it was begun with, or run without");
+    EXPECT_TRUE(files_of(dir_ / "out") == begun_);
+  }
+  void expect_success(const Open& open) {
+    ConvertOptions options = part_options(OnError::skip);
+    options.resume = true;
+    EXPECT_EQ(convert(*open(), dir_ / "out", options).num_skipped(), 1);
+  }
+
+  TempDir dir_;
+  std::map<std::string, std::string> begun_;
+};
+
+TEST_F(ChangedSourceTest, PicturesAreToldByNameSizeAndTimeOfModification) {
+  for (int i = 0; i < kPictures; ++i) write_file(dir_ / "src/cat" / name_of(i), large_picture(i));
+  const fs::path bad = dir_ / "src/cat/bad.jpg";
+  write_file(bad, "no picture");
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
+  begin(open);
+
+  const fs::path first = dir_ / "src/cat" / name_of(0);
+  const auto time = fs::last_write_time(first);
+  std::string other = large_picture(0);
+  other.back() = 'x';
+  write_file(first, other);
+  fs::last_write_time(first, time + std::chrono::seconds(1));
+  expect_refusal(open, "the times of modification of the files of split 'train'");
+  fs::last_write_time(first, time);
+  write_file(dir_ / "src/cat/new.jpg", large_picture(1));
+  expect_refusal(open, "the names, number or order of the samples of split 'train'");
+  fs::remove(dir_ / "src/cat/new.jpg");
+  write_file(dir_ / "src/dog/1.jpg", large_picture(1));
+  expect_refusal(open, "the classes, the names, number or order of the samples of split 'train'");
+  fs::remove_all(dir_ / "src/dog");
+  fs::resize_file(first, fs::file_size(first) - 1);
+  fs::last_write_time(first, time);
+  expect_refusal(open, "the sizes of the files of split 'train'");
+
+  write_file(first, large_picture(0));
+  fs::last_write_time(first, time);
+  // Where the source lies does not matter.
+  fs::rename(dir_ / "src", dir_ / "moved");
+  expect_success([&] { return open_image_folder(dir_ / "moved"); });
+}
+
+TEST_F(ChangedSourceTest, AnnotationFilesAreToldByTheirContent) {
+  std::string images;
+  for (int i = 0; i < kPictures; ++i) {
+    write_file(dir_ / "src/train" / name_of(i), large_picture(i));
+    images += fmt::format(R"({{"id": {}, "file_name": "{}", "width": 16, "height": 16}}, )", i,
+                          name_of(i));
+  }
+  write_file(dir_ / "src/train/bad.jpg", "no picture");
+  images += R"({"id": 99, "file_name": "bad.jpg", "width": 1, "height": 1})";
+  const fs::path annotations = dir_ / "src/annotations/instances_train.json";
+  const auto write = [&](int x) {
+    write_file(annotations,
+               fmt::format(R"({{"images": [{}], "categories": [{{"id": 1, "name": "cat"}}],
+                   "annotations": [{{"id": 1, "image_id": 20, "category_id": 1, "bbox": [{}, 1, 2, 3]}}]}})",
+                           images, x));
+  };
+  write(1);
+  const auto time = fs::last_write_time(annotations);
+  const auto open = [&] { return open_coco(dir_ / "src"); };
+  begin(open);
+  write(2);  // of equal size
+  fs::last_write_time(annotations, time);
+  expect_refusal(open, "the file 'instances_train.json' of split 'train'");
+  write(1);
+  expect_success(open);
+}
+
+TEST_F(ChangedSourceTest, LinesAreToldByTheirContent) {
+  const auto write = [&](char c) {
+    std::string lines;
+    for (int i = 0; i < kPictures; ++i) {
+      lines += "{\"text\": \"" + std::string(100'000, i == 25 ? c : 'a') + "\"}\n";
+    }
+    write_file(dir_ / "src/train-0.jsonl", lines + "{\"text\": 5}\n");
+  };
+  write('a');
+  const auto open = [&] { return open_jsonl(dir_ / "src"); };
+  EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, "shards are");
+  begun_ = files_of(dir_ / "out");
+  write('b');
+  expect_refusal(open, "the file 'train-0.jsonl' of split 'train'");
+  write('a');
+  expect_success(open);
+}
+
+TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndTimeOfModification) {
+  testing::TarBuilder tar;
+  for (int i = 0; i < kPictures; ++i) tar.add(name_of(i), large_picture(i));
+  tar.add("bad.cls", "").add("bad.jpg", "");
+  write_file(dir_ / "src/train/0.tar", tar.finish());
+  const auto open = [&] { return open_webdataset(dir_ / "src", {.allow_missing = true}); };
+  EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, "shards are");
+  begun_ = files_of(dir_ / "out");
+  const auto time = fs::last_write_time(dir_ / "src/train/0.tar");
+  fs::last_write_time(dir_ / "src/train/0.tar", time + std::chrono::seconds(1));
+  expect_refusal(open, "the file 'train/0.tar' of split 'train'");
+  fs::last_write_time(dir_ / "src/train/0.tar", time);
+  expect_success(open);
+}
+
+// Parts made from `first` and `second`, then merged.
+void merge_parts(const fs::path& dir, const fs::path& first, const fs::path& second) {
+  ConvertOptions options = part_options();
+  options.part = {.index = 1, .count = 2};
+  convert(*open_image_folder(first), dir / "part-1", options);
+  options.part.index = 2;
+  convert(*open_image_folder(second), dir / "part-2", options);
+  merge_datasets(dir / "merged", {dir / "part-1", dir / "part-2"}, {});
+}
+
+TEST(Parts, OfOneSourceInTwoPlacesAreWhatOneMachineMakes) {
+  const TempDir dir;
+  for (int i = 0; i < kPictures; ++i) {
+    for (const char* place : {"a", "b"}) {
+      write_file(dir / place / "train/cat" / name_of(i), large_picture(i));
+      write_file(dir / place / "val/cat" / name_of(i), jpeg_picture(i));
+    }
+  }
+  merge_parts(dir.path(), dir / "a", dir / "b");
+  convert(*open_image_folder(dir / "a"), dir / "whole", part_options());
+  // The only shard of val is of part 2, and so is the path in its manifest.
+  auto merged = files_of(dir / "merged");
+  auto whole = files_of(dir / "whole");
+  EXPECT_TRUE(merged["train/manifest.json"] == whole["train/manifest.json"]);
+  merged.erase("val/manifest.json");
+  whole.erase("val/manifest.json");
+  EXPECT_TRUE(merged == whole);
+}
+
+TEST(Parts, OfSourcesThatDifferAreRefused) {
+  const TempDir dir;
+  const auto expect_refusal = [&](const std::function<void(const fs::path&)>& change) {
+    for (const char* place : {"a", "b"}) {
+      for (int i = 0; i < kPictures; ++i) {
+        write_file(dir / place / "train/cat" / name_of(i), large_picture(i));
+      }
+      write_file(dir / place / "val/cat/1.jpg", large_picture(1));
+    }
+    change(dir / "b");
+    EXPECT_ERROR(merge_parts(dir.path(), dir / "a", dir / "b"), invalid_argument,
+                 "was converted from another source than");
+    EXPECT_FALSE(fs::exists(dir / "merged"));
+    for (const char* folder : {"a", "b", "part-1", "part-2"}) fs::remove_all(dir / folder);
+  };
+  expect_refusal([](const fs::path& b) { write_file(b / "train/cat/00a.jpg", large_picture(1)); });
+  expect_refusal(
+      [](const fs::path& b) { fs::rename(b / "train/cat/00.jpg", b / "train/cat/29a.jpg"); });
+  expect_refusal([](const fs::path& b) { fs::resize_file(b / "train/cat/20.jpg", 100'000); });
+  // A split of which the other machine makes nothing.
+  expect_refusal([](const fs::path& b) { write_file(b / "val/cat/2.jpg", large_picture(2)); });
+}
+
+TEST(Parts, MayDifferInOnErrorUnlessBadSamplesAreKeptHereAndLeftOutThere) {
+  const TempDir dir;
+  const FakeSource source(4000);
+  const auto make = [&](int64_t index, OnError on_error) {
+    ConvertOptions options = part_options(on_error);
+    options.part = {.index = index, .count = 3};
+    const fs::path part = dir / fmt::format("{}-{}", index, to_string(on_error));
+    convert(source, part, options);
+    return part;
+  };
+  const fs::path fail = make(1, OnError::fail);
+  const fs::path skip = make(2, OnError::skip);
+  EXPECT_ERROR(merge_datasets(dir / "merged", {fail, skip, make(3, OnError::keep)}, {}),
+               invalid_argument, "was converted with --on-error keep, but");
+  merge_datasets(dir / "merged", {fail, skip, make(3, OnError::skip)}, {});
+  const Dataset merged = Dataset::open(dir / "merged", "train");
+  for (const auto& [name, unused] : merged.manifest().options) {
+    EXPECT_FALSE(name.starts_with("part")) << name;
+  }
+}
+
+// Parts of the first releases have no fingerprint.
+TEST(Parts, WithoutAFingerprintAreToldByThePathOfTheirSource) {
+  const TempDir dir;
+  std::vector<fs::path> parts;
+  for (const int64_t index : {1, 2}) {
+    ConvertOptions options = part_options();
+    options.part = {.index = index, .count = 2};
+    parts.push_back(dir / std::to_string(index));
+    convert(FakeSource(3000), parts.back(), options);
+    Manifest manifest = read_manifest(parts.back() / "train/manifest.json");
+    manifest.options.erase("part_plan");
+    manifest.options.erase("part_on_error");
+    write_manifest(parts.back() / "train/manifest.json", manifest);
+  }
+  merge_datasets(dir / "merged", parts, {});
+  Manifest manifest = read_manifest(parts.back() / "train/manifest.json");
+  manifest.source["path"] = "/elsewhere";
+  write_manifest(parts.back() / "train/manifest.json", manifest);
+  EXPECT_ERROR(merge_datasets(dir / "merged-2", parts, {}), invalid_argument, "another source");
+  manifest.options["part_plan"] = "0123456789abcdef";
+  write_manifest(parts.back() / "train/manifest.json", manifest);
+  EXPECT_ERROR(merge_datasets(dir / "merged-2", parts, {}), invalid_argument, "another source");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include <ffkit/converter/sources.h>
+
+#include "expect_error.h"
+#include "pictures.h"
+#include "record_of.h"
+#include "sources/numbers/json_elements.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::jpeg_picture;
+using testing::record_of;
+using testing::TempDir;
+using testing::values_of;
+using testing::write_file;
+
+// Two pictures of 16 x 16, the second without annotations; "annotations" comes first, as it may.
+constexpr const char* kInstances = R"({
+  "info": {"description": "odd: \"]}[{\\", "year": 2017}, "licenses": [1, {"a": []}],
+  "annotations": [
+    {"id": 12, "image_id": 9, "category_id": 3, "bbox": [1, 2.5, 3, 4], "area": 12, "iscrowd": 0,
+     "segmentation": [[1, 2, 3, 4.5]], "unknown": {"x": "}"}},
+    {"id": 11, "image_id": 9, "category_id": 90, "bbox": [0, 0, 16, 16], "area": 6.5, "iscrowd": 1,
+     "segmentation": {"counts": [1, 2], "size": [16, 16]}}],
+  "images": [
+    {"id": 9, "file_name": "b.jpg", "width": 16, "height": 16},
+    {"id": 4, "file_name": "sub/a.jpg", "width": 16, "height": 16, "license": 1}],
+  "categories": [{"id": 90, "name": "toothbrush"}, {"id": 3, "name": "car", "supercategory": "v"}]
+})";
+
+class CocoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_file(dir_ / "train2017/b.jpg", jpeg_picture(1));
+    write_file(dir_ / "train2017/sub/a.jpg", jpeg_picture(2));
+  }
+  std::unique_ptr<Source> open(const std::string& json, const CocoOptions& options = {}) {
+    write_file(dir_ / "annotations/instances_train2017.json", json);
+    return open_coco(dir_.path(), options);
+  }
+  // kInstances with `what` replaced.
+  static std::string with(const std::string& what, const std::string& by) {
+    std::string json = kInstances;
+    const size_t at = json.find(what);
+    if (at == std::string::npos) throw std::logic_error(what);
+    return json.replace(at, what.size(), by);
+  }
+  TempDir dir_;
+};
+
+TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
+  const auto source = open(kInstances, {.segmentation = true});
+  ASSERT_EQ(source->splits().size(), 1U);
+  EXPECT_EQ(source->splits()[0].name, "train2017");
+  EXPECT_TRUE(source->splits()[0].is_training);
+  EXPECT_EQ(source->splits()[0].num_samples, 2);
+  EXPECT_THAT(source->classes(), ElementsAre("car", "toothbrush"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no annotation")));
+  const Schema schema = source->schema();
+  std::vector<SampleProblem> problems;
+  auto record = record_of(*source, 0, 0, &problems);
+  EXPECT_THAT(problems, IsEmpty());
+  std::optional<RecordView> view(std::in_place, schema, record);
+  const auto field = [&](const char* name) { return view->field(schema.require(name)); };
+  EXPECT_EQ(field("image").bytes().size(), jpeg_picture(1).size());
+  EXPECT_EQ(field("image_id").scalar<int64_t>(), 9);
+  EXPECT_EQ(field("width").scalar<int64_t>(), 16);
+  EXPECT_EQ(field("id").string(), "b.jpg");
+  EXPECT_THAT(field("boxes").tensor().shape, ElementsAre(2, 4));
+  EXPECT_THAT(values_of<float>(field("boxes").tensor()), ElementsAre(1, 2.5F, 3, 4, 0, 0, 16, 16));
+  EXPECT_THAT(values_of<int64_t>(field("labels").tensor()), ElementsAre(0, 1));
+  EXPECT_THAT(values_of<int64_t>(field("annotation_ids").tensor()), ElementsAre(12, 11));
+  EXPECT_THAT(values_of<uint8_t>(field("iscrowd").tensor()), ElementsAre(0, 1));
+  EXPECT_THAT(values_of<float>(field("area").tensor()), ElementsAre(12, 6.5F));
+  EXPECT_EQ(field("segmentation").string(), R"([[[1,2,3,4.5]],{"counts":[1,2],"size":[16,16]}])");
+
+  record = record_of(*source, 0, 1);
+  view.emplace(schema, record);
+  EXPECT_THAT(field("boxes").tensor().shape, ElementsAre(0, 4));
+  EXPECT_THAT(field("labels").tensor().shape, ElementsAre(0));
+  EXPECT_EQ(field("segmentation").string(), "[]");
+  EXPECT_EQ(field("id").string(), "sub/a.jpg");
+}
+
+TEST_F(CocoTest, GivesEachPictureItsOwnAnnotations) {
+  const auto annotation = [](int id, int picture) {
+    return fmt::format(
+        R"({{"id": {0}, "image_id": {1}, "category_id": 3, "bbox": [{0}, 0, 1, 1], "area": {0}.5, "iscrowd": {2}}})",
+        id, picture, id % 2);
+  };
+  const std::string json = kInstances;
+  const size_t begin = json.find("\"annotations\": [") + 16;
+  const size_t end = json.find("\"images\"");
+  const auto source = open(json.substr(0, begin) + annotation(21, 4) + "," + annotation(22, 9) +
+                           "," + annotation(23, 4) + "], " + json.substr(end));
+  const Schema schema = source->schema();
+  std::vector<std::vector<int64_t>> ids;
+  for (int64_t i = 0; i < 2; ++i) {
+    const auto record = record_of(*source, 0, i);
+    const RecordView view(schema, record);
+    ids.push_back(values_of<int64_t>(view.tensor(schema.require("annotation_ids"))));
+    const auto boxes = values_of<float>(view.tensor(schema.require("boxes")));
+    const auto areas = values_of<float>(view.tensor(schema.require("area")));
+    const auto crowds = values_of<uint8_t>(view.tensor(schema.require("iscrowd")));
+    for (size_t k = 0; k < ids.back().size(); ++k) {
+      EXPECT_EQ(boxes[4 * k], static_cast<float>(ids.back()[k]));
+      EXPECT_EQ(areas[k], static_cast<float>(ids.back()[k]) + 0.5F);
+      EXPECT_EQ(crowds[k], ids.back()[k] % 2);
+    }
+  }
+  EXPECT_THAT(ids, ElementsAre(ElementsAre(22), ElementsAre(21, 23)));
+}
+
+TEST_F(CocoTest, TakesKeyPointsAndArraysOfPoseSets) {
+  write_file(dir_ / "annotations/person_keypoints_train2017.json", R"({
+    "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16, "f": [1000, 1001.5], "c": [8, 9]}],
+    "annotations": [
+      {"id": 1, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2, 0, 0, 0], "num_keypoints": 1,
+       "keypoints_cam": [[1, 2, 3], [4, 5, 6]], "keypoints_img": [[1, 2], [3, 4]], "keypoints_vis": [1, 0]},
+      {"id": 2, "image_id": 1, "bbox": [0, 0, 2, 2], "keypoints": [5, 6, 1, 7, 8, 2], "num_keypoints": 2,
+       "keypoints_cam": [[7, 8, 9], [1, 1, 1.5]], "keypoints_img": [[5, 6], [7, 8]]}]})");
+  const auto source = open_coco(dir_.path());
+  const Schema schema = source->schema();
+  EXPECT_THAT(source->classes(), IsEmpty());
+  EXPECT_EQ(schema.index_of("labels"), -1);  // no categories
+  EXPECT_EQ(schema.index_of("area"), -1);
+  EXPECT_EQ(schema.index_of("keypoints_vis"), -1);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'keypoints_vis' is left out: only 1 of 2")));
+  const auto record = record_of(*source, 0, 0);
+  const RecordView view(schema, record);
+  const auto tensor = [&](const char* name) { return view.tensor(schema.require(name)); };
+  EXPECT_THAT(tensor("keypoints").shape, ElementsAre(2, 2, 3));
+  EXPECT_THAT(values_of<float>(tensor("keypoints")),
+              ElementsAre(1, 2, 2, 0, 0, 0, 5, 6, 1, 7, 8, 2));
+  EXPECT_THAT(values_of<int64_t>(tensor("num_keypoints")), ElementsAre(1, 2));
+  EXPECT_THAT(tensor("keypoints_cam").shape, ElementsAre(2, 2, 3));
+  EXPECT_EQ(values_of<float>(tensor("keypoints_cam")).back(), 1.5F);
+  EXPECT_THAT(tensor("keypoints_img").shape, ElementsAre(2, 2, 2));
+  EXPECT_THAT(tensor("f").shape, ElementsAre(2));
+  EXPECT_THAT(values_of<float>(tensor("f")), ElementsAre(1000, 1001.5F));
+}
+
+TEST_F(CocoTest, LeavesOutArraysOfDifferentShapes) {
+  write_file(dir_ / "annotations/person_keypoints_train2017.json", R"({
+    "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16}],
+    "annotations": [{"id": 1, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 1},
+                    {"id": 2, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2, 3, 4, 2], "area": 2},
+                    {"id": 3, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 3}]})");
+  const auto source = open_coco(dir_.path());
+  EXPECT_EQ(source->schema().index_of("keypoints"), -1);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'keypoints' is left out: its arrays are of")));
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_THAT(values_of<float>(RecordView(schema, record).tensor(schema.require("area"))),
+              ElementsAre(1, 2, 3));
+}
+
+TEST_F(CocoTest, TakesFilesByName) {
+  write_file(dir_ / "x/pictures/b.jpg", jpeg_picture(1));
+  write_file(dir_ / "x/my.json",
+             R"({"images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16}]})");
+  const auto source = open_coco(dir_ / "x", {.annotations = "my.json", .images = "pictures"});
+  EXPECT_EQ(source->splits()[0].name, "my");
+  EXPECT_EQ(record_of(*source, 0, 0), record_of(*source, 0, 0));
+  EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json"}), invalid_argument, "give both");
+  EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json", .images = "none"}), not_found,
+               "no such folder of pictures");
+}
+
+TEST_F(CocoTest, ReportsPicturesOfAnotherSize) {
+  const auto source = open(with(R"("b.jpg", "width": 16)", R"("b.jpg", "width": 17)"));
+  std::vector<SampleProblem> problems;
+  (void)record_of(*source, 0, 0, &problems);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].reason, "is 16 x 16 pixels, but 17 x 16 by its annotations");
+}
+
+TEST_F(CocoTest, CountsMissingPicturesBeforeAnythingIsWritten) {
+  std::filesystem::remove(dir_ / "train2017/b.jpg");
+  EXPECT_ERROR(open(kInstances), not_found, "1 of the 2 pictures");
+  EXPECT_ERROR(open(kInstances), not_found, "are not there: b.jpg; put them there");
+  const auto source = open(kInstances, {.allow_missing = true});
+  EXPECT_EQ(source->splits()[0].num_samples, 1);
+  EXPECT_EQ(source->describe(0, 0), (dir_ / "train2017/sub/a.jpg").string());
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("are not there: b.jpg; left out")));
+}
+
+TEST_F(CocoTest, RefusesWhatDoesNotGoTogether) {
+  EXPECT_ERROR(open(with(R"("image_id": 9)", R"("image_id": 5)")), invalid_argument,
+               "annotation 12 is of picture 5, which is not among");
+  EXPECT_ERROR(open(with(R"("category_id": 90)", R"("category_id": 91)")), invalid_argument,
+               "annotation 11 is of category 91");
+  EXPECT_ERROR(open(with(R"("id": 4)", R"("id": 9)")), invalid_argument,
+               "an element of 'images' is a second picture of id 9");
+  EXPECT_ERROR(open(with(R"("id": 90, "name")", R"("id": 3, "name")")), invalid_argument,
+               "second category of id 3");
+  EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3]")), invalid_argument,
+               "'bbox': [1,2.5,3] is no array of 4");
+  EXPECT_ERROR(open(with(R"("bbox": [1, 2.5, 3, 4],)", "")), invalid_argument, "has no 'bbox'");
+  EXPECT_ERROR(open(with(R"("category_id": 90,)", "")), invalid_argument, "having a 'category_id'");
+  EXPECT_ERROR(open(with("sub/a.jpg", "../a.jpg")), unsupported, "not inside the folder");
+  EXPECT_ERROR(open(with("sub/a.jpg", "/etc/passwd")), unsupported, "not inside the folder");
+  EXPECT_ERROR(open("{}"), invalid_argument, "has no 'images'");
+  write_file(dir_ / "annotations/instances_val.json", with("toothbrush", "brush"));
+  std::filesystem::copy(dir_ / "train2017", dir_ / "val", std::filesystem::copy_options::recursive);
+  EXPECT_ERROR(open(kInstances), invalid_argument, "has other categories than");
+}
+
+TEST_F(CocoTest, RefusesDamagedFilesWithThePlace) {
+  const std::string whole = kInstances;
+  // However it is cut, that is noticed.
+  for (size_t length = 0; length + 1 < whole.size(); ++length) {
+    EXPECT_ERROR(open(whole.substr(0, length)), corrupt,
+                 "the file ends; download or copy it again");
+  }
+  EXPECT_ERROR(open(whole + "x"), corrupt, "text behind the end of the object, but found 'x'");
+  EXPECT_ERROR(open("[1]"), corrupt, "offset 0: is not the JSON it should be: '{' is expected");
+  EXPECT_ERROR(open(with("\"area\": 12", "\"area\": 1x2")), corrupt, "is no JSON object");
+  EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3, 4}")), corrupt, "");
+}
+
+TEST_F(CocoTest, SaysWhatItLooksFor) {
+  EXPECT_ERROR(open_coco(dir_ / "none"), not_found, "there is no such folder");
+  EXPECT_ERROR(open_coco(dir_.path()), not_found, "holds no annotations/instances_<split>.json");
+  std::filesystem::rename(dir_ / "train2017", dir_ / "other");
+  EXPECT_ERROR(open(kInstances), not_found, "no folder 'train2017' or 'images/train2017'");
+  std::filesystem::create_directory(dir_ / "images");
+  std::filesystem::rename(dir_ / "other", dir_ / "images/train2017");
+  EXPECT_EQ(open(kInstances)->splits()[0].num_samples, 2);
+}
+
+// Elements that lie across the chunks in which the file is read.
+TEST(JsonElements, AreTheSameWhereverChunksEnd) {
+  const TempDir dir;
+  std::string json = R"({"a": [)";
+  std::vector<std::string> expected;
+  for (int i = 0; json.size() < 5'000'000; ++i) {
+    expected.push_back(fmt::format(R"({{"i": {}, "text": "{}\"]"}})", i,
+                                   std::string(static_cast<size_t>(i * 7919 % 40'000), 'x')));
+    json += (i > 0 ? ", " : "") + expected.back();
+  }
+  write_file(dir / "a.json", json + "], \"b\": [1, \"two\", [3]]}");
+  expected.insert(expected.end(), {"1", "\"two\"", "[3]"});
+  const InputFile file(dir / "a.json");
+  JsonElements elements(file);
+  size_t i = 0;
+  while (elements.next()) {
+    const std::string text(elements.text().data(), elements.text().size());
+    ASSERT_LT(i, expected.size());
+    ASSERT_EQ(text, expected[i]);
+    EXPECT_EQ(elements.key(), i + 3 < expected.size() ? "a" : "b");
+    std::string again(text.size(), ' ');
+    file.read_at(elements.range().offset, std::as_writable_bytes(std::span(again)));
+    ASSERT_EQ(again, text);
+    ++i;
+  }
+  EXPECT_EQ(i, expected.size());
+}
+
+TEST(JsonElements, AreBounded) {
+  const TempDir dir;
+  write_file(dir / "a.json", R"({"a": [")" + std::string(70 << 20, 'x') + "\"]}");
+  const InputFile file(dir / "a.json");
+  JsonElements elements(file);
+  EXPECT_ERROR(elements.next(), unsupported,
+               "an element has more than 64 MiB, which no annotation needs");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/image/image_codec.h>
+
+#include "expect_error.h"
+#include "sources/demo/demo_painter.h"
+
+namespace ffkit {
+namespace {
+
+std::vector<std::byte> demo_record(const Source& source, size_t split, int64_t index) {
+  const Schema schema = source.schema();
+  RecordBuilder builder(schema);
+  SampleBuffers buffers;
+  std::vector<std::byte> record;
+  source.read(split, index, builder, buffers);
+  builder.encode(record);
+  return record;
+}
+
+TEST(Demo, IsAFunctionOfItsSeed) {
+  const auto a = make_demo({.seed = 3});
+  const auto b = make_demo({.seed = 3});
+  const auto c = make_demo({.seed = 4});
+  // In another order, from another object: nothing is carried from one picture to the next.
+  const auto last = demo_record(*b, 0, 99);
+  EXPECT_EQ(demo_record(*b, 0, 5), demo_record(*a, 0, 5));
+  EXPECT_EQ(last, demo_record(*a, 0, 99));
+  EXPECT_NE(demo_record(*a, 0, 5), demo_record(*c, 0, 5));
+  EXPECT_NE(demo_record(*a, 0, 5), demo_record(*a, 1, 5));
+}
+
+TEST(Demo, HasBalancedClassesAndPicturesOfTheSize) {
+  const auto source = make_demo({.num_classes = 7, .num_train = 21, .num_val = 0, .size = 40});
+  ASSERT_EQ(source->splits().size(), 1U);
+  EXPECT_EQ(source->classes().size(), 7U);
+  std::array<int, 7> counts{};
+  const Schema schema = source->schema();
+  for (int64_t i = 0; i < 21; ++i) {
+    const auto record = demo_record(*source, 0, i);
+    const RecordView view(schema, record);
+    ++counts.at(static_cast<size_t>(view.scalar<int64_t>(1)));
+    const ImageInfo info = read_image_info(view.bytes(0));
+    EXPECT_EQ(info.encoding, ImageEncoding::jpeg);
+    EXPECT_EQ(info.width, 40);
+    EXPECT_EQ(info.height, 40);
+  }
+  for (const int count : counts) EXPECT_EQ(count, 3);
+}
+
+TEST(Demo, NamesEveryClassDifferently) {
+  std::set<std::string> names;
+  for (int64_t label = 0; label < kMaxDemoClasses; ++label) names.insert(demo_class_name(label));
+  EXPECT_EQ(names.size(), static_cast<size_t>(kMaxDemoClasses));
+}
+
+// The mean colours of the pictures must not give the class away: the nearest class mean is right hardly more often than by chance.
+TEST(Demo, IsNotToldByItsColours) {
+  constexpr int64_t kClasses = 10;
+  constexpr int kPerClass = 60;
+  using Mean = std::array<double, 3>;
+  const auto mean_of = [](int64_t label, uint64_t seed) {
+    SplitMix random(SplitMix(seed).next());
+    const auto pixels = paint_demo_picture(label, 32, random);
+    Mean mean{};
+    for (size_t i = 0; i < pixels.size(); ++i) mean[i % 3] += pixels[i] * 3.0 / pixels.size();
+    return mean;
+  };
+  std::array<Mean, kClasses> class_means{};
+  uint64_t seed = 0;
+  for (int64_t label = 0; label < kClasses; ++label) {
+    for (int i = 0; i < kPerClass; ++i) {
+      const Mean mean = mean_of(label, ++seed);
+      for (size_t c = 0; c < 3; ++c)
+        class_means[static_cast<size_t>(label)][c] += mean[c] / kPerClass;
+    }
+  }
+  int num_right = 0;
+  for (int64_t label = 0; label < kClasses; ++label) {
+    for (int i = 0; i < kPerClass; ++i) {
+      const Mean mean = mean_of(label, ++seed);
+      const auto distance = [&mean](const Mean& other) {
+        return std::hypot(mean[0] - other[0], mean[1] - other[1], mean[2] - other[2]);
+      };
+      size_t nearest = 0;
+      for (size_t k = 1; k < kClasses; ++k) {
+        if (distance(class_means[k]) < distance(class_means[nearest])) nearest = k;
+      }
+      num_right += static_cast<int64_t>(nearest) == label ? 1 : 0;
+    }
+  }
+  EXPECT_LT(num_right, kClasses * kPerClass / 4);  // chance is a tenth
+}
+
+TEST(Demo, RefusesValuesOutOfRange) {
+  EXPECT_ERROR(make_demo({.num_classes = 1}), invalid_argument,
+               "classes is 1; it must be 2 .. 1152");
+  EXPECT_ERROR(make_demo({.num_train = 0}), invalid_argument, "number of pictures is 0");
+  EXPECT_ERROR(make_demo({.num_val = -1}), invalid_argument, "validation pictures is -1");
+  EXPECT_ERROR(make_demo({.size = 8}), invalid_argument, "size is 8");
+}
+
+}  // namespace
+}  // namespace ffkit

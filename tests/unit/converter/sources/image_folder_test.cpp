@@ -1,0 +1,177 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <ffkit/converter/sources.h>
+
+#include "expect_error.h"
+#include "pictures.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TempDir;
+using testing::write_file;
+
+// "id label" of every sample of a split.
+std::vector<std::string> folder_samples(const Source& source, size_t split) {
+  std::vector<std::string> all;
+  const Schema schema = source.schema();
+  SampleBuffers buffers;
+  for (int64_t i = 0; i < source.splits()[split].num_samples; ++i) {
+    RecordBuilder builder(schema);
+    std::vector<std::byte> record;
+    source.read(split, i, builder, buffers);
+    builder.encode(record);
+    buffers.clear();
+    const RecordView view(schema, record);
+    all.push_back(std::string(view.string(2)) + " " + std::to_string(view.scalar<int64_t>(1)));
+  }
+  return all;
+}
+
+TEST(ImageFolder, ReadsSplitsAndClasses) {
+  const TempDir dir;
+  const std::string jpeg = testing::jpeg_picture(1);
+  for (const char* file : {"train/dog/b.jpg", "train/dog/a.JPEG", "train/cat/1.jpg",
+                           "val/dog/z.jpg", "val/cow/x.jpg", "train/dog/more/c.jpg"}) {
+    write_file(dir / file, jpeg);
+  }
+  const auto source = open_image_folder(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_TRUE(source->splits()[0].is_training);
+  EXPECT_EQ(source->splits()[0].num_bytes, 4 * static_cast<int64_t>(jpeg.size()));
+  EXPECT_EQ(source->splits()[1].name, "val");
+  EXPECT_FALSE(source->splits()[1].is_training);
+  // One list for both splits.
+  EXPECT_THAT(source->classes(), ElementsAre("cat", "cow", "dog"));
+  EXPECT_THAT(folder_samples(*source, 0),
+              ElementsAre("cat/1.jpg 0", "dog/a.JPEG 2", "dog/b.jpg 2", "dog/more/c.jpg 2"));
+  EXPECT_THAT(folder_samples(*source, 1), ElementsAre("cow/x.jpg 1", "dog/z.jpg 2"));
+}
+
+TEST(ImageFolder, TakesClassesWithoutSplitsAsTraining) {
+  const TempDir dir;
+  write_file(dir / "cat/1.jpg", testing::jpeg_picture(1));
+  write_file(dir / "dog/1.jpg", testing::jpeg_picture(2));
+  fs::create_directory(dir / "empty");
+  const auto source = open_image_folder(dir.path());
+  ASSERT_EQ(source->splits().size(), 1U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_THAT(source->classes(), ElementsAre("cat", "dog", "empty"));
+  EXPECT_THAT(folder_samples(*source, 0), ElementsAre("cat/1.jpg 0", "dog/1.jpg 1"));
+}
+
+TEST(ImageFolder, CountsWhatIsNoPicture) {
+  const TempDir dir;
+  write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
+  write_file(dir / "train/cat/readme.txt", "x");
+  write_file(dir / "train/cat/._1.jpg", "AppleDouble");
+  write_file(dir / "train/.hidden/1.jpg", "x");
+  const auto source = open_image_folder(dir.path());
+  EXPECT_EQ(source->splits()[0].num_samples, 1);
+  EXPECT_THAT(source->classes(), ElementsAre("cat"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("2 files are no picture by their name")));
+}
+
+TEST(ImageFolder, FollowsLinksToFilesAndToClassFolders) {
+  const TempDir dir;
+  write_file(dir / "store/blob", testing::jpeg_picture(1));
+  write_file(dir / "store/cats/1.jpg", testing::jpeg_picture(2));
+  fs::create_directories(dir / "src/train/dog");
+  fs::create_symlink(dir / "store/blob", dir / "src/train/dog/1.jpg");
+  fs::create_directory_symlink(dir / "store/cats", dir / "src/train/cat");
+  EXPECT_THAT(folder_samples(*open_image_folder(dir / "src"), 0),
+              ElementsAre("cat/1.jpg 0", "dog/1.jpg 1"));
+}
+
+TEST(ImageFolder, FollowsLinksToFoldersInAClass) {
+  const TempDir dir;
+  write_file(dir / "store/more/2.jpg", testing::jpeg_picture(2));
+  write_file(dir / "src/train/cat/1.jpg", testing::jpeg_picture(1));
+  fs::create_directory_symlink(dir / "store", dir / "src/train/cat/linked");
+  EXPECT_THAT(folder_samples(*open_image_folder(dir / "src"), 0),
+              ElementsAre("cat/1.jpg 0", "cat/linked/more/2.jpg 0"));
+}
+
+TEST(ImageFolder, RefusesALinkToAFolderAbove) {
+  const TempDir dir;
+  write_file(dir / "train/cat/sub/1.jpg", testing::jpeg_picture(1));
+  fs::create_directory_symlink("..", dir / "train/cat/sub/up");
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported,
+               "cat/sub/up: is a link to a folder that it lies in");
+}
+
+TEST(ImageFolder, SaysWhatItExpected) {
+  const TempDir dir;
+  EXPECT_ERROR(open_image_folder(dir / "none"), not_found, "there is no such folder");
+  EXPECT_ERROR(open_image_folder(dir.path()), not_found, "holds no folders");
+  fs::create_directories(dir / "train/cat");
+  EXPECT_ERROR(open_image_folder(dir.path()), not_found, "there are no pictures in it");
+  write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
+  write_file(dir / "stray/1.jpg", testing::jpeg_picture(1));
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
+               "'stray' holds pictures and looks like a class, but 'train' holds only folders");
+}
+
+TEST(ImageFolder, NamesADanglingLink) {
+  const TempDir dir;
+  fs::create_directories(dir / "train/cat");
+  fs::create_symlink(dir / "gone", dir / "train/cat/1.jpg");
+  EXPECT_ERROR(open_image_folder(dir.path()), io, "train/cat/1.jpg: cannot be listed");
+}
+
+TEST(ImageFolder, NamesTheFileThatIsNoPicture) {
+  const TempDir dir;
+  write_file(dir / "train/cat/1.jpg", "text");
+  write_file(dir / "train/cat/2.jpg", "");
+  const auto source = open_image_folder(dir.path());
+  const Schema schema = source->schema();
+  RecordBuilder builder(schema);
+  SampleBuffers buffers;
+  for (const char* name : {"1.jpg", "2.jpg"}) {
+    try {
+      source->read(0, name[0] - '1', builder, buffers);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr((dir / "train/cat" / name).string() + ": "));
+    }
+  }
+}
+
+TEST(ImageFolder, IsItsOwnRoot) {
+  const TempDir dir;
+  write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
+  EXPECT_THAT(open_image_folder(dir.path())->roots(), ElementsAre(fs::canonical(dir.path())));
+}
+
+TEST(ImageFolder, RefusesWhatIsNoFile) {
+  const TempDir dir;
+  write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
+  ASSERT_EQ(mkfifo((dir / "train/cat/2.jpg").c_str(), 0600), 0);
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported,
+               "cat/2.jpg: is no file but a FIFO, a socket or a device; take it away");
+  fs::remove(dir / "train/cat/2.jpg");
+  fs::create_symlink("/dev/zero", dir / "train/cat/3.jpg");
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported, "cat/3.jpg: is no file but a FIFO");
+}
+
+TEST(ImageFolder, RefusesNamesThatAreNoText) {
+  const TempDir dir;
+  write_file(dir / "train/cat/caf\xe9.jpg", testing::jpeg_picture(1));
+  EXPECT_ERROR(folder_samples(*open_image_folder(dir.path()), 0), unsupported,
+               "train/cat/caf\\xe9.jpg: has a name that is no UTF-8 text; rename it");
+  write_file(dir / "train/c\xe4t/1.jpg", testing::jpeg_picture(1));
+  EXPECT_ERROR(open_image_folder(dir.path()), unsupported,
+               "class 'c\\xe4t': has a name that is no UTF-8 text; rename it");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,381 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ffkit/converter/sources.h>
+
+#include "expect_error.h"
+#include "meta_mat_builder.h"
+#include "pictures.h"
+#include "shared_data.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::jpeg_picture;
+using testing::TarBuilder;
+using testing::TempDir;
+using testing::write_devkit;
+using testing::write_file;
+
+constexpr const char* kTrain = "ILSVRC2012_img_train.tar";
+constexpr const char* kVal = "ILSVRC2012_img_val.tar";
+
+// Pictures 1 and 2 of the chair (label 2), 3 of the tench (label 0).
+std::string train_tar() {
+  return TarBuilder()
+      .add("n03000000.tar", TarBuilder()
+                                .add("n03000000_1.JPEG", jpeg_picture(1))
+                                .add("n03000000_2.JPEG", jpeg_picture(2))
+                                .finish())
+      .add("n01000000.tar", TarBuilder().add("n01000000_9.JPEG", jpeg_picture(3)).finish())
+      .finish();
+}
+
+// Not in the order of the names; the devkit's lines are.
+std::string val_tar() {
+  return TarBuilder()
+      .add("ILSVRC2012_val_00000002.JPEG", jpeg_picture(5))
+      .add("ILSVRC2012_val_00000001.JPEG", jpeg_picture(4))
+      .finish();
+}
+
+// "id label" of every sample; its bytes must be those of picture `first`, `first` + 1, ... in the given order.
+std::vector<std::string> imagenet_samples(const Source& source, size_t split,
+                                          std::vector<int> pictures) {
+  std::vector<std::string> all;
+  const Schema schema = source.schema();
+  for (int64_t i = 0; i < source.splits()[split].num_samples; ++i) {
+    SampleBuffers buffers;
+    RecordBuilder builder(schema);
+    std::vector<std::byte> record;
+    source.read(split, i, builder, buffers);
+    builder.encode(record);
+    const RecordView view(schema, record);
+    const auto bytes = view.bytes(0);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+              jpeg_picture(pictures[static_cast<size_t>(i)]));
+    all.push_back(std::string(view.string(2)) + " " + std::to_string(view.scalar<int64_t>(1)));
+  }
+  return all;
+}
+
+TEST(ImageNet, ReadsTheArchivesInPlace) {
+  const TempDir dir;
+  write_file(dir / kTrain, train_tar());
+  write_file(dir / kVal, val_tar());
+  write_devkit(dir.path(), "3\n1\n");
+  const auto source = open_imagenet(dir.path());
+  EXPECT_THAT(source->classes(), ElementsAre("n01000000", "n02000000", "n03000000"));
+  EXPECT_THAT(source->class_names(), ElementsAre("tench", "dog", "chair, seat"));
+  EXPECT_THAT(imagenet_samples(*source, 0, {3, 1, 2}),
+              ElementsAre("n01000000/n01000000_9.JPEG 0", "n03000000/n03000000_1.JPEG 2",
+                          "n03000000/n03000000_2.JPEG 2"));
+  EXPECT_THAT(imagenet_samples(*source, 1, {4, 5}),
+              ElementsAre("ILSVRC2012_val_00000001.JPEG 1", "ILSVRC2012_val_00000002.JPEG 2"));
+  EXPECT_EQ(source->facts(0).at("archive"), kTrain);
+  EXPECT_EQ(source->describe(0, 0), (std::filesystem::canonical(dir.path()) / kTrain).string() +
+                                        ": n01000000/n01000000_9.JPEG");
+}
+
+TEST(ImageNet, ReadsAnExtractedTreeAlike) {
+  const TempDir dir;
+  write_file(dir / "train/n03000000/n03000000_1.JPEG", jpeg_picture(1));
+  write_file(dir / "train/n01000000/n01000000_9.JPEG", jpeg_picture(3));
+  write_file(dir / "val/n02000000/ILSVRC2012_val_00000001.JPEG", jpeg_picture(4));
+  write_devkit(dir.path(), "3\n");
+  const auto source = open_imagenet(dir.path());
+  EXPECT_EQ(source->classes().size(), 3U);
+  EXPECT_THAT(imagenet_samples(*source, 0, {3, 1}),
+              ElementsAre("n01000000/n01000000_9.JPEG 0", "n03000000/n03000000_1.JPEG 2"));
+  EXPECT_THAT(imagenet_samples(*source, 1, {4}),
+              ElementsAre("n02000000/ILSVRC2012_val_00000001.JPEG 1"));
+}
+
+TEST(ImageNet, LabelsFlatValidationPicturesByTheDevkit) {
+  const TempDir dir;
+  write_file(dir / "val/ILSVRC2012_val_00000002.JPEG", jpeg_picture(5));
+  write_file(dir / "val/ILSVRC2012_val_00000001.JPEG", jpeg_picture(4));
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "put ILSVRC2012_devkit_t12.tar.gz beside it");
+  write_devkit(dir.path(), "3\n1\n");
+  const auto source = open_imagenet(dir.path());
+  EXPECT_THAT(imagenet_samples(*source, 0, {4, 5}),
+              ElementsAre("ILSVRC2012_val_00000001.JPEG 1", "ILSVRC2012_val_00000002.JPEG 2"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the data set will have no 'train'")));
+}
+
+TEST(ImageNet, LabelsGoByTheNumberInTheName) {
+  const TempDir dir;
+  write_devkit(dir.path(), "3\n1\n");
+  // Sorted, the lower-case name comes last.
+  write_file(dir / "val/ilsvrc2012_val_00000001.jpeg", jpeg_picture(4));
+  write_file(dir / "val/ILSVRC2012_val_00000002.JPEG", jpeg_picture(5));
+  EXPECT_THAT(imagenet_samples(*open_imagenet(dir.path()), 0, {5, 4}),
+              ElementsAre("ILSVRC2012_val_00000002.JPEG 2", "ilsvrc2012_val_00000001.jpeg 1"));
+}
+
+TEST(ImageNet, RefusesValidationPicturesWithoutANumber) {
+  const TempDir dir;
+  write_devkit(dir.path(), "3\n1\n");
+  write_file(dir / "val/ILSVRC2012_val_00000001.JPEG", jpeg_picture(4));
+  const auto expect_refusal = [&dir](const std::string& name, const std::string& reason) {
+    write_file(dir / "val" / name, jpeg_picture(5));
+    EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument, "val: '" + name + "' " + reason);
+    std::filesystem::remove(dir / "val" / name);
+  };
+  for (const char* name : {"ILSVRC2012_val_0000002.JPEG", "ILSVRC2012_val_0000000x.JPEG",
+                           "ILSVRC2012_val_00000000.JPEG", "copy of 2.JPEG"}) {
+    expect_refusal(name, "is not named ILSVRC2012_val_ and 8 digits");
+  }
+  expect_refusal("ILSVRC2012_val_00000003.JPEG", "has a number beyond the 2 labels");
+  expect_refusal("ILSVRC2012_val_00000001.jpeg", "has the same number as 'ILSVRC2012_val_00000001");
+}
+
+// Class archives of ImageNet's classes 0 and 2.
+std::string official_train_tar() {
+  const auto one = [](const char* name, int number) {
+    return TarBuilder().add(name, jpeg_picture(number)).finish();
+  };
+  return TarBuilder()
+      .add("n01484850.tar", one("n01484850_1.JPEG", 1))
+      .add("n01440764.tar", one("n01440764_9.JPEG", 3))
+      .finish();
+}
+
+TEST(ImageNet, KnowsTheClassesWithoutADevkit) {
+  const TempDir dir;
+  write_file(dir / kTrain, official_train_tar());
+  const auto source = open_imagenet(dir.path());
+  ASSERT_EQ(source->classes().size(), 1000U);
+  EXPECT_EQ(source->classes()[2], "n01484850");
+  EXPECT_EQ(source->class_names()[2], "great white shark");
+  EXPECT_THAT(imagenet_samples(*source, 0, {3, 1}),
+              ElementsAre("n01440764/n01440764_9.JPEG 0", "n01484850/n01484850_1.JPEG 2"));
+  EXPECT_THAT(source->notes()[0], HasSubstr(": train (archive); 1000 classes from ffkit's table"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("will have no 'val'")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("pictures of 2 of the 1000 classes; labels are "
+                                                  "positions among all of them")));
+}
+
+TEST(ImageNet, RefusesAFolderThatIsNoClass) {
+  const TempDir dir;
+  write_file(dir / "train/n01440764/1.JPEG", jpeg_picture(1));
+  write_file(dir / "train/tench/1.JPEG", jpeg_picture(1));
+  EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
+               "train: 'tench' is not one of the 1000 classes of ffkit's table; take it away");
+}
+
+// Kaggle's tree in `folder`, and its lists in `lists`.
+void write_kaggle(const std::filesystem::path& folder, const std::filesystem::path& lists) {
+  write_file(folder / "train/n01484850/n01484850_1.JPEG", jpeg_picture(1));
+  write_file(folder / "train/n01440764/n01440764_9.JPEG", jpeg_picture(2));
+  write_file(folder / "val/ILSVRC2012_val_00000002.JPEG", jpeg_picture(3));
+  write_file(folder / "val/ILSVRC2012_val_00000007.JPEG", jpeg_picture(4));
+  write_file(folder / "test/ILSVRC2012_test_00000001.JPEG", jpeg_picture(5));
+  write_file(lists / "LOC_synset_mapping.txt",
+             "n01440764 tench, Tinca tinca\nn01443537 goldfish, Carassius auratus\n"
+             "n01484850 great white shark, white shark\n");
+  write_file(lists / "LOC_val_solution.csv",
+             "ImageId,PredictionString\n"
+             "ILSVRC2012_val_00000007,n01484850 1 2 3 4 n01484850 5 6 7 8 \n"
+             "ILSVRC2012_val_00000001,n01440764 1 2 3 4 \n"
+             "ILSVRC2012_val_00000002,n01443537 1 2 3 4 \n");
+}
+
+TEST(ImageNet, ReadsKagglesCopyFromAnyOfItsFolders) {
+  for (const char* cls_loc : {"ILSVRC/Data/CLS-LOC", "Data/CLS-LOC"}) {
+    const TempDir dir;
+    write_kaggle(dir / cls_loc, dir.path());
+    for (const std::filesystem::path& path : {dir.path(), dir / cls_loc}) {
+      const auto source = open_imagenet(path);
+      EXPECT_THAT(source->classes(), ElementsAre("n01440764", "n01443537", "n01484850"));
+      EXPECT_EQ(source->class_names()[0], "tench, Tinca tinca");
+      ASSERT_EQ(source->splits().size(), 3U);
+      EXPECT_THAT(imagenet_samples(*source, 0, {2, 1}),
+                  ElementsAre("n01440764/n01440764_9.JPEG 0", "n01484850/n01484850_1.JPEG 2"));
+      EXPECT_THAT(imagenet_samples(*source, 1, {3, 4}),
+                  ElementsAre("ILSVRC2012_val_00000002.JPEG 1", "ILSVRC2012_val_00000007.JPEG 2"));
+      EXPECT_THAT(imagenet_samples(*source, 2, {5}),
+                  ElementsAre("ILSVRC2012_test_00000001.JPEG -1"));
+      EXPECT_THAT(source->notes()[0],
+                  HasSubstr("train (class folders), val (flat folder, labels from "
+                            "LOC_val_solution.csv), test (flat folder without labels); 3 classes "
+                            "from LOC_synset_mapping.txt"));
+    }
+  }
+}
+
+TEST(ImageNet, ReadsOneSplitsOwnFolder) {
+  const TempDir dir;
+  write_kaggle(dir / "Data/CLS-LOC", dir.path());
+  const auto source = open_imagenet(dir / "Data/CLS-LOC/val");
+  ASSERT_EQ(source->splits().size(), 1U);
+  EXPECT_EQ(source->splits()[0].name, "val");
+  EXPECT_THAT(imagenet_samples(*source, 0, {3, 4}),
+              ElementsAre("ILSVRC2012_val_00000002.JPEG 1", "ILSVRC2012_val_00000007.JPEG 2"));
+  EXPECT_EQ(open_imagenet(dir / "Data/CLS-LOC/train/")->splits()[0].name, "train");
+  // A folder called "train" with other classes is not ImageNet.
+  write_file(dir / "other/train/cat/1.jpg", jpeg_picture(1));
+  EXPECT_ERROR(open_imagenet(dir / "other/train"), not_found, "converted by 'ffconvert folder'");
+}
+
+TEST(ImageNet, ReadsMixturesOfArchivesAndFolders) {
+  const TempDir dir;
+  write_file(dir / kTrain, official_train_tar());
+  write_file(dir / "train/n01440764/unused.JPEG", jpeg_picture(9));
+  write_file(dir / "val/n01443537/ILSVRC2012_val_00000001.JPEG", jpeg_picture(4));
+  write_file(dir / "ILSVRC2012_img_test_v10102019.tar",
+             TarBuilder()
+                 .add("test/", "", '5')
+                 .add("test/ILSVRC2012_test_00000002.JPEG", jpeg_picture(6))
+                 .add("test/ILSVRC2012_test_00000001.JPEG", jpeg_picture(5))
+                 .finish());
+  const auto source = open_imagenet(dir.path());
+  ASSERT_EQ(source->splits().size(), 3U);
+  EXPECT_EQ(source->splits()[0].num_samples, 2);
+  EXPECT_THAT(imagenet_samples(*source, 1, {4}),
+              ElementsAre("n01443537/ILSVRC2012_val_00000001.JPEG 1"));
+  EXPECT_THAT(imagenet_samples(*source, 2, {5, 6}),
+              ElementsAre("ILSVRC2012_test_00000001.JPEG -1", "ILSVRC2012_test_00000002.JPEG -1"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the folder 'train' beside it is not read")));
+  EXPECT_FALSE(source->splits()[2].is_training);
+}
+
+TEST(ImageNet, ConvertsTheSplitsThatAreWanted) {
+  const TempDir dir;
+  write_file(dir / kTrain, official_train_tar());
+  write_file(dir / kVal, val_tar());  // without labels
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "leave the pictures out with --splits train");
+  const auto source = open_imagenet(dir.path(), {.splits = {"train"}});
+  ASSERT_EQ(source->splits().size(), 1U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_ERROR(open_imagenet(dir.path(), {.splits = {"test"}}), not_found,
+               "has no 'test', only train, val");
+  EXPECT_ERROR(open_imagenet(dir.path(), {.splits = {"dev"}}), invalid_argument,
+               "'dev' is no split of ImageNet");
+}
+
+TEST(ImageNet, RefusesWhatIsAmbiguous) {
+  const TempDir dir;
+  write_file(dir / "ILSVRC2012_img_test.tar", "");
+  write_file(dir / "ILSVRC2012_img_test_v10102019.tar", "");
+  EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
+               "holds ILSVRC2012_img_test.tar and ILSVRC2012_img_test_v10102019.tar");
+  std::filesystem::remove(dir / "ILSVRC2012_img_test.tar");
+  std::filesystem::remove(dir / "ILSVRC2012_img_test_v10102019.tar");
+  write_file(dir / "val/n01440764/a.JPEG", jpeg_picture(1));
+  write_file(dir / "val/ILSVRC2012_val_00000001.JPEG", jpeg_picture(1));
+  EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
+               "holds pictures beside class folders ('n01440764')");
+}
+
+TEST(ImageNet, RefusesAPictureThatTheListLacks) {
+  const TempDir dir;
+  write_kaggle(dir / "Data/CLS-LOC", dir.path());
+  write_file(dir / "Data/CLS-LOC/val/ILSVRC2012_val_00000009.JPEG", jpeg_picture(1));
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found,
+               "'ILSVRC2012_val_00000009.JPEG' is not in LOC_val_solution.csv");
+}
+
+TEST(ImageNet, RefusesPicturesThatAreThereTwice) {
+  const TempDir dir;
+  const std::string one = TarBuilder().add("n01440764_1.JPEG", jpeg_picture(1)).finish();
+  const auto error_of = [&](const char* archive, const std::string& bytes) {
+    write_file(dir / archive, bytes);
+    return testing::throws_error([&] { open_imagenet(dir.path()); }, ErrorCode::unsupported,
+                                 "twice");
+  };
+  EXPECT_TRUE(error_of(
+      kTrain, TarBuilder().add("n01440764.tar", one).add("./n01440764.tar", one).finish()));
+  const std::string two =
+      TarBuilder().add("a.JPEG", jpeg_picture(1)).add("./a.JPEG", jpeg_picture(2)).finish();
+  EXPECT_TRUE(error_of(kTrain, TarBuilder().add("n01440764.tar", two).finish()));
+  std::filesystem::remove(dir / kTrain);
+  write_file(dir / kVal, TarBuilder().add("a/v.JPEG", "1").add("b/v.JPEG", "2").finish());
+  EXPECT_ERROR(open_imagenet(dir.path()), unsupported,
+               "member 'v.JPEG' is there twice; download or copy");
+}
+
+// What makes a class archive hostile is found inside the train archive, too.
+TEST(ImageNet, RefusesHostileClassArchives) {
+  const auto open = [](const TarBuilder& inner) {
+    const TempDir dir;
+    write_file(dir / kTrain, TarBuilder().add("n01440764.tar", inner.finish()).finish());
+    open_imagenet(dir.path());
+  };
+  EXPECT_ERROR(open(TarBuilder().add("/etc/a.JPEG", "x")), unsupported,
+               "img_train.tar: n01440764.tar: member '/etc/a.JPEG' has an absolute path");
+  EXPECT_ERROR(open(TarBuilder().add("../a.JPEG", "x")), unsupported, "leads out of the archive");
+  EXPECT_ERROR(open(TarBuilder().add("a.JPEG", "", '2', "b.JPEG")), unsupported, "is a link");
+  EXPECT_ERROR(open(TarBuilder().add("a.JPEG", "", '3')), unsupported, "is no plain file");
+  EXPECT_ERROR(open(TarBuilder().add("caf\xe9.JPEG", jpeg_picture(1))), unsupported,
+               "'caf\\xe9.JPEG' has a name that is no UTF-8 text");
+}
+
+TEST(ImageNet, SaysWhatIsMissing) {
+  const TempDir dir;
+  EXPECT_ERROR(open_imagenet(dir / "none"), not_found, "there is no such folder");
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "holds neither ILSVRC2012_img_train.tar nor");
+  std::filesystem::create_directory(dir / "train");
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "holds no class folders");
+  std::filesystem::create_directory(dir / "train/n01440764");
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "there are no pictures in it");
+}
+
+TEST(ImageNet, RefusesAGroundTruthOfAnotherLength) {
+  const TempDir dir;
+  write_file(dir / kVal, val_tar());
+  write_devkit(dir.path(), "3\n1\n2\n");
+  EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
+               "holds 2 pictures, but the devkit has labels for 3");
+}
+
+TEST(ImageNet, RefusesAClassThatTheDevkitLacks) {
+  const TempDir dir;
+  write_file(dir / "train/n09999999/1.JPEG", jpeg_picture(1));
+  write_devkit(dir.path(), "3\n");
+  EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
+               "'n09999999' is not one of the 3 classes of the devkit; take it away");
+}
+
+TEST(ImageNet, RefusesATrainArchiveOfAnotherKind) {
+  const TempDir dir;
+  write_file(dir / kTrain, TarBuilder().add("train/n01000000/1.JPEG", jpeg_picture(1)).finish());
+  EXPECT_ERROR(open_imagenet(dir.path()), unsupported,
+               "member 'train/n01000000/1.JPEG' is no class archive");
+}
+
+TEST(ImageNet, NamesTheClassArchiveThatIsCutShort) {
+  const TempDir dir;
+  const std::string inner = TarBuilder().add("x.JPEG", jpeg_picture(1)).finish();
+  write_file(
+      dir / kTrain,
+      TarBuilder().add("n01000000.tar", inner).add("n03000000.tar", inner.substr(0, 600)).finish());
+  EXPECT_ERROR(
+      open_imagenet(dir.path()), corrupt,
+      "img_train.tar: n03000000.tar: offset 512: the archive is cut short: member 'x.JPEG'");
+}
+
+TEST(ImageNet, SharedArchivesAreRead) {
+  FFKIT_REQUIRE_SHARED_DATA(folder, "imagenet");
+  const auto source = open_imagenet(folder);
+  EXPECT_EQ(source->classes().size(), 1000U);
+  EXPECT_EQ(source->classes()[0], "n01440764");
+  EXPECT_THAT(source->class_names()[0], HasSubstr("tench"));
+  ASSERT_EQ(source->splits().size(), 2U);
+  const Schema schema = source->schema();
+  RecordBuilder builder(schema);
+  SampleBuffers buffers;
+  for (size_t split = 0; split < 2; ++split) {
+    for (int64_t i = 0; i < source->splits()[split].num_samples; ++i) {
+      buffers.clear();
+      source->read(split, i, builder, buffers);  // checks the header of every picture
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ffkit

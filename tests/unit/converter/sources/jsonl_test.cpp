@@ -1,0 +1,199 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/dataset.h>
+
+#include "expect_error.h"
+#include "record_of.h"
+#include "sources/jsonl/line_index.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::record_of;
+using testing::TempDir;
+using testing::values_of;
+using testing::write_file;
+
+TEST(Jsonl, ReadsEveryKindOfMember) {
+  const TempDir dir;
+  write_file(
+      dir / "a.jsonl",
+      "{\"text\": \"a\\n\\u00fc\", \"n\": -5, \"x\": 0.5, \"ok\": true, \"tokens\": [1, 70000], "
+      "\"grid\": [[1, 2.5], [3, 4]], \"tags\": [\"p\", \"q\"], \"more\": {\"k\": [1, \"v\"]}, "
+      "\"id\": \"first\"}\n"
+      "{\"id\": \"second\", \"text\": \"\", \"n\": 7, \"x\": 2, \"ok\": false, \"tokens\": [], "
+      "\"grid\": [[1, 2, 3]], \"tags\": [], \"more\": null}");
+  const auto source = open_jsonl(dir / "a.jsonl");
+  EXPECT_EQ(source->splits()[0].name, "train");
+  ASSERT_EQ(source->splits()[0].num_samples, 2);
+  const Schema schema = source->schema();
+  auto record = record_of(*source, 0, 0);
+  std::optional<RecordView> view(std::in_place, schema, record);
+  const auto field = [&](const char* name) { return view->field(schema.require(name)); };
+  EXPECT_EQ(field("text").string(), "a\n\xC3\xBC");
+  EXPECT_EQ(field("n").scalar<int64_t>(), -5);
+  EXPECT_EQ(field("x").scalar<double>(), 0.5);
+  EXPECT_EQ(field("ok").scalar<uint8_t>(), 1);
+  EXPECT_THAT(values_of<int32_t>(field("tokens").tensor()), ElementsAre(1, 70000));
+  EXPECT_THAT(field("grid").tensor().shape, ElementsAre(2, 2));
+  EXPECT_THAT(values_of<float>(field("grid").tensor()), ElementsAre(1, 2.5F, 3, 4));
+  EXPECT_EQ(field("tags").list().string(1), "q");
+  EXPECT_EQ(field("more").string(), R"({"k":[1,"v"]})");
+  EXPECT_TRUE(schema.fields[schema.require("id")].column);
+  EXPECT_FALSE(schema.fields[schema.require("text")].column);
+
+  record = record_of(*source, 0, 1);
+  view.emplace(schema, record);
+  EXPECT_EQ(field("id").string(), "second");
+  EXPECT_EQ(field("x").scalar<double>(), 2);
+  EXPECT_THAT(field("tokens").tensor().shape, ElementsAre(0));
+  EXPECT_THAT(field("grid").tensor().shape, ElementsAre(1, 3));
+  EXPECT_EQ(field("tags").list().size(), 0U);
+  EXPECT_TRUE(field("more").is_null());
+}
+
+TEST(Jsonl, TakesTheDtypeOfTokens) {
+  const TempDir dir;
+  write_file(dir / "a.jsonl", "{\"t\": [65535]}\n{\"t\": [1, 65536]}\n{\"t\": [-1]}\n");
+  const auto u16 = open_jsonl(dir / "a.jsonl", DType::u16);
+  const auto record = record_of(*u16, 0, 0);
+  EXPECT_THAT(values_of<uint16_t>(RecordView(u16->schema(), record).tensor(0)), ElementsAre(65535));
+  EXPECT_ERROR(record_of(*u16, 0, 1), invalid_argument,
+               "a.jsonl:2: 't': 65536 is not between 0 and 65535 (--token-dtype u16)");
+  EXPECT_ERROR(record_of(*u16, 0, 2), invalid_argument, "a.jsonl:3: 't': -1 is not between");
+  EXPECT_EQ(open_jsonl(dir / "a.jsonl", DType::i64)->schema().fields[0].dtype, DType::i64);
+  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", DType::f32), invalid_argument, "tokens cannot be f32");
+}
+
+TEST(Jsonl, FindsSplitsByName) {
+  const TempDir dir;
+  write_file(dir / "train-00000-of-00002.jsonl", "{\"a\": 1}\n");
+  write_file(dir / "train-00001-of-00002.jsonl", "{\"a\": 2}\n\n{\"a\": 3}\n");
+  write_file(dir / "validation.jsonl", "{\"a\": 4}\n");
+  const auto source = open_jsonl(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].num_samples, 3);
+  EXPECT_EQ(source->splits()[1].name, "val");
+  const Schema schema = source->schema();
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto record = record_of(*source, 0, i);
+    EXPECT_EQ(RecordView(schema, record).scalar<int64_t>(0), i + 1);
+  }
+  EXPECT_EQ(source->describe(0, 2), (dir / "train-00001-of-00002.jsonl").string() + ":3");
+}
+
+TEST(Jsonl, RefusesLinesThatAreNotLikeTheFirst) {
+  const TempDir dir;
+  const auto read = [&dir](const std::string& line) {
+    write_file(dir / "a.jsonl", "{\"a\": 1, \"b\": \"x\", \"t\": [1]}\n" + line + "\n");
+    (void)record_of(*open_jsonl(dir / "a.jsonl"), 0, 1);
+  };
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x"})"), invalid_argument, "a.jsonl:2: has no 't'");
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1], "c": 1})"), invalid_argument,
+               "'c' is not in the first line");
+  EXPECT_ERROR(read(R"({"a": 1, "a": 1, "b": "x", "t": [1]})"), invalid_argument,
+               "'a' is there twice");
+  EXPECT_ERROR(read(R"({"a": "1", "b": "x", "t": [1]})"), invalid_argument,
+               "'a': is text, but a whole number in the first lines");
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1.5]})"), invalid_argument, "an array of numbers");
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1, [2]]})"), invalid_argument, "is other JSON");
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1})"), corrupt, "a.jsonl:2: is no JSON");
+  EXPECT_ERROR(read("[1]"), invalid_argument, "is no JSON object");
+  EXPECT_ERROR(read("{\"a\": 1, \"b\": \"\xFF\", \"t\": [1]}"), corrupt, "UTF-8");
+}
+
+TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {
+  const TempDir dir;
+  const auto open = [&dir](const std::string& line) {
+    write_file(dir / "a.jsonl", line);
+    return open_jsonl(dir / "a.jsonl");
+  };
+  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument,
+               "a.jsonl:1: 'a' is null or empty in the first 1 lines");
+  EXPECT_ERROR(open("\n{\"b\": 1, \"a\": []}\n{\"a\": null}"), invalid_argument,
+               "a.jsonl:2: 'a' is null or empty in the first 2 lines");
+  const auto source = open(R"({"a": null, "b": []}
+                              {"a": null, "b": [1]}
+                              {"a": 0.5, "b": ["no type of b"]})");
+  EXPECT_EQ(source->schema().fields[0].dtype, DType::f64);
+  EXPECT_EQ(source->schema().fields[1].type, FieldType::tensor);
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_TRUE(RecordView(source->schema(), record).is_null(0));
+  EXPECT_ERROR(open("{\"\": 1}"), invalid_argument, "has no name");
+  EXPECT_ERROR(open("{}"), invalid_argument, "at least one field");
+  EXPECT_ERROR(open("\n \r\n"), not_found, "there are no lines in it");
+  EXPECT_ERROR(open(""), not_found, "there are no lines in it");
+  EXPECT_ERROR(open_jsonl(dir / "none"), not_found, "no such file");
+  write_file(dir / "x/b.jsonl.gz", "");
+  EXPECT_ERROR(open_jsonl(dir / "x"), unsupported, "is compressed");
+}
+
+TEST(Jsonl, RefusesLinesBeyondTheLimit) {
+  const TempDir dir;
+  const std::string line = "{\"text\": \"" + std::string(2000, 'a') + "\"}";
+  write_file(dir / "a.jsonl", "{\"text\": \"short\"}\n" + line + "\n");
+  const auto source = open_jsonl(dir / "a.jsonl", DType::i32, 1024);
+  record_of(*source, 0, 0);
+  EXPECT_ERROR(record_of(*source, 0, 1), unsupported,
+               "a.jsonl:2: has 2013 bytes, and a line may have 1024; cut it into several, or raise "
+               "the limit with --max-line-bytes");
+  record_of(*open_jsonl(dir / "a.jsonl", DType::i32, 2013), 0, 1);
+  write_file(dir / "b.jsonl", line);
+  EXPECT_ERROR(open_jsonl(dir / "b.jsonl", DType::i32, 1024), unsupported, "b.jsonl:1: has 2012");
+  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", DType::i32, 1023), invalid_argument, "the limit must");
+}
+
+TEST(LineIndex, CopesWithEveryKindOfLineEnd) {
+  const TempDir dir;
+  const auto index = [&dir](const std::string& text) {
+    write_file(dir / "t", text);
+    std::vector<std::pair<int64_t, int64_t>> lines;
+    const LineIndex found = index_lines(InputFile(dir / "t"));
+    for (const TextLine& line : found.lines) {
+      lines.emplace_back(line.offset, line.number);
+    }
+    return lines;
+  };
+  using Pair = std::pair<int64_t, int64_t>;
+  EXPECT_THAT(index("a\nb"), ElementsAre(Pair(0, 1), Pair(2, 2)));
+  EXPECT_THAT(index("a\r\n\r\n  b\r\n"), ElementsAre(Pair(0, 1), Pair(7, 3)));
+  EXPECT_THAT(index("\n\n\nx"), ElementsAre(Pair(3, 4)));
+  EXPECT_THAT(index("\xEF\xBB\xBF{}"), ElementsAre(Pair(3, 1)));
+  EXPECT_THAT(index("\n"), ElementsAre());
+  // Across the chunks of 4 MiB in which the file is read.
+  const std::string line((3 << 20) - 1, 'x');
+  EXPECT_THAT(index(line + '\n' + line + '\n' + line + "\ny"),
+              ElementsAre(Pair(0, 1), Pair(3 << 20, 2), Pair(6 << 20, 3), Pair(9 << 20, 4)));
+}
+
+TEST(Jsonl, ConvertsTheSameWithAnyNumberOfThreads) {
+  const TempDir dir;
+  std::string text;
+  for (int i = 0; i < 500; ++i) {
+    text += "{\"tokens\": [" + std::to_string(i) + ", 1, 2], \"n\": " + std::to_string(i) + "}\r\n";
+  }
+  write_file(dir / "train.jsonl", text);
+  const auto source = open_jsonl(dir / "train.jsonl");
+  const auto one = convert(*source, dir / "one", {.num_threads = 1});
+  const auto four = convert(*source, dir / "four", {.num_threads = 4});
+  EXPECT_EQ(one.splits[0].fingerprint, four.splits[0].fingerprint);
+  const Dataset dataset = Dataset::open(dir / "four", "train");
+  const std::vector<int64_t> numbers = dataset.int_column("n");
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < 500; ++i) {
+    dataset.read(i, record);
+    const auto tokens = values_of<int32_t>(RecordView(dataset.schema(), record).tensor(0));
+    EXPECT_EQ(tokens[0], numbers[static_cast<size_t>(i)]);
+  }
+}
+
+}  // namespace
+}  // namespace ffkit

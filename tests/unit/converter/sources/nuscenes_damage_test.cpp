@@ -1,0 +1,173 @@
+// Files that are missing or damaged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "expect_error.h"
+#include "sources/nuscenes_root_test.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::NuScenesTables;
+using testing::read_file;
+using testing::write_bytes;
+
+class NuScenesDamage : public testing::NuScenesRootTest {};
+
+TEST_F(NuScenesDamage, MissingFilesAreCountedBySensor) {
+  fs::remove(first_file("samples/CAM_BACK"));
+  fs::remove(first_file("samples/LIDAR_TOP"));
+  write_bytes(first_file("sweeps/RADAR_FRONT"), "");
+  const int num_sweeps = 2 * 2 * 2 + 2 * 2 * 5;  // of lidar and radars
+  EXPECT_ERROR(
+      open(), not_found,
+      "3 of the " + std::to_string(2 * 3 * 12 + num_sweeps) + " files are missing, empty or cut");
+  EXPECT_ERROR(open(), not_found, "CAM_BACK 1 of 6, LIDAR_TOP 1 of 14, RADAR_FRONT 1 of 10");
+  EXPECT_ERROR(open(), not_found, "samples/");
+  EXPECT_ERROR(open(), not_found, "--allow-partial");
+  EXPECT_FALSE(fs::exists(dir_ / "data0"));
+
+  const Dataset keyframes = converted({.allow_partial = true}, "mini_train");
+  EXPECT_EQ(keyframes.num_records(), 3);
+  const Schema& schema = keyframes.schema();
+  int num_null = 0;
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < 3; ++i) {
+    keyframes.read(i, bytes);
+    const RecordView record(schema, bytes);
+    for (const char* name : {"CAM_BACK/image", "LIDAR_TOP/points"}) {
+      num_null += record.is_null(schema.require(name)) ? 1 : 0;
+    }
+    EXPECT_FALSE(record.is_null(schema.require("CAM_BACK/intrinsics")));
+  }
+  EXPECT_EQ(num_null, 2);
+}
+
+TEST_F(NuScenesDamage, KeyframesWithoutAnyFileAreLeftOut) {
+  const std::string gone = std::to_string(NuScenesTables::time_of(0, 1));
+  for (const auto& entry : fs::recursive_directory_iterator(root() / "samples")) {
+    if (entry.path().string().find(gone) != std::string::npos) fs::remove(entry.path());
+  }
+  const auto source = open({.allow_partial = true});
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 keyframes have no file at all")));
+  const Dataset keyframes = converted({.allow_partial = true}, "mini_train");
+  ASSERT_EQ(keyframes.num_records(), 2);
+  std::vector<std::byte> bytes;
+  keyframes.read(0, bytes);
+  const RecordView record(keyframes.schema(), bytes);
+  EXPECT_EQ(record.scalar<int64_t>(keyframes.schema().require("next")), -1);
+}
+
+TEST_F(NuScenesDamage, FilesOfPointsAreChecked) {
+  const std::string lidar = first_file("samples/LIDAR_TOP");
+  write_bytes(lidar, std::string(203, 'x'));
+  EXPECT_ERROR(open(), corrupt, lidar + ": has 203 bytes, which is no multiple of 20");
+  write_bytes(lidar, testing::lidar_points(4));
+  const std::string radar = first_file("samples/RADAR_FRONT");
+  std::string pcd = testing::radar_pcd(3);
+  write_bytes(radar, pcd.substr(0, pcd.size() - 2));
+  EXPECT_ERROR(convert(*open(), dir_ / "x", {}), corrupt, radar);
+  write_bytes(radar, testing::radar_pcd(3));
+  const std::string image = first_file("samples/CAM_FRONT");
+  write_bytes(image, "no picture");
+  EXPECT_ERROR(convert(*open(), dir_ / "y", {}), unsupported, image);
+}
+
+TEST_F(NuScenesDamage, FilesThatVanishAreNamedOnce) {
+  const auto source = open();
+  const std::string image = first_file("samples/CAM_FRONT");
+  fs::remove(image);
+  try {
+    convert(*source, dir_ / "x", {});
+    FAIL() << "converted without " << image;
+  } catch (const Error& error) {
+    const std::string words = error.what();
+    ASSERT_NE(words.find(image), std::string::npos) << words;
+    EXPECT_EQ(words.find(image), words.rfind(image)) << words;
+  }
+}
+
+// Null fields of all records of a set, by name.
+std::map<std::string, int> null_fields(const fs::path& folder, const std::string& split) {
+  const Dataset dataset = Dataset::open(folder, split);
+  std::map<std::string, int> counts;
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < dataset.num_records(); ++i) {
+    dataset.read(i, bytes);
+    const RecordView record(dataset.schema(), bytes);
+    for (size_t field = 0; field < dataset.schema().fields.size(); ++field) {
+      if (record.is_null(field)) ++counts[dataset.schema().fields[field].name];
+    }
+  }
+  return counts;
+}
+
+TEST_F(NuScenesDamage, FilesThatAreCutBecomeEmptyFieldsOfAPartialSet) {
+  const std::map<std::string, std::string> cut = {
+      {first_file("samples/LIDAR_TOP"), std::string(203, 'x')},
+      {first_file("samples/RADAR_FRONT"), testing::radar_pcd(3).substr(0, 400)},
+      {first_file("samples/CAM_FRONT"), testing::jpeg_picture(1, 32).substr(0, 100)},
+      {first_file("sweeps/RADAR_BACK_LEFT"), "cut"}};
+  for (const auto& [file, bytes] : cut) {
+    const std::string whole = read_file(file);
+    write_bytes(file, bytes);
+    // The advice is one that works.
+    try {
+      convert(*open(), dir_ / "refused", {});
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      EXPECT_THAT(message, HasSubstr(file));
+      EXPECT_THAT(message, HasSubstr("by --allow-partial"));
+      EXPECT_THAT(message, ::testing::Not(HasSubstr("--on-error")));
+      EXPECT_THAT(message, ::testing::Not(HasSubstr("--resume")));
+    }
+    write_bytes(file, whole);
+  }
+  for (const auto& [file, bytes] : cut) write_bytes(file, bytes);
+  const auto source = open({.allow_partial = true});
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("LIDAR_TOP 1 of 14")));
+  const ConvertSummary summary = convert(*source, dir_ / "part", {});
+  EXPECT_EQ(summary.num_reported, 3);
+  EXPECT_EQ(summary.num_skipped(), 0);
+  const std::string report = read_file(dir_ / "part/report.jsonl");
+  for (const auto& [file, bytes] : cut) {
+    if (file.find("LIDAR") != std::string::npos) continue;  // counted when it was listed
+    EXPECT_THAT(report, HasSubstr(file));
+  }
+  EXPECT_THAT(report, HasSubstr("left empty"));
+  auto nulls = null_fields(dir_ / "part", "mini_train");
+  for (const auto& [name, count] : null_fields(dir_ / "part", "mini_val")) nulls[name] += count;
+  EXPECT_EQ(nulls["LIDAR_TOP/points"], 1);
+  EXPECT_EQ(nulls["RADAR_FRONT/points"], 1);
+  EXPECT_EQ(nulls["CAM_FRONT/image"], 1);
+  EXPECT_EQ(nulls["CAM_FRONT/intrinsics"], 0);
+}
+
+TEST_F(NuScenesDamage, MapsThatAreNoWholePngAreNamed) {
+  const std::string whole = testing::map_mask();
+  std::string flipped = whole;
+  flipped[45] ^= 1;
+  const struct {
+    std::string bytes;
+    const char* message;
+  } kCases[] = {{"a mask", "is no PNG"},
+                {whole.substr(0, 40), "was cut: it ends in the chunk at byte 33"},
+                {whole.substr(0, whole.size() - 12), "was cut: it ends in the chunk at byte"},
+                {flipped, "the CRC of the chunk at byte 33 is wrong"}};
+  for (const auto& c : kCases) {
+    write_bytes(root() / "maps/m.png", c.bytes);
+    EXPECT_ERROR(open(), corrupt, c.message);
+    EXPECT_ERROR(open(), corrupt, (root() / "maps/m.png").string());
+    EXPECT_THAT(open({.allow_partial = true})->notes(),
+                Contains(HasSubstr("1 of the 1 map masks are no whole PNG; left out")));
+  }
+}
+
+}  // namespace
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,335 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ffkit/converter/convert.h>
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/dataset.h>
+
+#include "expect_error.h"
+#include "pictures.h"
+#include "record_of.h"
+#include "reference_python.h"
+#include "sources/files/file_group.h"
+#include "sources/files/shard_files.h"
+#include "tar_builder.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::jpeg_picture;
+using testing::record_of;
+using testing::TarBuilder;
+using testing::TempDir;
+using testing::values_of;
+using testing::write_file;
+
+std::vector<std::string> field_names(const Source& source) {
+  std::vector<std::string> names;
+  for (const Field& field : source.schema().fields) names.push_back(field.name);
+  return names;
+}
+
+// A .npy file of version 1 with header `dict`, padded as NumPy does.
+std::string npy(std::string dict, const std::string& numbers, char version = 1) {
+  const size_t prefix = version == 1 ? 10 : 12;
+  while ((prefix + dict.size() + 1) % 64 != 0) dict += ' ';
+  dict += '\n';
+  std::string file = std::string("\x93NUMPY") + version + '\0';
+  file += static_cast<char>(dict.size() & 0xFF);
+  file += static_cast<char>(dict.size() >> 8);
+  if (version > 1) file += std::string(2, '\0');
+  return file + dict + numbers;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(WebDataset, RefusesSamplesBeyondTheLimit) {
+  const TempDir dir;
+  write_file(dir / "0.tar", TarBuilder()
+                                .add("a.txt", std::string(2000, 'a'))
+                                .add("b.txt", std::string(1024, 'b'))
+                                .finish());
+  const auto source = open_webdataset(dir.path(), {.max_sample_bytes = 1024});
+  EXPECT_ERROR(record_of(*source, 0, 0), unsupported,
+               "0.tar: a: has 2000 bytes, and a sample may have 1024; take it away, or raise the "
+               "limit with --max-sample-bytes");
+  record_of(*source, 0, 1);
+}
+
+TEST(WebDataset, ReadsPicturesWithLabels) {
+  const TempDir dir;
+  write_file(dir / "set-train-000001.tar",
+             TarBuilder().add("n/c.JPG", jpeg_picture(3)).add("n/c.cls", " 2").finish());
+  write_file(dir / "set-train-000000.tar", TarBuilder()
+                                               .add("./b.jpg", jpeg_picture(1))
+                                               .add("./b.cls", "0\n")
+                                               .add("a.cls", "-7")
+                                               .add("a.jpg", jpeg_picture(2))
+                                               .finish());
+  write_file(dir / "set-validation-00.tar",
+             TarBuilder().add("a.jpg", jpeg_picture(4)).add("a.cls", "1").finish());
+  const auto source = open_webdataset(dir.path());
+  EXPECT_EQ(source->schema(), image_classification_schema());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_TRUE(source->splits()[0].is_training);
+  EXPECT_EQ(source->splits()[0].num_samples, 3);
+  EXPECT_EQ(source->splits()[1].name, "val");
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("2 files are split 'train'")));
+  const Schema schema = source->schema();
+  const std::vector<std::pair<std::string, int64_t>> expected = {{"b", 0}, {"a", -7}, {"n/c", 2}};
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto record = record_of(*source, 0, i);
+    const RecordView view(schema, record);
+    EXPECT_EQ(view.string(2), expected[static_cast<size_t>(i)].first);
+    EXPECT_EQ(view.scalar<int64_t>(1), expected[static_cast<size_t>(i)].second);
+    EXPECT_EQ(text_of(view.bytes(0)), jpeg_picture(static_cast<int>(i) + 1));
+  }
+  EXPECT_EQ(source->describe(0, 2), (dir / "set-train-000001.tar").string() + ": n/c");
+}
+
+TEST(WebDataset, TakesEveryKindOfMember) {
+  const TempDir dir;
+  const float numbers[] = {1, 2.5, -3, 4, 5, 6};
+  const std::string bytes(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  const std::string file =
+      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", bytes);
+  write_file(dir / "x.tar", TarBuilder()
+                                .add("s.seg.png", jpeg_picture(1))
+                                .add("s.jpg", jpeg_picture(2))
+                                .add("s.json", "{\"a\": 1}")
+                                .add("s.txt", "gr\xC3\xBC\xC3\x9F dich")
+                                .add("s.depth.npy", file)
+                                .add("s.bin", std::string("\0\1", 2))
+                                .add("readme", "no member")
+                                .add(".hidden.jpg", "no member")
+                                .add("__index__.x__", "no member")
+                                .finish());
+  const auto source = open_webdataset(dir / "x.tar");
+  EXPECT_THAT(field_names(*source),
+              ElementsAre("image", "seg/image", "bin", "depth/npy", "json", "txt", "id"));
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 members of no sample")));
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  const RecordView view(schema, record);
+  EXPECT_EQ(text_of(view.bytes(0)), jpeg_picture(2));
+  EXPECT_EQ(text_of(view.bytes(1)), jpeg_picture(1));
+  EXPECT_EQ(text_of(view.bytes(2)), std::string("\0\1", 2));
+  EXPECT_THAT(view.tensor(3).shape, ElementsAre(2, 3));
+  EXPECT_THAT(values_of<float>(view.tensor(3)), ElementsAre(1, 2.5F, -3, 4, 5, 6));
+  EXPECT_EQ(view.string(4), "{\"a\": 1}");
+  EXPECT_EQ(view.string(5), "gr\xC3\xBC\xC3\x9F dich");
+  EXPECT_EQ(view.string(6), "s");
+}
+
+TEST(WebDataset, KeepsTheExtensionsOfPicturesThatShareASample) {
+  const TempDir dir;
+  write_file(dir / "mixed/0.tar",
+             TarBuilder().add("a.jpg", jpeg_picture(1)).add("b.png", jpeg_picture(2)).finish());
+  EXPECT_THAT(field_names(*open_webdataset(dir / "mixed")), ElementsAre("image", "id"));
+  write_file(dir / "pairs/0.tar",
+             TarBuilder().add("a.jpg", jpeg_picture(1)).add("a.png", jpeg_picture(2)).finish());
+  EXPECT_THAT(field_names(*open_webdataset(dir / "pairs")), ElementsAre("jpg", "png", "id"));
+}
+
+TEST(WebDataset, TakesFoldersAsSplits) {
+  const TempDir dir;
+  const std::string tar = TarBuilder().add("a.txt", "x").finish();
+  write_file(dir / "train/0.tar", tar);
+  write_file(dir / "train/1.tar", tar);
+  write_file(dir / "unseen/0.tar", tar);
+  const auto source = open_webdataset(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].num_samples, 2);
+  EXPECT_EQ(source->splits()[1].name, "unseen");
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("have the same key, 'a'")));
+  write_file(dir / "0.tar", tar);
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument, "its folder 'train' holds some");
+}
+
+TEST(WebDataset, ReadsMoreFilesThanStayOpen) {
+  const TempDir dir;
+  constexpr int64_t kFiles = FileGroup::kMaxOpenFiles + 5;
+  for (int64_t i = 0; i < kFiles; ++i) {
+    write_file(dir / fmt::format("{:05}.tar", i),
+               TarBuilder().add("a.cls", std::to_string(i)).finish());
+  }
+  const auto source = open_webdataset(dir.path());
+  ASSERT_EQ(source->splits()[0].num_samples, kFiles);
+  const Schema schema = source->schema();
+  for (int64_t i = 0; i < kFiles; ++i) {
+    const auto record = record_of(*source, 0, i);
+    EXPECT_EQ(RecordView(schema, record).scalar<int64_t>(0), i);
+  }
+}
+
+TEST(WebDataset, RefusesSamplesWithOtherMembers) {
+  const TempDir dir;
+  write_file(dir / "0.tar",
+             TarBuilder().add("a.txt", "x").add("a.cls", "1").add("b.txt", "y").finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument,
+               "0.tar: b: has no member for field 'label'");
+  const auto source = open_webdataset(dir.path(), {.allow_missing = true});
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("field 'label' is null in 1 samples")));
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 1);
+  EXPECT_TRUE(RecordView(schema, record).is_null(schema.require("label")));
+}
+
+TEST(WebDataset, RefusesScatteredAndRepeatedMembers) {
+  const TempDir dir;
+  write_file(dir / "0.tar",
+             TarBuilder().add("a.txt", "x").add("b.txt", "y").add("a.cls", "1").finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument,
+               "sample 'a' has members in several places, 'a.cls' among them");
+  write_file(dir / "0.tar", TarBuilder().add("a.txt", "x").add("a.TXT", "y").finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument, "has two members '.txt'");
+  write_file(dir / "0.tar", TarBuilder().add("a.cls", "1").add("a.label", "y").finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "a second field 'label'");
+  write_file(dir / "0.tar", TarBuilder().add("a.id", "1").finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "a second field 'id'");
+}
+
+TEST(WebDataset, RefusesWhatCannotBeReadInPlace) {
+  const TempDir dir;
+  EXPECT_ERROR(open_webdataset(dir / "none"), not_found, "no such file or folder");
+  EXPECT_ERROR(open_webdataset(dir.path()), not_found, "holds no .tar files");
+  write_file(dir / "0.tar", TarBuilder().add("readme", "x").finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), not_found, "there are no samples in it");
+  std::string cut = TarBuilder().add("a.txt", std::string(3000, 'x')).finish();
+  cut.resize(2000);
+  write_file(dir / "0.tar", cut);
+  EXPECT_ERROR(open_webdataset(dir.path()), corrupt, "cut short");
+  write_file(dir / "1.tar.gz", "x");
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "1.tar.gz: is compressed");
+}
+
+TEST(WebDataset, NamesTheSampleThatIsBad) {
+  const TempDir dir;
+  const auto read = [&dir](const std::string& member, const std::string& data,
+                           const WebDatasetOptions& options = {}) {
+    write_file(dir / "0.tar", TarBuilder().add(member, data).finish());
+    (void)record_of(*open_webdataset(dir.path(), options), 0, 0);
+  };
+  EXPECT_ERROR(read("a.cls", "cat"), invalid_argument,
+               "0.tar: a: field 'label': the label is 'cat'");
+  EXPECT_ERROR(read("a.cls", ""), invalid_argument, "no whole number");
+  EXPECT_ERROR(read("a.txt", "\xFF"), corrupt, "field 'txt': is no UTF-8");
+  EXPECT_ERROR(read("a.jpg", "no picture"), unsupported, "0.tar: a: field 'image'");
+  write_file(dir / "classes.txt", "cat\r\ndog\n");
+  EXPECT_ERROR(read("a.cls", "2", {.classes = dir / "classes.txt"}), invalid_argument,
+               "the label is 2, but there are 2 classes");
+  EXPECT_THAT(open_webdataset(dir.path(), {.classes = dir / "classes.txt"})->classes(),
+              ElementsAre("cat", "dog"));
+  write_file(dir / "classes.txt", "cat\n\ndog\n");
+  EXPECT_ERROR(read("a.cls", "1", {.classes = dir / "classes.txt"}), invalid_argument,
+               "line 2 is empty");
+}
+
+TEST(WebDataset, RefusesArraysItCannotTake) {
+  const TempDir dir;
+  const auto open = [&dir](const std::string& file) {
+    write_file(dir / "0.tar", TarBuilder().add("a.npy", file).finish());
+    return open_webdataset(dir.path());
+  };
+  const std::string four(4, '\0');
+  EXPECT_ERROR(open("NUMPY"), corrupt, "0.tar: a: field 'npy': is no .npy file");
+  EXPECT_ERROR(open(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", four)),
+               unsupported, "type '>f4'");
+  EXPECT_ERROR(open(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", four)),
+               unsupported, "type '|O'");
+  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", four)),
+               unsupported, "Fortran order");
+  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", four)),
+               corrupt, "needs 8 bytes of numbers, but there are 4");
+  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, }", four)), corrupt,
+               "names no 'shape'");
+  const std::string huge =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
+  EXPECT_ERROR(open(npy(huge, four)), corrupt, "too large");
+  // A scalar, of version 2.
+  const auto source = open(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (), }", four, 2));
+  EXPECT_EQ(source->schema().fields[0].dtype, DType::i32);
+  write_file(
+      dir / "1.tar",
+      TarBuilder()
+          .add("b.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", four))
+          .finish());
+  EXPECT_ERROR(record_of(*open_webdataset(dir.path()), 0, 1), invalid_argument,
+               "its numbers are f32, but those of the first sample are i32");
+}
+
+TEST(WebDataset, ReadsWhatNumPySaves) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const TempDir dir;
+  ASSERT_TRUE(testing::run_python(R"(
+import io, tarfile, numpy
+arrays = [numpy.arange(24).reshape(2, 3, 4).astype(t) for t in
+          ['u1', 'i1', 'u2', 'i2', 'u4', 'i4', 'u8', 'i8', 'f2', 'f4', 'f8', '?']]
+with tarfile.open('0.tar', 'w') as tar:
+    for i, array in enumerate(arrays):
+        data = io.BytesIO()
+        numpy.save(data, array)
+        info = tarfile.TarInfo(f'a.{i:02}.npy')
+        info.size = data.tell()
+        data.seek(0)
+        tar.addfile(info, data)
+)",
+                                  dir.path()));
+  const auto source = open_webdataset(dir / "0.tar");
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  const RecordView view(schema, record);
+  const DType expected[] = {DType::u8,  DType::i8,  DType::u16, DType::i16, DType::u32, DType::i32,
+                            DType::u64, DType::i64, DType::f16, DType::f32, DType::f64, DType::u8};
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(schema.fields[i].dtype, expected[i]) << i;
+    EXPECT_THAT(view.tensor(i).shape, ElementsAre(2, 3, 4));
+  }
+  EXPECT_EQ(values_of<double>(view.tensor(10))[23], 23);
+  EXPECT_EQ(values_of<int16_t>(view.tensor(3))[17], 17);
+}
+
+TEST(WebDataset, ConvertsToADataSet) {
+  const TempDir dir;
+  TarBuilder tar;
+  for (int i = 0; i < 40; ++i) {
+    tar.add(std::to_string(i) + ".jpg", jpeg_picture(i))
+        .add(std::to_string(i) + ".cls", std::to_string(i));
+  }
+  write_file(dir / "src/train-0.tar", tar.finish());
+  convert(*open_webdataset(dir / "src"), dir / "dst", {});
+  const Dataset dataset = Dataset::open(dir / "dst", "train");
+  ASSERT_EQ(dataset.num_records(), 40);
+  const std::vector<int64_t> labels = dataset.int_column("label");
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < 40; ++i) {
+    dataset.read(i, record);
+    const auto label = static_cast<int>(labels[static_cast<size_t>(i)]);
+    EXPECT_EQ(text_of(RecordView(dataset.schema(), record).bytes(0)), jpeg_picture(label));
+  }
+}
+
+TEST(ShardFiles, TellTheSplitByTheirNames) {
+  EXPECT_EQ(split_in_name("imagenet-train-000146"), "train");
+  EXPECT_EQ(split_in_name("imagenet1k-validation-00"), "val");
+  EXPECT_EQ(split_in_name("c4-train.00003-of-01024"), "train");
+  EXPECT_EQ(split_in_name("train2017"), "train2017");
+  EXPECT_EQ(split_in_name("Test_3"), "test");
+  EXPECT_EQ(split_in_name("000001"), "");
+  EXPECT_EQ(split_in_name("training-camp"), "train");
+  EXPECT_EQ(split_in_name("trainable"), "");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,115 @@
+// Fields whose bytes have the right checksum and cannot be what their type says: verify finds them, and errors name file and record.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/shard_writer.h>
+
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TempDir;
+
+const Schema& values_schema() {
+  static const Schema made{{
+      {.name = "tensor", .type = FieldType::tensor, .dtype = DType::f32},
+      {.name = "list", .type = FieldType::list, .item = FieldType::string},
+      {.name = "tensors", .type = FieldType::list, .dtype = DType::u16, .item = FieldType::tensor},
+      {.name = "scalar", .type = FieldType::scalar, .dtype = DType::i32},
+      {.name = "text", .type = FieldType::string},
+  }};
+  return made;
+}
+
+// The same fields, all of them bytes: what RecordBuilder lets one write anything into.
+Schema bytes_schema() {
+  Schema all = values_schema();
+  for (Field& field : all.fields) field = {.name = field.name, .type = FieldType::bytes};
+  return all;
+}
+
+const std::vector<std::byte>& junk() {
+  static const std::vector<std::byte> made(5, std::byte{0x77});
+  return made;
+}
+
+// Record i has junk in field i; the last two have a tensor in "tensors" that is none, and only nulls.
+void write_values_shard(const std::filesystem::path& path) {
+  ShardWriter writer(path, values_schema(), {.uuid = {1}});
+  const Schema raw = bytes_schema();
+  RecordBuilder builder(raw);
+  std::vector<std::byte> record;
+  for (size_t field = 0; field < 5; ++field) {
+    builder.set_bytes(field, junk());
+    builder.encode(record);
+    writer.append(record);
+  }
+  Schema with_list = raw;
+  with_list.fields[2] = {.name = "tensors", .type = FieldType::list, .item = FieldType::bytes};
+  RecordBuilder lists(with_list);
+  const std::vector<std::byte> empty_tensor = {std::byte{1}, {}, {}, {}, {}, {}, {}, {},
+                                               {},           {}, {}, {}, {}, {}, {}, {}};
+  const std::vector<std::span<const std::byte>> items = {empty_tensor, junk()};
+  lists.set_list(2, items);
+  lists.encode(record);
+  writer.append(record);
+  lists.encode(record);
+  writer.append(record);
+  writer.finish();
+}
+
+constexpr std::array kWrong = {"field 'tensor': 5 bytes are not a tensor of f32",
+                               "field 'list': 5 bytes are not a list of string",
+                               "field 'tensors': 5 bytes are not a list of tensor",
+                               "field 'scalar': 5 bytes are not a i32"};
+constexpr const char* kWrongItem = "field 'tensors': 5 bytes are not a tensor of u16";
+
+TEST(FieldValues, ThatAreImpossibleAreFoundByVerify) {
+  const TempDir dir;
+  write_values_shard(dir / "a.ffr");
+  const ShardReader reader(dir / "a.ffr");
+  const auto problems = reader.verify();
+  ASSERT_EQ(problems.size(), 5U);
+  for (size_t i = 0; i < 5; ++i) {
+    const int64_t record = i < 4 ? static_cast<int64_t>(i) : 5;
+    EXPECT_EQ(problems[i].record, record);
+    EXPECT_EQ(problems[i].offset, reader.locate(record).offset);
+    EXPECT_THAT(problems[i].message, HasSubstr("a.ffr: record " + std::to_string(record) + ": "));
+    EXPECT_THAT(problems[i].message, HasSubstr(i < 4 ? kWrong[i] : kWrongItem));
+  }
+}
+
+TEST(FieldValues, ThatAreImpossibleEndInErrorsThatNameTheRecord) {
+  const TempDir dir;
+  write_values_shard(dir / "a.ffr");
+  const Dataset whole = Dataset::open(dir / "a.ffr");
+  const Dataset subset = whole.subset({6, 5, 2, 1, 0});
+  std::vector<std::byte> bytes;
+  const auto view = [&](int64_t index) {
+    subset.read(index, bytes);
+    return RecordView(subset.schema(), bytes, subset.name(index));
+  };
+  EXPECT_ERROR(view(4).tensor(0), corrupt, std::string("a.ffr: record 0: ") + kWrong[0]);
+  EXPECT_ERROR(view(3).list(1), corrupt, std::string("a.ffr: record 1: ") + kWrong[1]);
+  EXPECT_ERROR(view(2).list(2), corrupt, std::string("a.ffr: record 2: ") + kWrong[2]);
+  const ListView tensors = view(1).list(2);
+  EXPECT_EQ(tensors.tensor(0).shape.size(), 1U);
+  EXPECT_ERROR(tensors.tensor(1), corrupt, std::string("a.ffr: record 5: ") + kWrongItem);
+  EXPECT_ERROR(view(0).tensor(0), not_found, "a.ffr: record 6: field 'tensor' is null");
+  EXPECT_ERROR(subset.name(5), invalid_argument, "there is no record 5; the subset has 5");
+
+  whole.read(3, bytes);
+  const RecordView unnamed(whole.schema(), bytes);
+  EXPECT_ERROR(unnamed.scalar<int32_t>(3), corrupt, kWrong[3]);
+  const std::filesystem::path file = "b.ffr";
+  EXPECT_ERROR(RecordView(whole.schema(), junk(), {&file, 9}), corrupt,
+               "b.ffr: record 9: a record of 5 bytes is too short");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,79 @@
+// Batches and loaders that hold nothing: errors, no crashes.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include <ffkit/loader/loader.h>
+
+#include "expect_error.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+LoaderOptions batch_options() {
+  LoaderOptions options;
+  options.batch_size = 4;
+  options.num_threads = 1;
+  options.image.transform = RandomResizedCrop{.size = 8};
+  return options;
+}
+
+void expect_empty(const Batch& batch) {
+  EXPECT_EQ(batch.size(), 0);
+  EXPECT_EQ(batch.num_fields(), 0U);
+  EXPECT_EQ(batch.epoch(), 0);
+  EXPECT_EQ(batch.step(), 0);
+  EXPECT_EQ(batch.mix_lambda(), 1);
+  EXPECT_EQ(batch.images(), nullptr);
+  EXPECT_TRUE(batch.labels().empty());
+  EXPECT_TRUE(batch.record_indices().empty());
+  EXPECT_TRUE(batch.replacements().empty());
+  EXPECT_EQ(batch.shape(), (std::array<int64_t, 4>{}));
+  EXPECT_ERROR(batch.field(0), invalid_argument, "no field 0; it has 0");
+  EXPECT_ERROR(batch.field_name(0), invalid_argument, "no field 0; it has 0");
+  EXPECT_ERROR(batch.field("image"), not_found, "no field 'image'");
+  EXPECT_ERROR(batch.row_offsets("image"), not_found, "no field 'image'");
+}
+
+TEST(Batch, WithoutSamplesHasNoFields) {
+  expect_empty(Batch());
+}
+
+TEST(Batch, MovedFromIsEmpty) {
+  const testing::TempDir dir;
+  Loader loader(testing::make_dataset(dir / "train"), batch_options());
+  Batch batch = std::move(*loader.next());
+  EXPECT_ERROR(batch.field(2), invalid_argument, "no field 2; it has 2");
+  EXPECT_ERROR(batch.field_name(2), invalid_argument, "no field 2; it has 2");
+  const Batch other = std::move(batch);
+  expect_empty(batch);  // NOLINT(bugprone-use-after-move): that is the subject
+  EXPECT_EQ(other.size(), 4);
+}
+
+TEST(MovedLoader, SaysSo) {
+  const testing::TempDir dir;
+  Loader loader(testing::make_dataset(dir / "train"), batch_options());
+  ASSERT_TRUE(loader.next().has_value());
+  Loader other = std::move(loader);
+  constexpr const char* kText = "was moved from";
+  // NOLINTBEGIN(bugprone-use-after-move): that is the subject
+  EXPECT_ERROR(loader.next(), invalid_argument, kText);
+  EXPECT_ERROR(loader.ready(), invalid_argument, kText);
+  EXPECT_ERROR(loader.start_epoch(0), invalid_argument, kText);
+  EXPECT_ERROR(loader.restore({}), invalid_argument, kText);
+  EXPECT_ERROR(loader.state(), invalid_argument, kText);
+  EXPECT_ERROR(loader.num_batches(), invalid_argument, kText);
+  EXPECT_ERROR(loader.dataset(), invalid_argument, kText);
+  EXPECT_ERROR(loader.options(), invalid_argument, kText);
+  EXPECT_ERROR(loader.statistics(), invalid_argument, kText);
+  EXPECT_ERROR(loader.memory_bound(), invalid_argument, kText);
+  EXPECT_EQ(other.next()->step(), 1);
+  loader = std::move(other);
+  EXPECT_EQ(loader.next()->step(), 2);
+  // NOLINTEND(bugprone-use-after-move)
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,195 @@
+// What the kernel grants io_uring, and what happens where it does not: shown in child processes with lower limits.
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+#include "child_process.h"
+#include "expect_error.h"
+#include "io/read_engine.h"
+
+namespace ffkit {
+namespace {
+
+using testing::expect;
+
+constexpr size_t kBytes = 1 << 20;
+
+// Without CAP_IPC_LOCK, RLIMIT_MEMLOCK counts.
+void set_memlock_limit(rlim_t num_bytes) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct data[2];
+  expect(syscall(SYS_capget, &header, data) == 0, "capget");
+  data[0].effective &= ~(1U << CAP_IPC_LOCK);
+  expect(syscall(SYS_capset, &header, data) == 0, "capset");
+  rlimit limit{};
+  expect(getrlimit(RLIMIT_MEMLOCK, &limit) == 0, "getrlimit");
+  limit.rlim_cur = std::min(num_bytes, limit.rlim_max);
+  expect(setrlimit(RLIMIT_MEMLOCK, &limit) == 0, "setrlimit");
+}
+
+void refuse_io_uring_register() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      // Opcode 8, the probe of the operations, is what the engine asks first.
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_register, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 8, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | uint32_t{EPERM}),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program = {.len = std::size(filter), .filter = filter};
+  expect(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0,
+         "seccomp");
+}
+
+class UringReadEngineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int error = 0;
+    if (make_uring_read_engine({fd_}, {}, error) == nullptr) {
+      GTEST_SKIP() << "io_uring is refused here: " << strerrordesc_np(error);
+    }
+  }
+  void TearDown() override { close(fd_); }
+
+  std::unique_ptr<ReadEngine> make_engine(IoEngine engine = IoEngine::io_uring,
+                                          bool sqpoll = false) {
+    return make_read_engine(engine, {fd_}, {.buffer_memory = memory_, .sqpoll = sqpoll});
+  }
+
+  // In a child: makes an engine, expects what it says of itself, and that it reads to the memory.
+  void expect_works(const std::string& description, IoEngine kind = IoEngine::io_uring,
+                    bool sqpoll = false) {
+    const auto engine = make_engine(kind, sqpoll);
+    expect(engine->description().find("buffers") == std::string::npos, "not before it is used");
+    for (size_t num_bytes = 0; num_bytes <= memory_.size(); num_bytes += kBytes) {
+      engine->submit({.num_bytes = kBytes, .buffer = memory_.data()});
+      engine->wait();
+    }
+    expect(engine->description() == description, engine->description());
+    for (int round = 0; round < 3; ++round) {
+      std::memset(memory_.data(), 1, kBytes);
+      for (size_t i = 0; i < 4; ++i) {
+        engine->submit({.num_bytes = 1000, .buffer = memory_.data() + i * 4096, .tag = i});
+      }
+      while (engine->num_in_flight() > 0) {
+        for (const ReadCompletion& completion : engine->wait()) {
+          expect(completion.result == 1000, "the read gives all bytes");
+        }
+      }
+      for (size_t i = 0; i < 4; ++i) {
+        expect(memory_[i * 4096] == std::byte{0} && memory_[i * 4096 + 999] == std::byte{0} &&
+                   memory_[i * 4096 + 1000] == std::byte{1},
+               "the bytes are there");
+      }
+    }
+  }
+
+  std::vector<std::byte> memory_ = std::vector<std::byte>(kBytes);
+  int fd_ = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+};
+
+TEST_F(UringReadEngineTest, SaysWhatTheKernelGranted) {
+  const auto child = [&] {
+    expect_works("io_uring (fixed files, fixed buffers)");
+    const auto none = make_read_engine(IoEngine::io_uring, {fd_}, {});
+    expect(none->description() == "io_uring (fixed files)", none->description());
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(make_engine(IoEngine::pread)->description(), "pread");
+}
+
+TEST_F(UringReadEngineTest, MemoryWithinTheLockLimitIsRegistered) {
+  const auto child = [&] {
+    set_memlock_limit(8 << 20);
+    expect_works("io_uring (fixed files, fixed buffers)");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(UringReadEngineTest, MemoryBeyondTheLockLimitIsReadToAllTheSame) {
+  const auto child = [&] {
+    memory_.resize(16 << 20);
+    set_memlock_limit(8 << 20);  // room for rings, also those of processes that have just ended
+    expect_works("io_uring (fixed files)");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(UringReadEngineTest, WorksWhereNothingCanBeRegistered) {
+  const auto child = [&] {
+    refuse_io_uring_register();
+    expect_works("io_uring");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(UringReadEngineTest, SqpollWorksWhereTheKernelAllowsIt) {
+  const auto child = [&] {
+    expect_works("io_uring (fixed files, fixed buffers, sqpoll)", IoEngine::io_uring, true);
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+// A user who may not have another thread: the kernel cannot start the one that submits.
+TEST_F(UringReadEngineTest, SqpollRefusedIsAnErrorOrALineInTheLog) {
+  const auto child = [&] {
+    const rlimit none{0, 0};
+    expect(setrlimit(RLIMIT_NPROC, &none) == 0, "setrlimit");
+    if (getuid() == 0) expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+    try {
+      make_engine(IoEngine::io_uring, true);
+      expect(false, "an error is thrown");
+    } catch (const Error& error) {
+      expect(error.code() == ErrorCode::unsupported, "the code is unsupported");
+      expect(std::string(error.what()).find("io.sqpoll was asked for") != std::string::npos,
+             error.what());
+    }
+    std::ostringstream log;
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+    expect_works("io_uring (fixed files, fixed buffers)", IoEngine::automatic, true);
+    make_engine(IoEngine::automatic, true);
+    const std::string said = log.str();
+    const size_t first = said.find("io.sqpoll is not available here");
+    expect(first != std::string::npos && said.find("io.sqpoll", first + 1) == std::string::npos,
+           "said once: " + said);
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(ReadEngine, SqpollWithPreadIsRefused) {
+  EXPECT_ERROR(make_read_engine(IoEngine::pread, {0}, {.sqpoll = true}), invalid_argument,
+               "io.sqpoll belongs to io_uring");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,245 @@
+// What a loader tells its user besides batches: whether one is there yet, what one epoch cost, warnings, its state as text, and texts of samples.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/loader.h>
+
+#include "expect_error.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LoaderServices : public ::testing::Test {
+ protected:
+  static LoaderOptions make_options() {
+    LoaderOptions options;
+    options.batch_size = 5;
+    options.num_threads = 2;
+    options.image.transform = ResizeCenterCrop{.resize = 8, .size = 8};
+    options.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
+    return options;
+  }
+
+  testing::TempDir dir_;
+};
+
+// Decodes nothing until it is let go.
+class Gate final : public FieldDecoder {
+ public:
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override { return {}; }
+  void decode(const RecordView&, const SampleKey&, Scratch*, void*) const override { open.wait(); }
+  mutable std::latch open{1};
+};
+
+TEST_F(LoaderServices, WaitForEndsAfterItsLimitOrWithTheBatch) {
+  const auto gate = std::make_shared<Gate>();
+  LoaderOptions options = make_options();
+  options.fields = {{"gate", gate}};
+  Loader loader(testing::make_dataset(dir_ / "train"), options);
+  EXPECT_FALSE(loader.wait_for(milliseconds(0)));
+  EXPECT_FALSE(loader.wait_for(milliseconds(-1)));
+  EXPECT_FALSE(loader.wait_for(milliseconds(5)));
+  EXPECT_EQ(loader.state().position, 0) << "nothing was taken";
+  gate->open.count_down();
+  EXPECT_TRUE(loader.wait_for(std::chrono::hours(1)));
+  EXPECT_TRUE(loader.ready());
+  EXPECT_EQ(loader.next()->record_indices()[0], 0);
+  while (loader.next()) {
+  }
+  EXPECT_TRUE(loader.wait_for(milliseconds(0))) << "next() says at once that the epoch is over";
+  EXPECT_GE(loader.statistics().wait_seconds, 0.005);
+}
+
+TEST_F(LoaderServices, WaitForRefusesWhatNextRefuses) {
+  LoaderOptions options = make_options();
+  options.held_batches = 1;
+  Loader loader(testing::make_dataset(dir_ / "train"), options);
+  const std::optional<Batch> held = loader.next();
+  try {
+    while (!loader.wait_for(std::chrono::seconds(10))) {
+    }
+  } catch (const Error& error) {  // unless the second batch was there already
+    EXPECT_THAT(error.what(), HasSubstr("held_batches"));
+  }
+  EXPECT_ERROR(loader.next(), invalid_argument, "held_batches");
+}
+
+TEST_F(LoaderServices, StatisticsOfAnEpochBeginWithIt) {
+  LoaderOptions options = make_options();
+  options.read_ahead_epochs = false;
+  Loader loader(testing::make_dataset(dir_ / "train", {.undecodable = {3}}), options);
+  EXPECT_EQ(loader.epoch_statistics().num_samples, 0);
+  EXPECT_THROW(while (loader.next()){}, Error);
+  for (int64_t epoch = 1; epoch < 3; ++epoch) {
+    loader.start_epoch(epoch);
+    EXPECT_EQ(loader.epoch_statistics().num_batches, 0);
+    EXPECT_THROW(loader.next(), Error);
+  }
+  options.bad_samples = BadSamples::skip;
+  options.on_warning = [](std::string_view) {};
+  Loader skipping(testing::make_dataset(dir_ / "skip", {.undecodable = {3}}), options);
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    skipping.start_epoch(epoch);
+    while (skipping.next()) {
+    }
+    const LoaderStatistics stats = skipping.epoch_statistics();
+    EXPECT_EQ(stats.num_samples, 40);
+    EXPECT_EQ(stats.num_batches, 8);
+    EXPECT_EQ(stats.num_replaced, 1);
+    EXPECT_GT(stats.elapsed_seconds, 0);
+    EXPECT_LT(stats.elapsed_seconds, skipping.statistics().elapsed_seconds + 1e-9);
+    EXPECT_GE(stats.ready_batches, 0);
+    EXPECT_EQ(skipping.statistics().num_samples, 40 * (epoch + 1));
+  }
+}
+
+TEST_F(LoaderServices, StatisticsBetweenTwoSnapshots) {
+  LoaderStatistics earlier;
+  earlier.num_batches = 4;
+  earlier.ready_batches = 1;
+  earlier.read_seconds = 2;
+  earlier.elapsed_seconds = 10;
+  LoaderStatistics later = earlier;
+  later.num_batches = 8;
+  later.ready_batches = 2;
+  later.read_seconds = 8;
+  later.elapsed_seconds = 12;
+  later.num_threads = 3;
+  const LoaderStatistics between = later.since(earlier);
+  EXPECT_EQ(between.num_batches, 4);
+  EXPECT_DOUBLE_EQ(between.ready_batches, 3);
+  EXPECT_DOUBLE_EQ(between.reads_in_flight, 3);
+  EXPECT_EQ(between.num_threads, 3);
+  EXPECT_EQ(later.since(later).reads_in_flight, 0);
+}
+
+// For ThreadSanitizer.
+TEST_F(LoaderServices, StatisticsAreForAnyThread) {
+  Loader loader(testing::make_dataset(dir_ / "train"), make_options());
+  std::atomic<bool> is_over = false;
+  std::thread watcher([&] {
+    while (!is_over) EXPECT_GE(loader.statistics().elapsed_seconds, 0);
+  });
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    loader.start_epoch(epoch);
+    while (loader.next()) {
+    }
+  }
+  is_over = true;
+  watcher.join();
+}
+
+TEST_F(LoaderServices, WarningsGoToTheUsersSinkWithTheReasonThatTheBatchHas) {
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  LoaderOptions options = make_options();
+  options.bad_samples = BadSamples::skip;
+  options.on_warning = [&](std::string_view message) {
+    const std::scoped_lock lock(mutex);
+    warnings.emplace_back(message);
+    throw 1;  // dropped
+  };
+  {
+    Loader loader(testing::make_dataset(dir_ / "train", {.num_shards = 1, .undecodable = {3}}),
+                  options);
+    const std::optional<Batch> batch = loader.next();
+    ASSERT_EQ(batch->replacements().size(), 1U);
+    EXPECT_THAT(batch->replacements()[0].reason, HasSubstr("shard-00000.ffr: record 3: "));
+  }
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings[0], HasSubstr("record 3 is replaced by record "));
+  EXPECT_THAT(warnings[0], HasSubstr("shard-00000.ffr: record 3: "));
+}
+
+TEST_F(LoaderServices, StringsComeWithTheBatch) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  LoaderOptions options = make_options();
+  options.batch_size = 3;
+  options.fields = {{"id", copy_string(dataset.schema(), "id")}};
+  Loader loader(dataset, options);
+  {
+    const std::optional<Batch> batch = loader.next();
+    EXPECT_THAT(batch->strings("id"),
+                ElementsAre("class/000000.JPEG", "class/000001.JPEG", "class/000002.JPEG"));
+    EXPECT_ERROR(batch->strings("label"), invalid_argument, "'label' has no texts");
+    EXPECT_ERROR(batch->strings("name"), not_found, "no field 'name'");
+    EXPECT_ERROR(Batch().strings("id"), not_found, "no field 'id'");
+  }
+  std::optional<Batch> last;
+  while (std::optional<Batch> batch = loader.next()) last = std::move(batch);
+  EXPECT_THAT(last->strings("id"), ElementsAre("class/000039.JPEG"));
+
+  // A text that is too long is no bad sample: the room for it is the caller's choice.
+  options.bad_samples = BadSamples::skip;
+  options.fields = {{"id", copy_string(dataset.schema(), "id", 16)}};
+  Loader narrow(dataset, options);
+  EXPECT_ERROR(narrow.next(), invalid_argument, "a text of 17 bytes, more than the 16");
+  EXPECT_ERROR(copy_string(dataset.schema(), "label"), invalid_argument, "expected a string");
+  EXPECT_ERROR(copy_string(dataset.schema(), "id", 0), invalid_argument, "max_bytes is 0");
+  EXPECT_ERROR(copy_string(dataset.schema(), "name"), not_found, "name");
+}
+
+TEST(LoaderStateText, GoesToTextAndBack) {
+  const LoaderState state{.fingerprint = "0123456789abcdef",
+                          .seed = ~uint64_t{0},
+                          .epoch = 2,
+                          .position = 300,
+                          .order = "shuffle of the groups 00ff, 1281167 samples"};
+  const std::string text = state.to_text();
+  EXPECT_EQ(text,
+            "ffkit-loader-state-1 data=0123456789abcdef seed=18446744073709551615 epoch=2 "
+            "position=300 order=shuffle of the groups 00ff, 1281167 samples");
+  EXPECT_EQ(LoaderState::from_text(text), state);
+  EXPECT_EQ(LoaderState::from_text(LoaderState().to_text()), LoaderState());
+}
+
+TEST(LoaderStateText, RefusesAnyOtherText) {
+  const std::string whole =
+      LoaderState{.fingerprint = "0123", .order = "shuffle, 3 samples"}.to_text();
+  for (size_t length = 0; length < whole.find("order=") + 6; ++length) {
+    EXPECT_ERROR(LoaderState::from_text(whole.substr(0, length)), invalid_argument,
+                 "is not the text of a loader's state");
+  }
+  for (const char* bad :
+       {"ffkit-loader-state-2 data=0 seed=1 epoch=0 position=0 order=x",
+        "ffkit-loader-state-1 data=0 seed=-1 epoch=0 position=0 order=x",
+        "ffkit-loader-state-1 data=0 seed=1 epoch=0x1 position=0 order=x",
+        "ffkit-loader-state-1 data=0 seed=1 epoch=9223372036854775808 position=0 order=x",
+        "ffkit-loader-state-1 data=0 epoch=0 seed=1 position=0 order=x"}) {
+    EXPECT_ERROR(LoaderState::from_text(bad), invalid_argument, "expected '");
+  }
+}
+
+TEST_F(LoaderServices, StateOfAnotherSizeOrOrderIsRefusedInASentence) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  Loader loader(dataset, make_options());
+  LoaderState state = loader.state();
+  LoaderOptions options = make_options();
+  options.sampler.order = Order::shuffle;
+  Loader other(dataset, options);
+  EXPECT_ERROR(other.restore(LoaderState::from_text(state.to_text())), invalid_argument,
+               "'sequential, 40 samples', but this loader's is 'shuffle, 40 samples'; resume with");
+  loader.restore(LoaderState::from_text(state.to_text()));
+  EXPECT_EQ(loader.state(), state);
+}
+
+}  // namespace
+}  // namespace ffkit

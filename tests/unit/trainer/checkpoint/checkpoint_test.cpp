@@ -1,0 +1,187 @@
+#include "checkpoint/checkpoint.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn_like.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "expect_error.h"
+#include "files/safetensors.h"
+#include "model/model_registry.h"
+#include "optim/sgd.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+CheckpointInfo sample_info() {
+  CheckpointInfo info;
+  info.options.data = "/data/set";
+  info.options.arch = "resnet18";
+  info.classes = {"cat", "dog", "\"quoted\""};
+  info.epochs_done = 4;
+  info.steps_done = 400;
+  info.best_top1 = 2.0 / 3;
+  info.best_epoch = 3;
+  info.global_batch_size = 64;
+  info.loader = {.fingerprint = "0123456789abcdef",
+                 .seed = 5,
+                 .epoch = 4,
+                 .position = 17,
+                 .order = "shuffle, 90 samples"};
+  return info;
+}
+
+// A model with an optimiser whose every tensor differs from that of another seed.
+struct Trained {
+  explicit Trained(uint64_t seed, int64_t num_classes = 3, const std::string& arch = "resnet18") {
+    at::manual_seed(seed);
+    model = ModelRegistry::instance().find(arch).make({.num_classes = num_classes});
+    optimizer =
+        std::make_unique<Sgd>(parameter_groups(model->parameters(), 1e-4, true), SgdOptions{});
+    at::NoGradGuard no_grad;
+    for (const NamedTensor& t : model->buffers()) {
+      t.tensor.fill_(double(seed));
+    }
+    for (const NamedTensor& t : optimizer->state()) t.tensor.fill_(double(seed) / 8);
+  }
+  std::vector<NamedTensor> state() const {
+    std::vector<NamedTensor> out = model_state(*model);
+    append_with_prefix("optimizer.", optimizer->state(), out);
+    return out;
+  }
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+void expect_equal(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].name, b[i].name);
+    EXPECT_TRUE(a[i].tensor.equal(b[i].tensor)) << a[i].name;
+  }
+}
+
+TEST(Checkpoint, HoldsTheWholeState) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+
+  Trained other(2);
+  other.model->use_channels_last();
+  const CheckpointInfo info = load_checkpoint(temp / "c", other.state());
+  expect_equal(other.model->parameters(), saved.model->parameters());
+  expect_equal(other.model->buffers(), saved.model->buffers());
+  expect_equal(other.optimizer->state(), saved.optimizer->state());
+  EXPECT_EQ(info.options.arch, "resnet18");
+  EXPECT_EQ(info.options.data, "/data/set");
+  EXPECT_EQ(info.classes, sample_info().classes);
+  EXPECT_EQ(info.epochs_done, 4);
+  EXPECT_EQ(info.steps_done, 400);
+  EXPECT_EQ(info.best_top1, 2.0 / 3);
+  EXPECT_EQ(info.best_epoch, 3);
+  EXPECT_EQ(info.global_batch_size, 64);
+  EXPECT_EQ(info.loader, sample_info().loader);
+}
+
+// As checkpoints were written when the loader's state did not hold the order.
+TEST(Checkpoint, IsReadWithoutTheLoadersOrder) {
+  std::string text = info_to_text(sample_info());
+  const std::string order = R"(,\"order\":\"shuffle, 90 samples\")";
+  ASSERT_NE(text.find(order), std::string::npos) << text;
+  text.erase(text.find(order), order.size());
+  LoaderState expected = sample_info().loader;
+  expected.order.clear();
+  EXPECT_EQ(info_from_text(text).loader, expected);
+}
+
+TEST(Checkpoint, KeepsTheMemoryFormatOfTheModel) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+  Trained other(2);
+  other.model->use_channels_last();
+  load_checkpoint(temp / "c", model_state(*other.model));
+  EXPECT_TRUE(other.model->parameters()[0].tensor.is_contiguous(at::MemoryFormat::ChannelsLast));
+}
+
+TEST(Checkpoint, NamesTheTensorThatDoesNotFitAndChangesNothing) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+  Trained more_classes(2, 5);
+  const at::Tensor before = more_classes.model->parameters()[0].tensor.detach().clone();
+  EXPECT_ERROR(load_checkpoint(temp / "c", more_classes.state()), invalid_argument,
+               "tensor 'model.fc.weight' is Float [3, 512], but the model needs Float [5, 512]");
+  EXPECT_TRUE(more_classes.model->parameters()[0].tensor.equal(before));
+  Trained deeper(2, 3, "resnet34");
+  EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*deeper.model)), invalid_argument,
+               "has no tensor 'model.layer1.2.conv1.weight'");
+}
+
+TEST(Checkpoint, RefusesOtherDtypes) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+  SafeTensors contents = read_safetensors(temp / "c");
+  for (NamedTensor& t : contents.tensors) {
+    if (t.name == "model.fc.bias") t.tensor = t.tensor.to(at::kDouble);
+  }
+  write_safetensors(temp / "c", contents);
+  Trained other(2);
+  EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*other.model)), invalid_argument,
+               "tensor 'model.fc.bias' is Double [3]");
+}
+
+TEST(Checkpoint, RefusesAFileWhoseCrcIsGone) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+  std::fstream file(temp / "c", std::ios::in | std::ios::out | std::ios::binary);
+  std::string head(64, '\0');
+  file.read(head.data(), std::streamsize(head.size()));
+  const size_t at = head.find("crc32c");
+  ASSERT_NE(at, std::string::npos);
+  file.seekp(std::streamoff(at));
+  file << "crc32x";
+  file.close();
+  Trained other(2);
+  EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*other.model)), corrupt, "has no CRC-32C");
+}
+
+TEST(Checkpoint, SaysWhenAFileIsNoCheckpoint) {
+  const testing::TempDir temp;
+  EXPECT_ERROR(read_checkpoint_info(temp / "c"), not_found, "cannot open");
+  std::ofstream(temp / "c") << "short";
+  EXPECT_ERROR(read_checkpoint_info(temp / "c"), corrupt, "only 5 bytes");
+  write_safetensors(temp / "c", {});
+  EXPECT_ERROR(read_checkpoint_info(temp / "c"), invalid_argument, "not a checkpoint of fftrain");
+  write_safetensors(temp / "c", {.tensors = {}, .metadata = {{"ffkit_checkpoint", "2"}}});
+  EXPECT_ERROR(read_checkpoint_info(temp / "c"), unsupported, "version 2");
+}
+
+TEST(Checkpoint, NamesThePartThatIsMissingOrIncomplete) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+  const SafeTensors good = read_safetensors(temp / "c");
+  for (const char* part : {"options", "classes", "progress", "loader"}) {
+    SafeTensors bad{.tensors = {}, .metadata = good.metadata};
+    bad.metadata.erase(part);
+    write_safetensors(temp / "c", bad);
+    EXPECT_ERROR(read_checkpoint_info(temp / "c"), corrupt, std::string("lacks the part '") + part);
+  }
+  for (const char* part : {"classes", "progress", "loader"}) {
+    SafeTensors bad{.tensors = {}, .metadata = good.metadata};
+    bad.metadata[part] = "{\"x\":1}";
+    write_safetensors(temp / "c", bad);
+    EXPECT_ERROR(read_checkpoint_info(temp / "c"), corrupt,
+                 std::string("its part '") + part + "' is incomplete");
+  }
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,76 @@
+#include "checkpoint/checkpoint_writer.h"
+
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/work_dir.h"
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+SafeTensors contents() {
+  return {.tensors = {{"a", at::ones({1000})}}, .metadata = {}};
+}
+
+TEST(CheckpointWriter, WritesOneAfterTheOther) {
+  const testing::TempDir temp;
+  std::atomic<int> num_done{0};
+  CheckpointWriter writer;
+  for (int i = 0; i < 5; ++i)
+    writer.write(temp / std::to_string(i), contents(), [&] { ++num_done; });
+  writer.wait();
+  EXPECT_EQ(num_done, 5);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(
+        read_safetensors(temp / std::to_string(i)).tensors[0].tensor.equal(at::ones({1000})));
+}
+
+TEST(CheckpointWriter, ThrowsWhatTheOneBeforeFailedWith) {
+  const testing::TempDir temp;
+  CheckpointWriter writer;
+  writer.write(temp / "none/a", contents(), [] {});
+  EXPECT_ERROR(writer.write(temp / "b", contents(), [] {}), io, "none/a");
+  writer.wait();
+  EXPECT_FALSE(fs::exists(temp / "b"));
+}
+
+TEST(WorkDir, SortsCheckpointsWithinEpochs) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp / "run");
+  for (const auto& [epoch, samples] :
+       {std::pair{2, 0}, std::pair{1, 96}, std::pair{10, 0}, std::pair{1, 0}, std::pair{1, 1000}}) {
+    write_safetensors(dir.checkpoint_path(epoch, samples), contents());
+  }
+  std::vector<std::pair<int64_t, int64_t>> order;
+  for (const CheckpointFile& f : list_checkpoints(dir.path()))
+    order.emplace_back(f.epoch, f.samples);
+  EXPECT_EQ(order, (std::vector<std::pair<int64_t, int64_t>>{
+                       {1, 0}, {1, 96}, {1, 1000}, {2, 0}, {10, 0}}));
+  dir.prune(2, /*best_epoch=*/1);
+  EXPECT_EQ(list_checkpoints(dir.path()).size(), 3U);
+  EXPECT_TRUE(fs::exists(dir.checkpoint_path(1)));
+}
+
+TEST(WorkDir, PassesOverDamagedCheckpoints) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp / "run");
+  std::vector<std::string> said;
+  const auto say = [&](const std::string& sentence) { said.push_back(sentence); };
+  EXPECT_FALSE(newest_whole_checkpoint(dir.path(), say));
+  for (int64_t epoch = 1; epoch <= 3; ++epoch)
+    write_safetensors(dir.checkpoint_path(epoch), contents());
+  for (int64_t epoch = 2; epoch <= 3; ++epoch) {
+    fs::resize_file(dir.checkpoint_path(epoch), fs::file_size(dir.checkpoint_path(epoch)) - 1);
+  }
+  EXPECT_EQ(newest_whole_checkpoint(dir.path(), say), dir.checkpoint_path(1));
+  EXPECT_EQ(said.size(), 2U);
+  EXPECT_TRUE(fs::exists(dir.path() / "epoch-0003.safetensors.damaged"));
+  EXPECT_EQ(list_checkpoints(dir.path()).size(), 1U);
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,275 @@
+#include "files/pth.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "expect_error.h"
+#include "reference_python.h"
+#include "support/pth_builder.h"
+#include "temp_dir.h"
+#include "text_file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::pickle_dict;
+using testing::PickledTensor;
+using testing::pth_entries;
+using testing::write_zip;
+
+std::map<std::string, at::Tensor> read(const fs::path& path) {
+  std::map<std::string, at::Tensor> all;
+  for (NamedTensor& t : read_pth(path)) all.emplace(t.name, t.tensor);
+  return all;
+}
+
+at::Tensor picture() {
+  return at::arange(24, at::kFloat).view({1, 2, 3, 4}).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+std::vector<NamedTensor> pth_sample() {
+  return {{"a.weight", at::arange(6, at::kFloat).view({2, 3})},
+          {"steps", at::scalar_tensor(-7, at::kLong)},
+          {"part", at::arange(10, at::kDouble).narrow(0, 3, 4)},
+          {"picture", picture()},
+          {"none", at::empty({0, 4})}};
+}
+
+TEST(Pth, ReadsWhatItWrote) {
+  const testing::TempDir temp;
+  write_pth(temp / "f.pth", pth_sample());
+  EXPECT_FALSE(fs::exists(temp / "f.pth.tmp"));
+  EXPECT_TRUE(looks_like_pth(temp / "f.pth"));
+  const auto back = read(temp / "f.pth");
+  ASSERT_EQ(back.size(), pth_sample().size());
+  for (const NamedTensor& want : pth_sample()) {
+    ASSERT_TRUE(back.contains(want.name));
+    EXPECT_EQ(back.at(want.name).scalar_type(), want.tensor.scalar_type());
+    EXPECT_TRUE(back.at(want.name).equal(want.tensor)) << want.name;
+  }
+}
+
+TEST(Pth, IsReadByPython) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const testing::TempDir temp;
+  write_pth(temp / "f.pth", pth_sample());
+  EXPECT_TRUE(testing::run_python(R"(
+import torch
+d = torch.load('f.pth', weights_only=True)
+assert list(d) == ['a.weight', 'steps', 'part', 'picture', 'none'], list(d)
+assert d['a.weight'].tolist() == [[0, 1, 2], [3, 4, 5]] and d['a.weight'].dtype == torch.float32
+assert d['steps'].shape == () and d['steps'].item() == -7 and d['steps'].dtype == torch.int64
+assert d['part'].tolist() == [3, 4, 5, 6] and d['part'].dtype == torch.float64
+assert d['part'].untyped_storage().nbytes() == 32
+assert d['picture'].shape == (1, 2, 3, 4) and d['picture'].flatten().tolist() == list(range(24))
+assert d['none'].shape == (0, 4)
+assert not d['a.weight'].requires_grad
+)",
+                                  temp.path()));
+}
+
+TEST(Pth, ReadsPythons) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const testing::TempDir temp;
+  ASSERT_TRUE(testing::run_python(R"(
+import argparse, collections, numpy, random, torch
+base = torch.arange(24.).view(4, 6)
+d = collections.OrderedDict(whole=base, transposed=base.t(), row=base[1], column=base[:, 2], expanded=base[0, :1].expand(5, 2),
+    parameter=torch.nn.Parameter(base), scalar=torch.tensor(5))
+for t in 'float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool'.split():
+    d[t] = torch.tensor([0, 1, 3]).to(getattr(torch, t))
+d._metadata = {'': {'version': 1}}
+torch.save(d, 'plain.pth')
+m = torch.nn.Linear(2, 3)
+torch.save(m.state_dict(), 'module.pth')
+optimizer = torch.optim.SGD(m.parameters(), 0.1, momentum=0.9)
+m(torch.ones(1, 2)).sum().backward()
+optimizer.step()
+torch.save({'model': m.state_dict(), 'optimizer': optimizer.state_dict(), 'epoch': 3, 'best': numpy.float64(0.5), 'rng': random.getstate(),
+    'args': argparse.Namespace(lr=0.1, names={'a', 'b'}, big=1 << 100, some=collections.defaultdict(int, a=1), queue=collections.deque([1]))}, 'training.pth')
+torch.save({'epoch': 1.5, 'state_dict': m.state_dict()}, 'imagenet.pth')
+torch.save({'model_state_dict': m.state_dict()}, 'tutorial.pth')
+torch.save(m.state_dict(), 'old.pth', _use_new_zipfile_serialization=False)
+torch.save(m, 'whole_model.pth')
+torch.save(m.state_dict(), 'protocol4.pth', pickle_protocol=4)
+)",
+                                  temp.path()));
+  const auto d = read(temp / "plain.pth");
+  ASSERT_EQ(d.size(), 16U);
+  const at::Tensor base = at::arange(24, at::kFloat).view({4, 6});
+  EXPECT_TRUE(d.at("whole").equal(base));
+  EXPECT_TRUE(d.at("transposed").equal(base.t()));
+  EXPECT_TRUE(d.at("row").equal(base[1]));
+  EXPECT_TRUE(d.at("column").equal(base.select(1, 2)));
+  EXPECT_TRUE(d.at("expanded").equal(at::zeros({5, 2})));
+  EXPECT_TRUE(d.at("parameter").equal(base));
+  EXPECT_EQ(d.at("scalar").item<int64_t>(), 5);
+  const std::map<std::string, at::ScalarType> types = {
+      {"float64", at::kDouble}, {"float16", at::kHalf}, {"bfloat16", at::kBFloat16},
+      {"int64", at::kLong},     {"int32", at::kInt},    {"int16", at::kShort},
+      {"int8", at::kChar},      {"uint8", at::kByte},   {"bool", at::kBool}};
+  for (const auto& [name, type] : types) {
+    EXPECT_TRUE(d.at(name).equal(at::tensor({0, 1, 3}).to(type))) << name;
+  }
+  for (const char* name : {"module", "training", "imagenet", "tutorial", "protocol4"}) {
+    const auto linear = read(temp / (std::string(name) + ".pth"));
+    ASSERT_EQ(linear.size(), 2U) << name;
+    EXPECT_EQ(linear.at("weight").sizes().vec(), (std::vector<int64_t>{3, 2})) << name;
+    EXPECT_EQ(linear.at("bias").sizes().vec(), (std::vector<int64_t>{3})) << name;
+  }
+  EXPECT_TRUE(looks_like_pth(temp / "old.pth"));
+  EXPECT_ERROR(
+      read_pth(temp / "old.pth"), unsupported,
+      "old.pth: is of the form that torch wrote before 1.6; convert it in Python: torch.save(");
+  EXPECT_ERROR(read_pth(temp / "whole_model.pth"), unsupported,
+               "save model.state_dict(), not the model");
+}
+
+TEST(Pth, ReadsASmallFile) {
+  const testing::TempDir temp;
+  write_zip(temp / "f", pth_entries(pickle_dict({{"w", PickledTensor{}.bytes()}})));
+  EXPECT_TRUE(read(temp / "f").at("w").equal(at::tensor({1.F, 2.F, 3.F, 4.F}).view({2, 2})));
+}
+
+TEST(Pth, RefusesHostilePickles) {
+  const testing::TempDir temp;
+  const auto expect = [&](const std::string& pickle, ErrorCode code, const std::string& text) {
+    write_zip(temp / "f", pth_entries(pickle));
+    try {
+      read_pth(temp / "f");
+      ADD_FAILURE() << "read, but expected: " << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), code) << e.what();
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+      EXPECT_TRUE(std::string(e.what()).starts_with((temp / "f").string() + ": ")) << e.what();
+    }
+  };
+  const auto tensor = [](const PickledTensor& t) { return pickle_dict({{"w", t.bytes()}}); };
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  using enum ErrorCode;
+  expect(pickle_dict({{"w", "cos\nsystem\n(" + testing::pickle_text("true") + "tR"}}), unsupported,
+         "'w' would call os.system, and nothing but tensors is ever made here");
+  expect(pickle_dict({{"w", "cbuiltins\neval\n(" + testing::pickle_text("1") + "t\x81"}}),
+         unsupported, "'w' would call builtins.eval");
+  expect(pickle_dict({{"w", "K\x01"}}), unsupported, "'w' is not a tensor");
+  expect("K\x01", unsupported, "holds no dict of tensors");
+  expect("}(K\x01" + PickledTensor{}.bytes() + "u", unsupported, "keys are not names");
+  expect("i", unsupported, "opcode 0x69");
+  expect(tensor({.function = "torch._utils\n_rebuild_sparse_tensor"}), unsupported,
+         "torch._utils._rebuild_sparse_tensor");
+  expect(tensor({.storage_type = "torch\nQInt8Storage"}), unsupported,
+         "'w' is a torch.QInt8Storage");
+  expect(tensor({.key = "1"}), corrupt, "the numbers of tensor 'w' are missing");
+  expect(tensor({.storage_numel = 5}), corrupt, "needs 5 numbers, but its part of the file has 16");
+  expect(tensor({.storage_numel = kHuge}), corrupt, "needs 4611686018427387904 numbers");
+  expect(tensor({.offset = 1}), corrupt, "'w' lies outside");
+  expect(tensor({.offset = -1}), corrupt, "'w' lies outside");
+  expect(tensor({.sizes = {2, -2}}), corrupt, "'w' lies outside");
+  expect(tensor({.strides = {-2, 1}}), corrupt, "'w' lies outside");
+  expect(tensor({.sizes = {2}}), corrupt, "'w' lies outside");
+  expect(tensor({.sizes = {kHuge, kHuge}, .strides = {0, 0}}), corrupt, "'w' lies outside");
+  expect(tensor({.sizes = {kHuge, 2}, .strides = {4, 1}}), corrupt, "'w' lies outside");
+  expect(pickle_dict({{"w", PickledTensor{}.bytes()},
+                      {"v", PickledTensor{.storage_type = "torch\nIntStorage"}.bytes()}}),
+         corrupt, "'w' and 'v' contradict each other");
+}
+
+TEST(Pth, RefusesOtherZips) {
+  const testing::TempDir temp;
+  write_zip(temp / "f", {{"a/readme", "text"}});
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "it has no data.pkl");
+  auto entries = pth_entries(pickle_dict({{"w", PickledTensor{}.bytes()}}));
+  entries[1].second = "big";
+  write_zip(temp / "f", entries);
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "big-endian");
+  // A few bytes that claim to be gigabytes.
+  entries[2].second = std::string(100'000'000, '\0');
+  write_zip(temp / "f", entries, /*is_compressed=*/true);
+  EXPECT_ERROR(read_pth(temp / "f"), corrupt, "more than there are");
+  testing::write_file(temp / "f", "text");
+  EXPECT_ERROR(read_pth(temp / "f"), corrupt, "cannot be read as a zip");
+  EXPECT_ERROR(read_pth(temp / "none"), not_found, "none");
+}
+
+TEST(Pth, NoticesEveryTruncation) {
+  const testing::TempDir temp;
+  write_pth(temp / "f", {{"w", at::arange(6)}});
+  const std::string good = testing::read_file(temp / "f");
+  for (size_t length = 0; length < good.size(); length += 7) {
+    testing::write_file(temp / "bad", good.substr(0, length));
+    EXPECT_THROW(read_pth(temp / "bad"), Error) << length;
+  }
+}
+
+TEST(Pth, NoticesAFlippedBitInTheNumbers) {
+  const testing::TempDir temp;
+  write_pth(temp / "f", {{"w", at::arange(6)}});
+  std::string bytes = testing::read_file(temp / "f");
+  const at::Tensor numbers = at::arange(6);
+  const std::string_view needle(static_cast<const char*>(numbers.const_data_ptr()),
+                                numbers.nbytes());
+  const size_t at = bytes.find(needle);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 9] ^= 1;
+  testing::write_file(temp / "f", bytes);
+  EXPECT_ERROR(read_pth(temp / "f"), corrupt, "CRC");
+}
+
+// Any bytes end in tensors that can be looked at, or in an Error.
+TEST(Pth, SurvivesAnyChange) {
+  const testing::TempDir temp;
+  const std::string pickle = pickle_dict(
+      {{"model", pickle_dict({{"v", PickledTensor{}.bytes()},
+                              {"w", PickledTensor{.sizes = {4}, .strides = {1}}.bytes()}})}});
+  const testing::ZipEntries good = pth_entries(pickle);
+  std::mt19937 random(1);
+  int num_read = 0;
+  for (int i = 0; i < 4000; ++i) {
+    testing::ZipEntries entries = good;
+    // Every second time the zip is whole and only the pickle changed: its CRC-32 would stop all changes otherwise.
+    std::string* target = &entries[0].second;
+    std::string file;
+    if (i % 2 == 1) {
+      write_zip(temp / "f", entries);
+      file = testing::read_file(temp / "f");
+      target = &file;
+    }
+    for (unsigned n = 1 + random() % 3; n > 0; --n) {
+      const size_t at = random() % target->size();
+      switch (random() % 3) {
+        case 0:
+          (*target)[at] = char(random());
+          break;
+        case 1:
+          target->erase(at, 1 + random() % 8);
+          break;
+        default:
+          target->insert(at, target->substr(random() % target->size(), 1 + random() % 30));
+      }
+    }
+    if (i % 2 == 1) {
+      testing::write_file(temp / "f", file);
+    } else {
+      write_zip(temp / "f", entries);
+    }
+    try {
+      for (const auto& [name, tensor] : read(temp / "f")) {
+        if (tensor.numel() > 0 && tensor.numel() < 1000) tensor.to(at::kDouble).sum();
+      }
+      ++num_read;
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(num_read, 50);
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,94 @@
+#include "checkpoint/work_dir.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+void touch(const fs::path& path) {
+  std::ofstream(path) << "x";
+}
+
+std::vector<int64_t> epochs_in(const fs::path& folder) {
+  std::vector<int64_t> epochs;
+  for (const CheckpointFile& file : list_checkpoints(folder)) epochs.push_back(file.epoch);
+  return epochs;
+}
+
+TEST(WorkDir, ListsCheckpointsByEpochAndIgnoresOtherFiles) {
+  const testing::TempDir temp;
+  for (const char* name :
+       {"epoch-0010.safetensors", "epoch-0009.safetensors", "epoch-12345.safetensors",
+        "epoch-0011.safetensors.tmp", "epoch-x.safetensors", "notes.txt"}) {
+    touch(temp / name);
+  }
+  EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{9, 10, 12345}));
+  EXPECT_EQ(resolve_checkpoint(temp.path()).filename(), "epoch-12345.safetensors");
+  EXPECT_EQ(resolve_checkpoint(temp / "epoch-0009.safetensors").filename(),
+            "epoch-0009.safetensors");
+}
+
+TEST(WorkDir, SaysWhenAFolderHasNoCheckpoint) {
+  const testing::TempDir temp;
+  EXPECT_ERROR(resolve_checkpoint(temp.path()), not_found, "holds no checkpoint");
+}
+
+TEST(WorkDir, MakesItsFolder) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp / "a/b");
+  EXPECT_TRUE(fs::is_directory(temp / "a/b"));
+  EXPECT_EQ(dir.checkpoint_path(7), temp / "a/b/epoch-0007.safetensors");
+}
+
+TEST(WorkDir, SaysWhyItsFolderCannotBeMade) {
+  const testing::TempDir temp;
+  touch(temp / "file");
+  EXPECT_ERROR(WorkDir::create(temp / "file/run"), io, "cannot make the work folder");
+}
+
+TEST(WorkDir, RefusesTheFolderOfAnotherRun) {
+  const testing::TempDir temp;
+  WorkDir::create(temp.path());
+  WorkDir::create(temp.path());  // empty: nothing to lose
+  touch(temp / "metrics.jsonl");
+  EXPECT_ERROR(WorkDir::create(temp.path()), invalid_argument, "holds a run already");
+  fs::remove(temp / "metrics.jsonl");
+  touch(temp / "epoch-0001.safetensors");
+  EXPECT_ERROR(WorkDir::create(temp.path()), invalid_argument, "--resume");
+}
+
+TEST(WorkDir, GoesOnOnlyFromTheNewestCheckpoint) {
+  const testing::TempDir temp;
+  touch(temp / "epoch-0001.safetensors");
+  touch(temp / "epoch-0002.safetensors");
+  touch(temp / "metrics.jsonl");
+  WorkDir::reopen(temp.path(), temp / "epoch-0002.safetensors");
+  EXPECT_ERROR(WorkDir::reopen(temp.path(), temp / "epoch-0001.safetensors"), invalid_argument,
+               "a later checkpoint, epoch-0002.safetensors");
+  const testing::TempDir other;
+  WorkDir::reopen(other / "new", temp / "epoch-0001.safetensors");
+  EXPECT_ERROR(WorkDir::reopen(temp.path(), other / "epoch-0009.safetensors"), invalid_argument,
+               "holds a run already");
+}
+
+TEST(WorkDir, KeepsTheNewestAndTheBestCheckpoints) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp.path());
+  for (int64_t epoch = 1; epoch <= 6; ++epoch) touch(dir.checkpoint_path(epoch));
+  dir.prune(0, 1);
+  EXPECT_EQ(epochs_in(temp.path()).size(), 6U);
+  dir.prune(2, 3);
+  EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{3, 5, 6}));
+  dir.prune(9, 6);
+  EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{3, 5, 6}));
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,221 @@
+#include "data/data_source.h"
+
+#include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "expect_error.h"
+#include "support/synthetic_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+class DataSourceTest : public ::testing::Test {
+ protected:
+  DataSourceTest() {
+    testing::write_synthetic_dataset(temp_ / "data", {.num_train = 10, .num_val = 7});
+    options_.image_size = 16;
+    options_.eval_resize = 16;
+    options_.batch_size = 4;
+  }
+
+  Dataset dataset(const char* split) const { return Dataset::open(temp_ / "data", split); }
+  TensorBatch first_val_batch(bool channels_last) {
+    options_.channels_last = channels_last;
+    DataSource val(dataset("val"), val_loader_options(options_, {}), 3, 0);
+    val.start_epoch(0);
+    return *val.next();
+  }
+
+  testing::TempDir temp_;
+  TrainOptions options_;
+};
+
+TEST_F(DataSourceTest, GivesTensorsInTheLayoutOfTheModel) {
+  for (const bool channels_last : {false, true}) {
+    const TensorBatch tensors = first_val_batch(channels_last);
+    EXPECT_EQ(tensors.images.sizes(), (std::vector<int64_t>{4, 3, 16, 16}));
+    EXPECT_TRUE(tensors.images.is_contiguous(channels_last ? at::MemoryFormat::ChannelsLast
+                                                           : at::MemoryFormat::Contiguous));
+    EXPECT_EQ(tensors.labels.sizes(), (std::vector<int64_t>{4}));
+  }
+}
+
+TEST_F(DataSourceTest, GivesTheSamePicturesInBothLayouts) {
+  const TensorBatch nchw = first_val_batch(false);
+  const TensorBatch nhwc = first_val_batch(true);
+  EXPECT_TRUE(nchw.images.equal(nhwc.images));
+  EXPECT_TRUE(nchw.labels.equal(nhwc.labels));
+}
+
+TEST_F(DataSourceTest, KeepsTheBatchAsLongAsATensorOverIt) {
+  at::Tensor part;
+  at::Tensor copy;
+  {
+    const TensorBatch tensors = first_val_batch(true);
+    part = tensors.images.select(0, 2);
+    copy = part.clone();
+  }
+  EXPECT_TRUE(part.equal(copy));  // the slab is still there (ASan would say otherwise)
+}
+
+TEST_F(DataSourceTest, PassesTheAugmentationsOnToTheLoader) {
+  const LoaderOptions plain = train_loader_options(options_, {});
+  EXPECT_TRUE(plain.image.augmentations.empty());
+  EXPECT_FALSE(plain.image.erasing);
+  EXPECT_FALSE(plain.mixing.is_on());
+  options_.jitter_brightness = 0.4;
+  options_.jitter_hue = 0.1;
+  options_.auto_augment = AutoAugment::randaugment;
+  options_.randaugment_ops = 3;
+  options_.randaugment_magnitude = 5;
+  options_.random_erasing = 0.25;
+  options_.mixup_alpha = 0.2;
+  options_.cutmix_alpha = 1;
+  options_.interpolation = Interpolation::bicubic;
+  const LoaderOptions train = train_loader_options(options_, {});
+  ASSERT_EQ(train.image.augmentations.size(), 2);
+  const auto& jitter = std::get<ColorJitter>(train.image.augmentations[0]);
+  EXPECT_DOUBLE_EQ(jitter.brightness.max, 1.4);
+  EXPECT_DOUBLE_EQ(jitter.contrast.max, 1);
+  EXPECT_DOUBLE_EQ(jitter.hue.max, 0.1);
+  const auto& policy = std::get<RandAugment>(train.image.augmentations[1]);
+  EXPECT_EQ(policy.num_ops, 3);
+  EXPECT_EQ(policy.magnitude, 5);
+  EXPECT_EQ(train.image.erasing->probability, 0.25);
+  EXPECT_EQ(train.mixing.mixup_alpha, 0.2);
+  EXPECT_EQ(train.mixing.cutmix_alpha, 1);
+  EXPECT_EQ(std::get<RandomResizedCrop>(train.image.transform).interpolation,
+            Interpolation::bicubic);
+  const LoaderOptions val = val_loader_options(options_, {});
+  EXPECT_EQ(std::get<ResizeCenterCrop>(val.image.transform).interpolation, Interpolation::bicubic);
+  EXPECT_TRUE(val.image.augmentations.empty());
+  EXPECT_FALSE(val.mixing.is_on());
+}
+
+TEST(DefaultDecodingThreads, AreAllCoresForAGpuAndFewForACpu) {
+  EXPECT_EQ(default_decoding_threads(2, c10::kCPU), 1);
+  EXPECT_EQ(default_decoding_threads(64, c10::kCPU), 5);
+  EXPECT_EQ(default_decoding_threads(16, c10::kCUDA), 16);
+}
+
+TEST_F(DataSourceTest, ProcessesOfOneMachineShareItsCores) {
+  EXPECT_EQ(train_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 1);
+  EXPECT_GE(train_loader_options(options_, {}).num_threads, 1);
+  options_.threads = 3;
+  EXPECT_EQ(val_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 3);
+}
+
+TEST_F(DataSourceTest, TellsHowABatchWasMixed) {
+  options_.mixup_alpha = 1;
+  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 0);
+  train.start_epoch(0);
+  const TensorBatch batch = *train.next();
+  EXPECT_GT(batch.mix_lambda, 0);
+  EXPECT_LT(batch.mix_lambda, 1);
+}
+
+TEST_F(DataSourceTest, NormalisesBytesAsTheLoaderDoes) {
+  for (const bool channels_last : {false, true}) {
+    options_.channels_last = channels_last;
+    for (const bool is_val : {false, true}) {
+      const auto open = [&](bool as_bytes) {
+        LoaderOptions o =
+            is_val ? val_loader_options(options_, {}) : train_loader_options(options_, {});
+        if (as_bytes) write_bytes(o);
+        EXPECT_EQ(o.image.output.dtype, as_bytes ? DType::u8 : DType::f32);
+        auto source = std::make_unique<DataSource>(dataset(is_val ? "val" : "train"), o, 3, 0);
+        source->start_epoch(0);
+        return source;
+      };
+      const TensorBatch floats = *open(false)->next();
+      const TensorBatch bytes = *open(true)->next();
+      EXPECT_EQ(bytes.images.scalar_type(), at::kFloat);
+      EXPECT_EQ(bytes.images.strides(), floats.images.strides());
+      EXPECT_LT(bytes.images.sub(floats.images).abs().max().item<double>(), 2e-6);
+      EXPECT_TRUE(bytes.labels.equal(floats.labels));
+    }
+  }
+}
+
+// They change normalised values.
+TEST_F(DataSourceTest, LeavesMixedAndErasedPicturesToTheLoader) {
+  for (double TrainOptions::*option :
+       {&TrainOptions::mixup_alpha, &TrainOptions::cutmix_alpha, &TrainOptions::random_erasing}) {
+    TrainOptions o = options_;
+    o.*option = 0.5;
+    LoaderOptions loader = train_loader_options(o, {});
+    write_bytes(loader);
+    EXPECT_EQ(loader.image.output.dtype, DType::f32);
+    EXPECT_TRUE(loader.image.output.normalize);
+  }
+}
+
+TEST(TrainImageSize, GrowsBySteps) {
+  TrainOptions o;
+  o.image_size = 192;
+  EXPECT_EQ(train_image_size(o, 0), 192);
+  o.progressive_size = 128;
+  o.progressive_from = 3;
+  o.progressive_to = 9;
+  std::vector<int64_t> sizes;
+  for (int64_t epoch = 0; epoch < 11; ++epoch) sizes.push_back(train_image_size(o, epoch));
+  EXPECT_EQ(sizes, (std::vector<int64_t>{128, 128, 128, 128, 128, 160, 160, 160, 192, 192, 192}));
+  // FFCV's 16 epochs: 160 pixels up to epoch 11, then 192 (rounded up from 176).
+  o.progressive_size = 160;
+  o.progressive_from = 11;
+  o.progressive_to = 13;
+  EXPECT_EQ(train_image_size(o, 11), 160);
+  EXPECT_EQ(train_image_size(o, 12), 192);
+}
+
+TEST_F(DataSourceTest, NamesTheRecordWithAnImpossibleLabel) {
+  EXPECT_ERROR(DataSource(dataset("val"), val_loader_options(options_, {}), 2, 0), invalid_argument,
+               "record 2 has the label 2, but there are 2 classes");
+}
+
+TEST_F(DataSourceTest, ValidatesEveryRecordOnceAndTrainsFullBatches) {
+  DataSource val(dataset("val"), val_loader_options(options_, {}), 3, 0);
+  val.start_epoch(0);
+  std::vector<int64_t> sizes;
+  while (auto batch = val.next()) sizes.push_back(batch->labels.size(0));
+  EXPECT_EQ(sizes, (std::vector<int64_t>{4, 3}));
+
+  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 0);
+  EXPECT_EQ(train.num_batches(), 2);
+  train.start_epoch(0);
+  sizes.clear();
+  while (auto batch = train.next()) sizes.push_back(batch->labels.size(0));
+  EXPECT_EQ(sizes, (std::vector<int64_t>{4, 4}));
+}
+
+TEST_F(DataSourceTest, SharesAnEpochAmongProcesses) {
+  EXPECT_EQ(train_loader_options(options_, {.rank = 1, .world_size = 2}).sampler.rank, 1);
+  DataSource second(dataset("train"), train_loader_options(options_, {.rank = 1, .world_size = 2}),
+                    3, 0);
+  EXPECT_EQ(second.num_batches(), 1);
+}
+
+TEST_F(DataSourceTest, CutsEpochsAtTheLimitAndStartsTheNextWhole) {
+  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 1);
+  EXPECT_EQ(train.num_batches(), 1);
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    train.start_epoch(epoch);
+    EXPECT_EQ(train.state().position, 0);
+    EXPECT_TRUE(train.next());
+    EXPECT_FALSE(train.next());
+  }
+}
+
+TEST_F(DataSourceTest, CountsClassesWhereTheManifestNamesNone) {
+  EXPECT_EQ(class_list(dataset("train")), (std::vector<std::string>{"blue", "green", "red"}));
+  Manifest manifest = read_manifest(temp_ / "data/train/manifest.json");
+  manifest.classes.clear();
+  write_manifest(temp_ / "data/train/manifest.json", manifest);
+  EXPECT_EQ(class_list(dataset("train")), (std::vector<std::string>{"0", "1", "2"}));
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,89 @@
+#include "distributed/communicator.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "support/world.h"
+
+namespace ffkit {
+namespace {
+
+TEST(Communicator, DoesNothingAlone) {
+  Communicator alone({}, c10::kCPU);
+  EXPECT_TRUE(alone.is_alone());
+  EXPECT_EQ(alone.sum(std::vector<double>{2}), std::vector<double>{2});
+  EXPECT_EQ(alone.broadcast("text"), "text");
+  alone.barrier();
+}
+
+TEST(Communicator, GivesRankZerosValuesToAll) {
+  testing::run_world(3, [](Communicator& c) {
+    // Two dtypes in turn, one of them not contiguous.
+    const std::vector<at::Tensor> tensors = {at::full({2, 3}, c.rank(), at::kFloat),
+                                             at::full({4}, c.rank(), at::kLong),
+                                             at::full({3, 2}, c.rank(), at::kFloat).t()};
+    c.broadcast(tensors);
+    for (const at::Tensor& t : tensors) EXPECT_TRUE(t.eq(0).all().item<bool>());
+    EXPECT_EQ(c.broadcast(c.rank() == 0 ? "from zero" : "other"), "from zero");
+    EXPECT_EQ(c.broadcast(""), "");
+  });
+}
+
+TEST(Communicator, AddsUpAndGathers) {
+  testing::run_world(3, [](Communicator& c) {
+    EXPECT_EQ(c.sum(std::vector<double>{1, double(c.rank())}), (std::vector<double>{3, 3}));
+    at::Tensor t = at::arange(4, at::kFloat) * c.rank();
+    c.sum(t);
+    EXPECT_TRUE(t.equal(at::arange(4, at::kFloat) * 3));
+    const std::vector<at::Tensor> all = c.all_gather(at::full({2}, c.rank(), at::kFloat));
+    ASSERT_EQ(all.size(), 3U);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(all[size_t(i)].eq(i).all().item<bool>());
+  });
+}
+
+TEST(Communicator, NamesTheRankWhenAnotherIsGone) {
+  const auto leave = [](Communicator& c) {
+    c.barrier();
+    if (c.rank() == 1) return;  // goes without a word
+    c.sum(std::vector<double>{1});
+  };
+  EXPECT_ERROR(testing::run_world(2, leave, 20), io, "rank 0 lost the other processes");
+}
+
+TEST(Communicator, SaysWhenOthersDoNotCome) {
+  ProcessPlace place;
+  place.rank = 1;
+  place.world_size = 2;
+  place.meeting_point = "tcp://127.0.0.1:9";  // nobody serves there
+  place.timeout_seconds = 2;
+  EXPECT_ERROR(Communicator(place, c10::kCPU), io,
+               "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:9");
+}
+
+TEST(Communicator, RefusesABackendThatDoesNotFit) {
+  ProcessPlace place;
+  place.backend = "nccl";
+  EXPECT_ERROR(Communicator(place, c10::kCPU), invalid_argument, "nccl is for GPUs");
+  place.backend = "smoke";
+  EXPECT_ERROR(Communicator(place, c10::kCPU), invalid_argument, "gloo and nccl");
+}
+
+TEST(OnRankZero, ThrowsEverywhere) {
+  testing::run_world(2, [](Communicator& c) {
+    const auto fail = [] { throw Error(ErrorCode::corrupt, "bad file"); };
+    if (c.rank() == 0) {
+      EXPECT_ERROR(on_rank_0(c, fail), corrupt, "bad file");
+    } else {
+      EXPECT_ERROR(on_rank_0(c, fail), io, "rank 0");
+    }
+    int num_calls = 0;
+    on_rank_0(c, [&] { ++num_calls; });
+    EXPECT_EQ(num_calls, c.rank() == 0 ? 1 : 0);
+  });
+}
+
+}  // namespace
+}  // namespace ffkit

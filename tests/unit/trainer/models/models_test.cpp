@@ -1,0 +1,191 @@
+// Compares every model of the registry with torchvision's model of the same name. One Python process computes all expected values.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/linspace.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "expect_error.h"
+#include "model/model_registry.h"
+#include "reference_python.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kSide = 64;
+constexpr int64_t kClasses = 6;
+
+// Draws its initial weights, takes other batch norm statistics, layer scales and head than the initial ones, which would hide mistakes; then the
+// logits in evaluation mode, and of the models in TRAINED one loss in training mode, with random drops, and the norm of the first
+// gradient.
+constexpr char kLogitsScript[] = R"(
+import sys, torch, torchvision
+torch.set_num_threads(1)
+x = torch.linspace(-1, 1, 4 * 3 * SIDE * SIDE).view(4, 3, SIDE, SIDE)
+out = open('out', 'w')
+for arch in ARCHS:
+    torch.manual_seed(11)
+    size = {'image_size': SIDE} if arch.startswith('vit') else {}
+    m = getattr(torchvision.models, arch)(num_classes=CLASSES, **size)
+    print(arch, len(m.state_dict()), len(list(m.parameters())), file=out)
+    for k, v in m.state_dict().items():
+        print(k, v.dim(), *v.shape, float(v.abs().sum(dtype=torch.float64)), file=out)
+    print(*[k for k, _ in m.named_parameters()], file=out)
+    with torch.no_grad():
+        for k, v in m.state_dict().items():
+            i = torch.arange(v.numel()).view(v.shape)
+            if k.endswith('running_mean'): v.copy_((i % 5 - 2) / 20)
+            if k.endswith('running_var'): v.copy_(1 + i % 7 / 2)
+            if k.endswith('layer_scale'): v.fill_(0.25)
+            if k == 'heads.head.weight': v.copy_((i % 11 - 5) / 50)
+        m.eval()
+        print(*m(x[:1]).flatten().tolist(), file=out)
+    if arch in TRAINED:
+        m.train()
+        torch.manual_seed(5)
+        loss = torch.nn.functional.cross_entropy(m(x), torch.tensor([0, 1, 2, 3]))
+        loss.backward()
+        print(loss.item(), next(m.parameters()).grad.norm().item(), file=out)
+out.close()
+)";
+
+const std::vector<std::string> kTrained = {"resnet18",        "mobilenet_v2",  "mobilenet_v3_small",
+                                           "efficientnet_b0", "convnext_tiny", "vit_b_16",
+                                           "resnext50_32x4d"};
+
+std::map<std::string, at::Tensor> tensors_of(const Model& model) {
+  std::map<std::string, at::Tensor> all;
+  for (const NamedTensor& t : model.parameters()) all[t.name] = t.tensor;
+  for (const NamedTensor& t : model.buffers()) all[t.name] = t.tensor;
+  return all;
+}
+
+void expect_same_draws(std::istream& in, size_t num_tensors, const Model& model) {
+  std::map<std::string, at::Tensor> ours = tensors_of(model);
+  ASSERT_EQ(num_tensors, ours.size());
+  for (size_t i = 0; i < num_tensors; ++i) {
+    std::string name;
+    int64_t num_dims = 0;
+    in >> name >> num_dims;
+    std::vector<int64_t> shape(static_cast<size_t>(num_dims));
+    for (int64_t& extent : shape) in >> extent;
+    double sum = 0;
+    in >> sum;
+    ASSERT_TRUE(in) << "Python's output ends early";
+    ASSERT_TRUE(ours.contains(name)) << name;
+    EXPECT_EQ(ours[name].sizes().vec(), shape) << name;
+    EXPECT_NEAR(ours[name].detach().abs().sum(at::kDouble).item<double>(), sum, 1e-9 * (1 + sum))
+        << name;
+  }
+}
+
+// As kScript does.
+void change_weights(const Model& model) {
+  for (auto& [name, tensor] : tensors_of(model)) {
+    const at::Tensor i = at::arange(tensor.numel()).view(tensor.sizes());
+    if (name.ends_with("running_mean")) tensor.copy_((i.remainder(5) - 2) / 20.0);
+    if (name.ends_with("running_var")) tensor.copy_(1 + i.remainder(7) / 2.0);
+    if (name.ends_with("layer_scale")) tensor.fill_(0.25);
+    if (name == "heads.head.weight") tensor.copy_((i.remainder(11) - 5) / 50.0);
+  }
+}
+
+TEST(Models, EqualTorchvisions) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const testing::TempDir temp;
+  const std::vector<std::string> archs = ModelRegistry::instance().names();
+  const std::string header =
+      fmt::format("ARCHS = '{}'.split()\nTRAINED = '{}'.split()\nSIDE = {}\nCLASSES = {}\n",
+                  fmt::join(archs, " "), fmt::join(kTrained, " "), kSide, kClasses);
+  ASSERT_TRUE(testing::run_python(header + kLogitsScript, temp.path()));
+  std::ifstream in(temp / "out");
+  at::set_num_threads(1);
+  const at::Tensor x = at::linspace(-1, 1, 4 * 3 * kSide * kSide).view({4, 3, kSide, kSide});
+  for (const std::string& arch : archs) {
+    SCOPED_TRACE(arch);
+    std::string name;
+    size_t num_tensors = 0;
+    size_t num_parameters = 0;
+    in >> name >> num_tensors >> num_parameters;
+    ASSERT_EQ(name, arch);
+    at::manual_seed(11);
+    const std::unique_ptr<Model> model =
+        ModelRegistry::instance().find(arch).make({.num_classes = kClasses, .image_size = kSide});
+    expect_same_draws(in, num_tensors, *model);
+    ASSERT_EQ(num_parameters, model->parameters().size());
+    for (const NamedTensor& parameter : model->parameters()) {
+      in >> name;
+      EXPECT_EQ(parameter.name, name) << "the order of the parameters";
+    }
+    {
+      at::NoGradGuard no_grad;
+      change_weights(*model);
+      model->set_training(false);
+      const at::Tensor logits = model->forward(x.narrow(0, 0, 1)).flatten();
+      for (int64_t i = 0; i < kClasses; ++i) {
+        double expected = 0;
+        in >> expected;
+        EXPECT_NEAR(logits[i].item<double>(), expected, 1e-4) << "logit " << i;
+      }
+    }
+    if (std::find(kTrained.begin(), kTrained.end(), arch) == kTrained.end()) continue;
+    model->set_training(true);
+    at::manual_seed(5);
+    const at::Tensor loss = at::cross_entropy_loss(model->forward(x), at::arange(4));
+    loss.backward();
+    double expected_loss = 0;
+    double expected_norm = 0;
+    in >> expected_loss >> expected_norm;
+    ASSERT_TRUE(in) << "Python's output ends early";
+    EXPECT_NEAR(loss.item<double>(), expected_loss, 1e-4);
+    EXPECT_NEAR(model->parameters().front().tensor.grad().norm().item<double>(), expected_norm,
+                1e-3 * (1e-6 + expected_norm));
+  }
+}
+
+// Names as they are asked for, the head that the registry says, and logits in both memory formats; no Python needed.
+TEST(Models, AreWholeInTheRegistry) {
+  at::NoGradGuard no_grad;
+  at::set_num_threads(1);
+  const at::Tensor x = at::linspace(-1, 1, int64_t{3} * 32 * 32).view({1, 3, 32, 32});
+  for (const char* arch : {"resnet18", "mobilenet_v2", "mobilenet_v3_large", "mobilenet_v3_small",
+                           "efficientnet_b0", "convnext_tiny"}) {
+    SCOPED_TRACE(arch);
+    const ModelEntry& entry = ModelRegistry::instance().find(arch);
+    const std::unique_ptr<Model> model = entry.make({.num_classes = 3, .image_size = 32});
+    const std::map<std::string, at::Tensor> tensors = tensors_of(*model);
+    ASSERT_TRUE(tensors.contains(entry.head + ".weight"));
+    EXPECT_EQ(tensors.at(entry.head + ".weight").size(0), 3);
+    EXPECT_EQ(tensors.at(entry.head + ".bias").size(0), 3);
+    change_weights(*model);
+    model->set_training(false);
+    const at::Tensor plain = model->forward(x);
+    EXPECT_EQ(plain.sizes().vec(), (std::vector<int64_t>{1, 3}));
+    model->use_channels_last();
+    const at::Tensor last = model->forward(x.contiguous(at::MemoryFormat::ChannelsLast));
+    EXPECT_LT(plain.sub(last).abs().max().item<double>(), 1e-4);
+  }
+}
+
+TEST(Models, VisionTransformerSaysWhichImageSizesItTakes) {
+  const ModelEntry& vit = ModelRegistry::instance().find("vit_b_16");
+  EXPECT_ERROR(vit.make({.num_classes = 3, .image_size = 33}), invalid_argument,
+               "image-size must be a multiple of 16, but it is 33");
+  const std::unique_ptr<Model> model = vit.make({.num_classes = 3, .image_size = 32});
+  EXPECT_ERROR(model->forward(at::linspace(0, 1, 3 * 48 * 48).view({1, 3, 48, 48})),
+               invalid_argument, "is for pictures of 32 pixels and got some of 48");
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,195 @@
+// Every optimiser against torch.optim, or for LARS against its formula in plain numbers.
+#include "optim/optimizer.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
+
+#include <cmath>
+
+#include "optim/adamw.h"
+#include "optim/lars.h"
+#include "optim/sgd.h"
+
+namespace ffkit {
+namespace {
+
+// A convolution in both memory formats, a matrix, a vector and a parameter without a gradient.
+std::vector<NamedTensor> sample_parameters() {
+  at::manual_seed(3);
+  std::vector<NamedTensor> out = {{"conv", at::randn({6, 4, 3, 3})},
+                                  {"last", at::randn({5, 4, 3, 3})},
+                                  {"fc", at::randn({7, 6})},
+                                  {"bias", at::randn({7})},
+                                  {"unused", at::randn({2, 2})}};
+  out[1].tensor = out[1].tensor.contiguous(at::MemoryFormat::ChannelsLast);
+  for (NamedTensor& p : out) p.tensor.requires_grad_(true);
+  return out;
+}
+
+std::vector<at::Tensor> copies(const std::vector<NamedTensor>& parameters) {
+  std::vector<at::Tensor> out;
+  for (const NamedTensor& p : parameters) {
+    out.push_back(p.tensor.detach().clone().requires_grad_(true));
+  }
+  return out;
+}
+
+void set_random_gradients(const std::vector<NamedTensor>& parameters,
+                          std::vector<at::Tensor>& others) {
+  for (size_t i = 0; i + 1 < parameters.size(); ++i) {
+    const at::Tensor g = at::randn_like(parameters[i].tensor.detach());
+    parameters[i].tensor.mutable_grad() = g;
+    others[i].mutable_grad() = g.clone();
+  }
+}
+
+// Four steps of `ours` and of libtorch's optimiser over copies of the parameters, with rates that change.
+template <typename MakeReference>
+void expect_same_as(Optimizer& ours, const std::vector<NamedTensor>& parameters,
+                    std::vector<at::Tensor>& others, MakeReference make_reference) {
+  auto reference = make_reference(others);
+  for (const double lr : {0.1, 0.02, 0.05, 0.01}) {
+    set_random_gradients(parameters, others);
+    for (auto& group : reference.param_groups()) group.options().set_lr(lr);
+    ours.step(lr);
+    reference.step();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_TRUE(parameters[i].tensor.allclose(others[i], 1e-5, 1e-6)) << parameters[i].name;
+    }
+  }
+}
+
+TEST(Optimizer, SgdEqualsTorch) {
+  for (const bool nesterov : {false, true}) {
+    const std::vector<NamedTensor> parameters = sample_parameters();
+    std::vector<at::Tensor> others = copies(parameters);
+    Sgd ours(parameter_groups(parameters, 0.01, true), {.momentum = 0.9, .nesterov = nesterov});
+    expect_same_as(ours, parameters, others, [&](const std::vector<at::Tensor>& p) {
+      return torch::optim::SGD(
+          p, torch::optim::SGDOptions(1).momentum(0.9).nesterov(nesterov).weight_decay(0.01));
+    });
+  }
+}
+
+TEST(Optimizer, AdamWEqualsTorch) {
+  const std::vector<NamedTensor> parameters = sample_parameters();
+  std::vector<at::Tensor> others = copies(parameters);
+  AdamW ours(parameter_groups(parameters, 0.1, true), {.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3});
+  expect_same_as(ours, parameters, others, [](const std::vector<at::Tensor>& p) {
+    return torch::optim::AdamW(
+        p, torch::optim::AdamWOptions(1).betas({0.8, 0.95}).eps(1e-3).weight_decay(0.1));
+  });
+}
+
+TEST(Optimizer, LeavesNormsAndBiasesOutOfTheDecayWhenAsked) {
+  const std::vector<NamedTensor> parameters = sample_parameters();
+  std::vector<at::Tensor> others = copies(parameters);
+  AdamW ours(parameter_groups(parameters, 0.1, /*norm_decay=*/false), {});
+  expect_same_as(ours, parameters, others, [](const std::vector<at::Tensor>& p) {
+    using torch::optim::AdamWOptions;
+    std::vector<torch::optim::OptimizerParamGroup> groups;
+    groups.emplace_back(std::vector<at::Tensor>{p[0], p[1], p[2], p[4]},
+                        std::make_unique<AdamWOptions>(AdamWOptions(1).weight_decay(0.1)));
+    groups.emplace_back(std::vector<at::Tensor>{p[3]},
+                        std::make_unique<AdamWOptions>(AdamWOptions(1).weight_decay(0)));
+    return torch::optim::AdamW(groups, AdamWOptions(1));
+  });
+}
+
+TEST(Optimizer, LarsFollowsItsFormula) {
+  at::Tensor w = at::tensor({3.0F, 4.0F}).view({2, 1}).requires_grad_(true);
+  at::Tensor b = at::tensor({1.0F}).requires_grad_(true);
+  const std::vector<NamedTensor> parameters = {{"w", w}, {"b", b}};
+  Lars lars(parameter_groups(parameters, 0.1, /*norm_decay=*/false),
+            {.momentum = 0.5, .trust = 0.02});
+  double w0 = 3, w1 = 4, v0 = 0, v1 = 0, bias = 1, vb = 0;
+  for (const double lr : {1.0, 2.0, 0.5}) {
+    const double g0 = 0.6 * lr, g1 = -0.8;
+    w.mutable_grad() = at::tensor({float(g0), float(g1)}).view({2, 1});
+    b.mutable_grad() = at::tensor({0.25F});
+    lars.step(lr);
+    const double norm = std::hypot(w0, w1);
+    const double ratio = 0.02 * norm / (std::hypot(g0, g1) + 0.1 * norm);
+    v0 = 0.5 * v0 + lr * ratio * (g0 + 0.1 * w0);
+    v1 = 0.5 * v1 + lr * ratio * (g1 + 0.1 * w1);
+    vb = 0.5 * vb + lr * 0.25;
+    w0 -= v0;
+    w1 -= v1;
+    bias -= vb;
+    EXPECT_NEAR(w[0][0].item<double>(), w0, 1e-6);
+    EXPECT_NEAR(w[1][0].item<double>(), w1, 1e-6);
+    EXPECT_NEAR(b[0].item<double>(), bias, 1e-6);
+  }
+}
+
+TEST(Optimizer, LarsMovesAParameterOfNormZero) {
+  at::Tensor w = at::tensor({0.0F, 0.0F}).view({2, 1}).requires_grad_(true);
+  w.mutable_grad() = at::tensor({1.0F, 2.0F}).view({2, 1});
+  Lars lars(parameter_groups({{"w", w}}, 0.1, false), {});
+  lars.step(0.5);
+  EXPECT_NEAR(w[1][0].item<double>(), -1.0, 1e-6);
+}
+
+TEST(Optimizer, ResetsGradientsWithoutTouchingTheirMemory) {
+  at::Tensor w = at::randn({4}).requires_grad_(true);
+  const at::Tensor bucket = at::randn({8});
+  const at::Tensor before = bucket.clone();
+  w.mutable_grad() = bucket.narrow(0, 2, 4);  // as c10d::Reducer with gradients as bucket views
+  Sgd sgd(parameter_groups({{"w", w}}, 0, true), {});
+  sgd.zero_grad();
+  EXPECT_FALSE(w.grad().defined());
+  EXPECT_TRUE(bucket.equal(before));
+}
+
+// A copy of all that state() lists continues like the original.
+template <typename Kind, typename Options>
+void expect_state_is_complete(const Options& options, size_t num_tensors) {
+  const std::vector<NamedTensor> first = sample_parameters();
+  const std::vector<NamedTensor> second = sample_parameters();
+  std::vector<at::Tensor> seconds;
+  for (const NamedTensor& p : second) seconds.push_back(p.tensor);
+  Kind a(parameter_groups(first, 0.1, false), options);
+  Kind b(parameter_groups(second, 0.1, false), options);
+  std::vector<at::Tensor> ignored = copies(first);
+  for (int i = 0; i < 3; ++i) {
+    set_random_gradients(first, ignored);
+    a.step(0.1);
+  }
+  {
+    at::NoGradGuard no_grad;
+    ASSERT_EQ(a.state().size(), num_tensors);
+    for (size_t i = 0; i < num_tensors; ++i) {
+      EXPECT_EQ(a.state()[i].name, b.state()[i].name);
+      b.state()[i].tensor.copy_(a.state()[i].tensor);
+    }
+    for (size_t i = 0; i < first.size(); ++i) seconds[i].copy_(first[i].tensor);
+  }
+  set_random_gradients(first, seconds);
+  a.step(0.1);
+  b.step(0.1);
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_TRUE(first[i].tensor.equal(seconds[i])) << first[i].name;
+  }
+}
+
+TEST(Optimizer, ContinuesFromItsState) {
+  expect_state_is_complete<Sgd>(SgdOptions{}, 5);
+  expect_state_is_complete<AdamW>(AdamWOptions{}, 11);
+  expect_state_is_complete<Lars>(LarsOptions{}, 5);
+}
+
+TEST(Optimizer, NamesItsState) {
+  const AdamW adamw(parameter_groups(sample_parameters(), 0.1, true), {});
+  EXPECT_EQ(adamw.state().front().name, "exp_avg.conv");
+  EXPECT_EQ(adamw.state()[5].name, "exp_avg_sq.conv");
+  EXPECT_EQ(adamw.state().back().name, "step");
+}
+
+}  // namespace
+}  // namespace ffkit

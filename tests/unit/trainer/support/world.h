@@ -1,0 +1,43 @@
+// A world of processes that train together, played by threads.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "distributed/communicator.h"
+#include "temp_dir.h"
+
+namespace ffkit::testing {
+
+// Runs `body` once for each rank, each on a thread of its own; rethrows the first error.
+inline void run_world(int world_size, const std::function<void(Communicator&)>& body,
+                      double timeout_seconds = 60) {
+  const TempDir temp;
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(world_size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < world_size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        ProcessPlace place;
+        place.rank = place.local_rank = rank;
+        place.world_size = place.local_world_size = world_size;
+        place.meeting_point = "file://" + (temp / "store").string();
+        place.key_prefix = "test";
+        place.timeout_seconds = timeout_seconds;
+        Communicator communicator(place, c10::kCPU);
+        body(communicator);
+      } catch (...) {
+        errors[static_cast<size_t>(rank)] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace ffkit::testing

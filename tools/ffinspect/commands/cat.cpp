@@ -1,0 +1,124 @@
+// ffinspect cat: one record, or one field of it.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "commands.h"
+#include "data/data_sets.h"
+#include "text/fields.h"
+#include "text/output.h"
+#include "tools/output_file.h"
+
+namespace ffkit {
+namespace {
+
+constexpr const char* kCatFooter =
+    R"(With --json: one document with split, record and fields, and with class and class_name where there is a label. Fields look as in
+  'ls --json'. Tensors have their values too, in row-major order. With --field, images and bytes are base64.)";
+
+struct CatOptions {
+  Target target;
+  int64_t record = 0;
+  std::string field;
+  std::string output;
+};
+
+std::string record_text(const Schema& schema, const RecordView& record) {
+  std::string text;
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    text += fmt::format("{}: {}\n", escaped(schema.fields[i].name),
+                        field_text(schema, record, i, true));
+  }
+  return text;
+}
+
+Json record_json(const Dataset& dataset, const RecordView& record, const CatOptions& options) {
+  const Schema& schema = dataset.schema();
+  Json fields = Json::object();
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    if (!options.field.empty() && field.name != options.field) continue;
+    fields[field.name] =
+        field_json(schema, record, i, options.field.empty() ? Detail::values : Detail::content);
+  }
+  Json json = {{"split", dataset.manifest().split}, {"record", options.record}, {"fields", fields}};
+  if (const auto label = label_of(schema, record); label) {
+    json["class"] = class_of(dataset.manifest(), *label);
+    json["class_name"] = class_name_of(dataset.manifest(), *label);
+  }
+  return json;
+}
+
+void write_field(const Dataset& dataset, const RecordView& record, size_t i,
+                 const CatOptions& options) {
+  const Field& field = dataset.schema().fields[i];
+  if (record.is_null(i)) {
+    throw Error(ErrorCode::not_found, fmt::format("field '{}' is null", field.name),
+                {.path = dataset.path().string(), .record = options.record});
+  }
+  if (field.type == FieldType::list) {
+    throw CLI::ValidationError(
+        "--field", fmt::format("field '{}' is a list; take it with --json, or with export to files",
+                               field.name));
+  }
+  if (field.type == FieldType::string) {
+    write_output(options.output, std::string(record.string(i)) + "\n");
+    return;
+  }
+  if (field.type == FieldType::scalar) {
+    write_output(options.output, field_text(dataset.schema(), record, i) + "\n");
+    return;
+  }
+  if (options.output.empty() && stdout_is_terminal()) {
+    throw CLI::ValidationError(
+        "--field",
+        fmt::format("field '{}' is binary; send it to a file with --output", field.name));
+  }
+  write_output(options.output,
+               field.type == FieldType::tensor ? record.tensor(i).data : record.raw(i));
+}
+
+int cat(const CatOptions& options) {
+  const Dataset dataset = open_one_split(options.target);
+  require_no_input(options.output, input_files(dataset, options.target));
+  const Schema& schema = dataset.schema();
+  const size_t field = options.field.empty() ? 0 : schema.require(options.field);
+  std::vector<std::byte> bytes;
+  dataset.read(options.record, bytes);
+  const RecordView record(schema, bytes, dataset.name(options.record));
+  if (options.target.json) {
+    write_output(options.output, json_text(record_json(dataset, record, options), 2));
+  } else if (options.field.empty()) {
+    write_output(options.output, record_text(schema, record));
+  } else {
+    write_field(dataset, record, field, options);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_cat_command(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<CatOptions>();
+  CLI::App* command =
+      add_command(app, "cat", "All fields of one record, or the content of one field",
+                  options->target, kCatFooter);
+  command->add_option("RECORD", options->record, "Number of the record in its split, from 0")
+      ->required()
+      ->option_text(" ");
+  command
+      ->add_option("--field", options->field,
+                   "Only this field: images and bytes as they are stored, tensors as "
+                   "little-endian numbers in row-major order")
+      ->option_text("NAME");
+  command
+      ->add_option("-o,--output", options->output, "Write to this file instead of standard output")
+      ->option_text("FILE");
+  command->callback([options, &action] { action = [options] { return cat(*options); }; });
+}
+
+}  // namespace ffkit

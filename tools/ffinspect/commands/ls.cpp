@@ -1,0 +1,102 @@
+// ffinspect ls: one line a record.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "data/data_sets.h"
+#include "export/packed.h"
+#include "text/fields.h"
+#include "text/output.h"
+
+namespace ffkit {
+namespace {
+
+constexpr const char* kLsFooter =
+    R"(With --json: JSON Lines, one object for each record with split, record and fields. Records with a label have class and class_name too.
+  The value of a field is null, a number or a text. For images it is an object with num_bytes, encoding, width and height; for bytes, num_bytes;
+  for tensors, dtype and shape; for lists, an array of these. For a packed folder (FFRecord v1): path, record, num_bytes.)";
+
+struct LsOptions {
+  Target target;
+  int64_t first = 0;
+  int64_t limit = std::numeric_limits<int64_t>::max();
+};
+
+void print_header(const Dataset& dataset) {
+  std::string header = "split\trecord";
+  for (const Field& field : dataset.schema().fields) header += "\t" + escaped(field.name);
+  if (find_label_field(dataset.schema())) header += "\tclass";
+  fmt::print("{}\n", header);
+}
+
+void print_line(const Dataset& dataset, int64_t index, const RecordView& record) {
+  const Schema& schema = dataset.schema();
+  std::string line = fmt::format("{}\t{}", dataset.manifest().split, index);
+  for (size_t f = 0; f < schema.fields.size(); ++f) line += "\t" + field_text(schema, record, f);
+  if (find_label_field(schema)) {
+    const auto label = label_of(schema, record);
+    line += "\t" + (label ? escaped(class_of(dataset.manifest(), *label)) : "");
+  }
+  fmt::print("{}\n", line);
+}
+
+Json line_json(const Dataset& dataset, int64_t index, const RecordView& record) {
+  const Schema& schema = dataset.schema();
+  Json fields = Json::object();
+  for (size_t f = 0; f < schema.fields.size(); ++f) {
+    fields[schema.fields[f].name] = field_json(schema, record, f, Detail::sizes);
+  }
+  Json json = {{"split", dataset.manifest().split}, {"record", index}, {"fields", fields}};
+  if (const auto label = label_of(schema, record); label) {
+    json["class"] = class_of(dataset.manifest(), *label);
+    json["class_name"] = class_name_of(dataset.manifest(), *label);
+  }
+  return json;
+}
+
+int ls(const LsOptions& options) {
+  if (is_packed(options.target)) {
+    list_packed(options.target, options.first, options.limit);
+    return 0;
+  }
+  std::vector<std::byte> bytes;
+  for (const Dataset& dataset : open_splits(options.target)) {
+    if (!options.target.json) print_header(dataset);
+    const int64_t begin = std::min(options.first, dataset.num_records());
+    const int64_t end = begin + std::min(options.limit, dataset.num_records() - begin);
+    for (int64_t i = begin; i < end; ++i) {
+      dataset.read(i, bytes);
+      const RecordView record(dataset.schema(), bytes, dataset.name(i));
+      const int64_t number = dataset.index_in_split(i);
+      if (options.target.json) {
+        print_json_line(line_json(dataset, number, record));
+      } else {
+        print_line(dataset, number, record);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_ls_command(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<LsOptions>();
+  CLI::App* command = add_command(
+      app, "ls",
+      "One tab-separated line for each record; images, bytes and tensors show their size",
+      options->target, kLsFooter);
+  command->add_option("--first", options->first, "Number of the first record to list")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--limit", options->limit, "List at most this many records of each split")
+      ->check(CLI::NonNegativeNumber);
+  add_choice_options(*command, options->target);
+  command->callback([options, &action] { action = [options] { return ls(*options); }; });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,165 @@
+// ffinspect verify: is a data set whole.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/unfinished.h>
+
+#include "commands.h"
+#include "data/data_sets.h"
+#include "data/split_check.h"
+#include "text/output.h"
+
+namespace ffkit {
+namespace {
+
+constexpr const char* kVerifyFooter = R"(Exit status 1 when anything is damaged.
+
+With --json: one document with is_whole, splits: [split, path, is_whole, num_records, num_shards, file_bytes,
+  warnings, problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not
+  apply.)";
+
+bool has_manifest(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "manifest.json");
+}
+
+// The files of a data set without a manifest: `path` itself, or the .ffr files in its folder of the split. Opened one by one, since
+// opening FFRecord v1 as a whole reads all labels and stops at the first damaged record.
+SplitCheck check_without_manifest(const std::filesystem::path& path, const std::string& split,
+                                  const ShardReaderOptions& options) {
+  std::filesystem::path place = path;
+  if (!split.empty() && std::filesystem::is_directory(path / (split + ".ffr"))) {
+    place /= split + ".ffr";
+  }
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(place)) {
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".ffr") {
+        files.push_back(entry.path());
+      }
+    }
+    std::ranges::sort(files);
+  } else if (std::filesystem::is_regular_file(place) && split.empty()) {
+    files.push_back(place);
+  }
+  if (files.empty()) {
+    Dataset::open(path, split, options);  // says what is wrong
+    throw Error(ErrorCode::unsupported, "has no files that can be checked one by one",
+                {.path = path.string()});
+  }
+  SplitCheck check =
+      check_files(place.string(), split.empty() ? place.stem().string() : split, files, options);
+  if (!check.damage.empty()) return check;
+  // What is wrong with whole files together, or with the meta.pkl beside them.
+  try {
+    Dataset::open(path, split, options);
+  } catch (const Error& error) {
+    check.damage.push_back({.file = error.context().path, .message = error.what()});
+  }
+  return check;
+}
+
+// A part of FFRecord v1 does not say how many belong to it, so it may not be taken for whole; a shard is whole by itself.
+void refuse_part_of_unfinished(const std::filesystem::path& file) {
+  bool is_v1 = false;
+  try {
+    is_v1 = ShardReader(file).facts().version == 1;
+  } catch (const Error&) {
+    return;  // the check says more
+  }
+  if (is_v1) refuse_unfinished_file(file);
+}
+
+std::vector<SplitCheck> check_splits(const Target& target) {
+  const std::filesystem::path path = target.path;
+  std::vector<SplitCheck> checks;
+  if (std::filesystem::is_regular_file(path)) refuse_part_of_unfinished(path);
+  if (std::filesystem::is_directory(path)) {
+    refuse_unfinished(path);
+    const std::filesystem::path one = target.split.empty() ? path : path / target.split;
+    if (has_manifest(one)) return {check_split_folder(one, target.reader)};
+    if (target.split.empty()) {
+      for (const std::string& split : list_splits(path)) {
+        checks.push_back(has_manifest(path / split)
+                             ? check_split_folder(path / split, target.reader)
+                             : check_without_manifest(path, split, target.reader));
+      }
+    }
+  }
+  if (checks.empty()) {
+    checks.push_back(check_without_manifest(path, target.split, target.reader));
+  }
+  return checks;
+}
+
+void print_check(const SplitCheck& check) {
+  for (const Damage& damage : check.damage) fmt::print("{}\n", damage.message);
+  for (const std::string& warning : check.warnings) fmt::print("note: {}\n", warning);
+  if (check.damage.empty()) {
+    fmt::print("{}: whole: {} {}, {} {}, {}\n", check.path, with_commas(check.num_records),
+               check.num_records == 1 ? "record" : "records", with_commas(check.num_shards),
+               check.num_shards == 1 ? "shard" : "shards", human_bytes(check.file_bytes));
+    return;
+  }
+  int64_t num_records = 0;
+  for (const Damage& damage : check.damage) num_records += damage.record >= 0 ? 1 : 0;
+  const int64_t others = std::ssize(check.damage) - num_records;
+  fmt::print("{}: DAMAGED: {} of {} records", check.path, with_commas(num_records),
+             with_commas(check.num_records));
+  if (others > 0) {
+    fmt::print(", and {} {} outside of the records", others, others == 1 ? "problem" : "problems");
+  }
+  fmt::print("\n");
+}
+
+Json check_to_json(const SplitCheck& check) {
+  Json problems = Json::array();
+  const auto number_or_null = [](int64_t value) { return value < 0 ? Json() : Json(value); };
+  for (const Damage& damage : check.damage) {
+    problems.push_back({{"file", damage.file},
+                        {"record", number_or_null(damage.record)},
+                        {"record_index", number_or_null(damage.record_index)},
+                        {"offset", number_or_null(damage.offset)},
+                        {"message", damage.message}});
+  }
+  return {{"split", check.split},
+          {"path", check.path},
+          {"is_whole", check.damage.empty()},
+          {"num_records", check.num_records},
+          {"num_shards", check.num_shards},
+          {"file_bytes", check.file_bytes},
+          {"warnings", check.warnings},
+          {"problems", problems}};
+}
+
+int verify(const Target& target) {
+  const std::vector<SplitCheck> checks = check_splits(target);
+  bool is_whole = true;
+  Json splits = Json::array();
+  for (const SplitCheck& check : checks) {
+    is_whole = is_whole && check.damage.empty();
+    if (target.json) {
+      splits.push_back(check_to_json(check));
+    } else {
+      print_check(check);
+    }
+  }
+  if (target.json) print_json({{"is_whole", is_whole}, {"splits", splits}});
+  return is_whole ? 0 : 1;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, Action& action) {
+  const auto target = std::make_shared<Target>();
+  add_command(app, "verify", "Reads everything, checks every checksum, lists all damage", *target,
+              kVerifyFooter)
+      ->callback([target, &action] { action = [target] { return verify(*target); }; });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,233 @@
+// ffinspect view: a contact sheet of some samples.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "commands.h"
+#include "data/data_sets.h"
+#include "draw/contact_sheet.h"
+#include "draw/scene_view.h"
+#include "text/output.h"
+#include "tools/output_file.h"
+
+namespace ffkit {
+namespace {
+
+constexpr const char* kViewFooter =
+    R"(Under each picture are the number of its record, its label, its class and the readable name of the class. A picture
+that cannot be decoded is drawn as a crossed box with the reason in it.
+
+With --json: one document with split, field, output, width, height, samples: [record, label, class, class_name,
+  problem], where problem says why a picture cannot be shown.
+With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
+  width, height.
+For nuScenes, --size is the width of one camera's image; default: 640.)";
+
+struct ViewOptions {
+  Target target;
+  int64_t count = 24;
+  std::optional<int64_t> record;
+  std::optional<uint64_t> seed;
+  std::string field;
+  std::string output;
+  SheetOptions sheet;
+  bool size_is_given = false;
+};
+
+// `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same everywhere: the generator and the
+// way to draw from it (Floyd's) are fixed.
+std::vector<int64_t> draw_records(int64_t total, int64_t count, std::optional<uint64_t> seed) {
+  std::vector<int64_t> records;
+  if (!seed) {
+    for (int64_t i = 0; i < count; ++i) {
+      records.push_back(total / count * i + total % count * i / count);
+    }
+    return records;
+  }
+  std::mt19937_64 random(*seed);
+  std::set<int64_t> drawn;
+  for (int64_t last = total - count; last < total; ++last) {
+    const auto range = static_cast<uint64_t>(last) + 1;
+    const uint64_t limit = std::numeric_limits<uint64_t>::max() / range * range;
+    uint64_t bits = random();
+    while (bits >= limit) bits = random();  // or small numbers would come more often
+    const auto candidate = static_cast<int64_t>(bits % range);
+    if (!drawn.insert(candidate).second) drawn.insert(last);
+  }
+  records.assign(drawn.begin(), drawn.end());
+  return records;
+}
+
+size_t find_image_field(const Dataset& dataset, const std::string& wanted) {
+  const Schema& schema = dataset.schema();
+  if (!wanted.empty()) {
+    const size_t i = schema.require(wanted);
+    const FieldType type = schema.fields[i].type;
+    if (type == FieldType::image || type == FieldType::bytes) return i;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field '{}' holds no images but {}", wanted, to_string(type)),
+                {.path = dataset.path().string()});
+  }
+  const auto found = std::ranges::find(schema.fields, FieldType::image, &Field::type);
+  if (found == schema.fields.end()) {
+    throw Error(ErrorCode::invalid_argument, "has no field of type image to look at",
+                {.path = dataset.path().string()});
+  }
+  return static_cast<size_t>(found - schema.fields.begin());
+}
+
+// The position in `dataset`, which may be a choice of its split's records, of the record with this number in the split.
+int64_t find_record(const Dataset& dataset, int64_t number) {
+  if (!dataset.is_subset() && number < dataset.num_records()) return number;
+  for (int64_t i = 0; dataset.is_subset() && i < dataset.num_records(); ++i) {
+    if (dataset.index_in_split(i) == number) return i;
+  }
+  const std::string problem =
+      dataset.is_subset()
+          ? fmt::format("record {} is not among those that --where and --indices choose", number)
+          : fmt::format("has {} records; there is no number {}", dataset.num_records(), number);
+  throw Error(ErrorCode::invalid_argument, problem, {.path = dataset.path().string()});
+}
+
+// Reads the record; what is wrong with it becomes the entry's problem.
+SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field, Json& json) {
+  SheetEntry entry;
+  const int64_t number = dataset.index_in_split(index);
+  entry.lines.push_back(fmt::format("#{}", number));
+  json = {{"record", number}, {"label", nullptr}, {"class", nullptr}, {"class_name", nullptr}};
+  try {
+    std::vector<std::byte> bytes;
+    dataset.read(index, bytes);
+    const RecordView record(dataset.schema(), bytes, dataset.name(index));
+    if (const auto label = label_of(dataset.schema(), record); label) {
+      const std::string name = class_of(dataset.manifest(), *label);
+      const std::string readable = class_name_of(dataset.manifest(), *label);
+      json.update({{"label", *label}, {"class", name}, {"class_name", readable}});
+      entry.lines.back() += fmt::format("  {} {}", *label, name);
+      if (!readable.empty() && readable != name) entry.lines.push_back(readable);
+    }
+    const auto image = record.bytes(image_field);
+    entry.image.assign(image.begin(), image.end());
+  } catch (const Error& error) {
+    entry.problem = error.what();
+  }
+  return entry;
+}
+
+int view_scene(const ViewOptions& options, const Dataset& dataset, int64_t index) {
+  const int camera_width = options.size_is_given ? std::clamp(options.sheet.size, 160, 1600) : 640;
+  const SceneView view = draw_scene(dataset, index, camera_width);
+  write_output(options.output, encode_png(view.canvas.view()));
+  if (options.target.json) {
+    print_json({{"split", dataset.manifest().split},
+                {"record", dataset.index_in_split(index)},
+                {"token", view.token},
+                {"scene", view.scene},
+                {"num_boxes", view.num_boxes},
+                {"num_boxes_drawn", view.num_boxes_drawn},
+                {"problems", view.problems},
+                {"output", options.output},
+                {"width", view.canvas.width()},
+                {"height", view.canvas.height()}});
+  }
+  return 0;
+}
+
+int view(const ViewOptions& options) {
+  if (options.output.empty() && options.target.json) {
+    throw CLI::ValidationError("--json", "say with --output where the picture goes");
+  }
+  if (options.output.empty() && stdout_is_terminal()) {
+    throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
+  }
+  const Dataset dataset = open_one_split(options.target);
+  require_no_input(options.output, input_files(dataset, options.target));
+  std::optional<int64_t> chosen;
+  if (options.record) chosen = find_record(dataset, *options.record);
+  if (chosen && options.field.empty() && has_scenes(dataset.schema())) {
+    return view_scene(options, dataset, *chosen);
+  }
+  const size_t image_field = find_image_field(dataset, options.field);
+  const std::vector<int64_t> records =
+      chosen ? std::vector<int64_t>{*chosen}
+             : draw_records(dataset.num_records(), std::min(options.count, dataset.num_records()),
+                            options.seed);
+  if (records.empty()) {
+    throw Error(ErrorCode::invalid_argument, "has no records to look at",
+                {.path = dataset.path().string()});
+  }
+  std::vector<SheetEntry> entries;
+  std::vector<Json> samples(records.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    entries.push_back(make_entry(dataset, records[i], image_field, samples[i]));
+  }
+  const std::string title =
+      fmt::format("{}: {} of {} records", dataset.manifest().split,
+                  with_commas(std::ssize(records)), with_commas(dataset.num_records()));
+  const Canvas canvas = make_contact_sheet(title, entries, options.sheet);
+  write_output(options.output, encode_png(canvas.view()));
+  if (options.target.json) {
+    for (size_t i = 0; i < entries.size(); ++i) {
+      samples[i]["problem"] = entries[i].problem.empty() ? Json() : Json(entries[i].problem);
+    }
+    print_json({{"split", dataset.manifest().split},
+                {"field", dataset.schema().fields[image_field].name},
+                {"output", options.output},
+                {"width", canvas.width()},
+                {"height", canvas.height()},
+                {"samples", samples}});
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_view_command(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ViewOptions>();
+  CLI::App* command = add_command(
+      app, "view", "Contact sheet as PNG: some records with their numbers, labels and classes",
+      options->target, kViewFooter);
+  command->add_option("--count", options->count, "Number of samples, spread evenly over the split")
+      ->check(CLI::Range(1, 2'000))
+      ->capture_default_str();
+  command
+      ->add_option("--record", options->record,
+                   "Only this record; of nuScenes: all cameras with boxes, and the scene from "
+                   "above")
+      ->option_text("N")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", options->seed, "Choose the samples at random with this seed")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--field", options->field,
+                   "Field with the pictures; default: the first one of type image")
+      ->option_text("NAME");
+  command->add_option("--columns", options->sheet.columns, "Pictures in a row")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--size", options->sheet.size,
+                   "Largest width and height of a picture in the sheet, in pixels")
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output", options->output,
+                   "PNG file to write instead of standard output; needed on a terminal")
+      ->option_text("FILE");
+  add_choice_options(*command, options->target);
+  command->callback([options, command, &action] {
+    options->size_is_given = command->count("--size") > 0;
+    action = [options] { return view(*options); };
+  });
+}
+
+}  // namespace ffkit

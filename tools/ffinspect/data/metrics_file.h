@@ -1,0 +1,22 @@
+// metrics.jsonl of a work folder of fftrain.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "text/output.h"
+
+namespace ffkit {
+
+struct RunMetrics {
+  // The lines as they are, by step. Numbers that are not finite are null there.
+  std::vector<Json> train;
+  std::vector<Json> validation;
+};
+
+// Throws Error(not_found) when `work_dir` is no folder or has no metrics, Error(invalid_argument) when there is no line yet, and Error(corrupt) naming the first line
+// that is not one of fftrain's. A last line that is being written is left out.
+RunMetrics read_metrics(const std::filesystem::path& work_dir);
+
+}  // namespace ffkit

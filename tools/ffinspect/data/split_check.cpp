@@ -1,0 +1,192 @@
+#include "data/split_check.h"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include <ffkit/format/error.h>
+
+#include "text/progress_line.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kRecordsAtOnce = 32;
+
+ShardProblem problem_of(const Error& error, const std::filesystem::path& file) {
+  const bool names_file = !error.context().path.empty();
+  return {.offset = error.context().offset,
+          .message = names_file
+                         ? error.what()
+                         : Error(error.code(), error.what(), {.path = file.string()}).what()};
+}
+
+// Where the shard is another than the manifest says.
+std::string difference(const ShardReader& shard, const ManifestShard& listed,
+                       const Schema& schema) {
+  const ShardFacts facts = shard.facts();
+  if (facts.num_records != listed.num_records || facts.file_bytes != listed.file_bytes ||
+      facts.checksum != listed.catalog_crc32c) {
+    return fmt::format(
+        "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
+        "{}, {}, {:08x}; copy or convert it again",
+        facts.num_records, facts.file_bytes, facts.checksum, listed.num_records, listed.file_bytes,
+        listed.catalog_crc32c);
+  }
+  const std::string other = shard.schema().difference(schema);
+  return other.empty() ? "" : "does not have the manifest's schema: " + other;
+}
+
+// A file among those of its split.
+struct Place {
+  size_t number = 0;
+  std::optional<int64_t>
+      first_record;  // in the split; unknown behind a file that cannot be opened and is listed nowhere
+};
+
+// Collects damage from all threads.
+class DamageList {
+ public:
+  void add(const std::filesystem::path& file, const ShardProblem& problem, const Place& place) {
+    const bool has_index = problem.record >= 0 && place.first_record.has_value();
+    const std::scoped_lock lock(mutex_);
+    list_.push_back({place.number,
+                     {.file = file.string(),
+                      .record = problem.record,
+                      .record_index = has_index ? *place.first_record + problem.record : -1,
+                      .offset = problem.offset,
+                      .message = problem.message}});
+  }
+  // In the order of files, records (the file itself first) and offsets.
+  std::vector<Damage> sorted() {
+    std::ranges::stable_sort(list_, {}, [](const Entry& entry) {
+      return std::tuple(entry.number, entry.damage.record, entry.damage.offset);
+    });
+    std::vector<Damage> result;
+    for (Entry& entry : list_) result.push_back(std::move(entry.damage));
+    return result;
+  }
+
+ private:
+  struct Entry {
+    size_t number = 0;
+    Damage damage;
+  };
+  std::mutex mutex_;
+  std::vector<Entry> list_;
+};
+
+// Index, columns and records of an open shard.
+void check_content(const ShardReader& shard, const Place& place, DamageList& damage,
+                   ProgressLine& progress) {
+  for (const ShardProblem& problem : shard.verify_index()) {
+    damage.add(shard.path(), problem, place);
+  }
+  if (shard.num_records() == 0) return;
+  // The file's bytes are shown evenly over its records: asking the index for each would cost more than it shows.
+  const int64_t bytes_shown = shard.facts().file_bytes / shard.num_records();
+  const tbb::blocked_range<int64_t> all(0, shard.num_records(), kRecordsAtOnce);
+  tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
+    for (int64_t i = range.begin(); i < range.end(); ++i) {
+      if (const auto problem = shard.verify_record(i); problem) {
+        damage.add(shard.path(), *problem, place);
+      }
+      progress.add(bytes_shown);
+    }
+  });
+}
+
+void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
+                 const Schema& schema, const ShardReaderOptions& options, const Place& place,
+                 DamageList& damage, ProgressLine& progress) {
+  std::optional<ShardReader> shard;
+  try {
+    shard.emplace(file, options);
+  } catch (const Error& error) {
+    damage.add(file, problem_of(error, file), place);
+    progress.add(listed.file_bytes);
+    return;
+  }
+  if (const std::string text = difference(*shard, listed, schema); !text.empty()) {
+    damage.add(file, {.message = Error(ErrorCode::corrupt, text, {.path = file.string()}).what()},
+               place);
+  }
+  check_content(*shard, place, damage, progress);
+}
+
+}  // namespace
+
+SplitCheck check_split_folder(const std::filesystem::path& folder,
+                              const ShardReaderOptions& options) {
+  SplitCheck check{.path = folder.string(), .split = folder.filename().string()};
+  const std::filesystem::path manifest_file = folder / "manifest.json";
+  Manifest manifest;
+  try {
+    manifest = read_manifest(manifest_file);
+  } catch (const Error& error) {
+    check.damage.push_back({.file = manifest_file.string(), .message = error.what()});
+    return check;
+  }
+  check.split = manifest.split;
+  check.num_records = manifest.num_records();
+  check.num_shards = std::ssize(manifest.shards);
+  check.file_bytes = manifest.file_bytes();
+  std::vector<int64_t> first_record = {0};
+  for (const ManifestShard& shard : manifest.shards) {
+    first_record.push_back(first_record.back() + shard.num_records);
+  }
+  DamageList damage;
+  ProgressLine progress(check.split, check.file_bytes);
+  tbb::parallel_for(size_t{0}, manifest.shards.size(), [&](size_t i) {
+    check_shard(folder / manifest.shards[i].file, manifest.shards[i], manifest.schema, options,
+                {i, first_record[i]}, damage, progress);
+  });
+  check.damage = damage.sorted();
+  return check;
+}
+
+SplitCheck check_files(const std::string& path, const std::string& split,
+                       const std::vector<std::filesystem::path>& files,
+                       const ShardReaderOptions& options) {
+  SplitCheck check{.path = path, .split = split, .num_shards = std::ssize(files)};
+  DamageList damage;
+  std::vector<std::optional<ShardReader>> shards(files.size());
+  std::vector<Place> places;
+  std::optional<int64_t> first_record = 0;
+  bool needs_manifest = false;
+  for (size_t i = 0; i < files.size(); ++i) {
+    places.push_back({i, first_record});
+    try {
+      const ShardFacts facts = shards[i].emplace(files[i], options).facts();
+      check.num_records += facts.num_records;
+      check.file_bytes += facts.file_bytes;
+      needs_manifest =
+          needs_manifest || (facts.version >= 2 && std::filesystem::is_directory(path));
+      if (!facts.warning.empty()) check.warnings.push_back(facts.warning);
+      if (first_record) *first_record += facts.num_records;
+    } catch (const Error& error) {
+      damage.add(files[i], problem_of(error, files[i]), places[i]);
+      first_record.reset();
+    }
+  }
+  if (needs_manifest) {
+    const Error error(ErrorCode::corrupt,
+                      "has shards but no manifest.json; copy or convert the data set again",
+                      {.path = path});
+    damage.add(path, problem_of(error, path), {});
+  }
+  ProgressLine progress(check.split, check.file_bytes);
+  tbb::parallel_for(size_t{0}, files.size(), [&](size_t i) {
+    if (shards[i]) check_content(*shards[i], places[i], damage, progress);
+  });
+  check.damage = damage.sorted();
+  return check;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,181 @@
+#include "draw/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "draw/font.h"
+
+namespace ffkit {
+namespace {
+
+constexpr Color kChartWhite = {255, 255, 255};
+constexpr Color kChartBlack = {30, 30, 30};
+constexpr Color kChartGrid = {225, 225, 225};
+constexpr int kChartMargin = 10;
+constexpr int kScale = 2;   // of text
+constexpr int kLeft = 100;  // room for the numbers of the vertical axis
+constexpr int kChartTextHeight = kLineHeight * kScale;
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool is_empty() const { return low > high; }
+  // Where `value` lies between low and high, 0 .. 1.
+  double place(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+};
+
+bool has_points(const ChartPanel& panel) {
+  return std::any_of(panel.lines.begin(), panel.lines.end(),
+                     [](const ChartLine& line) { return !line.points.empty(); });
+}
+
+std::string tick_text(double value) {
+  if (value != 0 && std::fabs(value) >= 1e6) return fmt::format("{:g}M", value / 1e6);
+  return fmt::format("{:g}", value);
+}
+
+void draw_line(Canvas& canvas, double x0, double y0, double x1, double y1, Color color) {
+  const int steps = std::max(1, int(std::ceil(std::max(std::fabs(x1 - x0), std::fabs(y1 - y0)))));
+  for (int i = 0; i <= steps; ++i) {
+    const double t = double(i) / steps;
+    canvas.fill({int(std::lround(x0 + t * (x1 - x0))), int(std::lround(y0 + t * (y1 - y0))), 2, 2},
+                color);
+  }
+}
+
+// At most one point a pixel.
+std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points, const Range& range,
+                                 int width) {
+  std::vector<ChartPoint> out;
+  int column = -1;
+  int64_t count = 0;
+  for (const ChartPoint& p : points) {
+    const int at = int(range.place(p.x) * width);
+    if (at != column) {
+      out.push_back(p);
+      column = at;
+      count = 1;
+    } else {
+      ++count;
+      out.back().x += (p.x - out.back().x) / double(count);
+      out.back().y += (p.y - out.back().y) / double(count);
+    }
+  }
+  return out;
+}
+
+// `box` is the area between the axes.
+void draw_axes(Canvas& canvas, const Rect& box, const std::vector<double>& x_ticks,
+               const std::vector<double>& y_ticks, const Range& x_range, const Range& y_range) {
+  for (const double tick : y_ticks) {
+    const int y = box.y + int(std::lround((1 - y_range.place(tick)) * box.height));
+    canvas.fill({box.x, y, box.width, 1}, kChartGrid);
+    const std::string text = tick_text(tick);
+    draw_text(canvas, box.x - 8 - text_width(text, kScale), y - 7, text, kScale, kChartBlack);
+  }
+  for (const double tick : x_ticks) {
+    if (tick < x_range.low || tick > x_range.high) continue;
+    const int x = box.x + int(std::lround(x_range.place(tick) * box.width));
+    canvas.fill({x, box.y, 1, box.height}, kChartGrid);
+    const std::string text = tick_text(tick);
+    const int left =
+        std::min(x - text_width(text, kScale) / 2, canvas.width() - text_width(text, kScale) - 2);
+    draw_text(canvas, left, box.y + box.height + 6, text, kScale, kChartBlack);
+  }
+  canvas.fill({box.x, box.y, 1, box.height}, kChartBlack);
+  canvas.fill({box.x, box.y + box.height, box.width, 1}, kChartBlack);
+}
+
+void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const Range& x_range) {
+  Range values;
+  for (const ChartLine& line : panel.lines) {
+    for (const ChartPoint& p : line.points) values.add(p.y);
+  }
+  if (panel.from_zero) values.low = std::min(0.0, values.low);
+  const std::vector<double> y_ticks = make_ticks(values.low, values.high, 5);
+  const Range y_range{y_ticks.front(), y_ticks.back()};
+  draw_axes(canvas, box, make_ticks(x_range.low, x_range.high, 8), y_ticks, x_range, y_range);
+
+  int legend_x = box.x + text_width(panel.title, kScale) + 24;
+  draw_text(canvas, box.x, box.y - kChartTextHeight - 4, panel.title, kScale, kChartBlack);
+  for (const ChartLine& line : panel.lines) {
+    if (line.points.empty()) continue;
+    const auto to_x = [&](double x) { return box.x + x_range.place(x) * box.width; };
+    const auto to_y = [&](double y) { return box.y + (1 - y_range.place(y)) * box.height; };
+    const std::vector<ChartPoint> points = thin_out(line.points, x_range, box.width);
+    for (size_t i = 0; i < points.size(); ++i) {
+      const ChartPoint& from = points[i > 0 ? i - 1 : 0];
+      draw_line(canvas, to_x(from.x), to_y(from.y), to_x(points[i].x), to_y(points[i].y),
+                line.color);
+      if (line.has_marks || points.size() == 1) {
+        canvas.fill({int(to_x(points[i].x)) - 2, int(to_y(points[i].y)) - 2, 6, 6}, line.color);
+      }
+    }
+    canvas.fill({legend_x, box.y - kChartTextHeight + 1, 24, 4}, line.color);
+    draw_text(canvas, legend_x + 30, box.y - kChartTextHeight - 4, line.name, kScale, kChartBlack);
+    legend_x += 30 + text_width(line.name, kScale) + 24;
+  }
+}
+
+}  // namespace
+
+std::vector<double> make_ticks(double low, double high, int count) {
+  if (high <= low) {  // one value: room on both sides
+    const double room = low == 0 ? 1 : std::fabs(low) * 0.1;
+    low -= room;
+    high += room;
+  }
+  const double rough = (high - low) / count;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) {
+      step = factor * power;
+      break;
+    }
+  }
+  const double first = std::floor(low / step + 1e-9);
+  const double last = std::ceil(high / step - 1e-9);
+  std::vector<double> ticks;
+  for (double i = first; i <= last; ++i) ticks.push_back(i * step);
+  return ticks;
+}
+
+Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panels,
+                  const ChartOptions& options) {
+  std::vector<const ChartPanel*> shown;
+  Range x_range;
+  for (const ChartPanel& panel : panels) {
+    if (!has_points(panel)) continue;
+    shown.push_back(&panel);
+    for (const ChartLine& line : panel.lines) {
+      for (const ChartPoint& p : line.points) x_range.add(p.x);
+    }
+  }
+  if (!x_range.is_empty()) x_range.low = std::min(0.0, x_range.low);
+  const int top = 2 * kChartMargin + kChartTextHeight;
+  const int height =
+      top + int(shown.size()) * options.panel_height + kChartMargin + kChartTextHeight;
+  Canvas canvas(options.width, height, kChartWhite);
+  draw_text(canvas, kChartMargin, kChartMargin, title, kScale, kChartBlack);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const int y = top + int(i) * options.panel_height;
+    // Above the axes the panel's title, below them the numbers of the horizontal one.
+    const Rect box{kLeft, y + kChartTextHeight + kChartMargin,
+                   options.width - kLeft - 2 * kChartMargin,
+                   options.panel_height - 2 * kChartTextHeight - 2 * kChartMargin};
+    draw_panel(canvas, *shown[i], box, x_range);
+  }
+  draw_text(canvas, kLeft, height - kChartTextHeight - 2, options.x_name, kScale, kChartBlack);
+  return canvas;
+}
+
+}  // namespace ffkit

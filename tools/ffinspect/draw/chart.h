@@ -1,0 +1,48 @@
+// Charts: lines over a common horizontal axis, in panels one above the other.
+//
+//   | title                          |
+//   | 7 |\___            -- train    |
+//   | 5 |    \____       -- val      |
+//   | 3 |_________\____              |
+//   |   0    1000    2000   step     |
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "draw/canvas.h"
+
+namespace ffkit {
+
+struct ChartPoint {
+  double x = 0;
+  double y = 0;
+};
+
+struct ChartLine {
+  std::string name;  // in the legend
+  Color color{};
+  bool has_marks = false;          // a square at every point: for few of them
+  std::vector<ChartPoint> points;  // by x; finite
+};
+
+struct ChartPanel {
+  std::string title;
+  std::vector<ChartLine> lines;  // those without points are left out
+  bool from_zero = false;        // the vertical axis begins at 0 at the latest
+};
+
+struct ChartOptions {
+  int width = 1000;        // pixels, of everything
+  int panel_height = 260;  // pixels
+  std::string x_name;      // under the last panel
+};
+
+// Panels without any points are left out. Where there are more points than pixels, each pixel gets the mean of its points.
+Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panels,
+                  const ChartOptions& options);
+
+// Round numbers, about `count` of them, that cover low .. high (low <= high, finite): the first at most `low`, the last at least `high`.
+std::vector<double> make_ticks(double low, double high, int count);
+
+}  // namespace ffkit

@@ -1,0 +1,124 @@
+#include "draw/contact_sheet.h"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <ffkit/format/error.h>
+
+#include "draw/font.h"
+
+namespace ffkit {
+namespace {
+
+constexpr Color kSheetWhite = {255, 255, 255};
+constexpr Color kSheetBlack = {0, 0, 0};
+constexpr Color kPaper = {240, 240, 240};  // beside pictures that are not square
+constexpr Color kRed = {200, 40, 40};
+constexpr int kSheetMargin = 8;
+
+struct Layout {
+  int scale = 1;  // of text
+  int columns = 0;
+  int rows = 0;
+  int cell_width = 0;
+  int cell_height = 0;
+  int top = 0;
+  int width = 0;
+  int height = 0;
+};
+
+Layout make_layout(const std::string& title, const std::vector<SheetEntry>& entries,
+                   const SheetOptions& options) {
+  size_t num_lines = 0;
+  for (const SheetEntry& entry : entries) num_lines = std::max(num_lines, entry.lines.size());
+  const auto count = static_cast<int>(entries.size());
+  Layout layout;
+  layout.scale = std::max(1, options.size / 160);
+  layout.columns = std::clamp(options.columns, 1, count);
+  layout.rows = (count + layout.columns - 1) / layout.columns;
+  layout.cell_width = options.size + kSheetMargin;
+  layout.cell_height =
+      options.size + kSheetMargin + (static_cast<int>(num_lines) * kLineHeight + 4) * layout.scale;
+  layout.top = 2 * kSheetMargin + kLineHeight * layout.scale;
+  const int64_t width = std::max<int64_t>(int64_t{layout.columns} * layout.cell_width,
+                                          text_width(title, layout.scale)) +
+                        kSheetMargin;
+  const int64_t height = layout.top + int64_t{layout.rows} * layout.cell_height;
+  if (width * height > ImageDecoder::max_pixels()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a sheet of {} x {} pixels is too large; take fewer samples or make "
+                            "them smaller with --size",
+                            width, height));
+  }
+  layout.width = static_cast<int>(width);
+  layout.height = static_cast<int>(height);
+  return layout;
+}
+
+// The largest rectangle of the picture's shape in the box, in its middle.
+Rect fit(int width, int height, const Rect& box) {
+  const double scale = std::min(double(box.width) / width, double(box.height) / height);
+  const int w = std::clamp(static_cast<int>(std::lround(width * scale)), 1, box.width);
+  const int h = std::clamp(static_cast<int>(std::lround(height * scale)), 1, box.height);
+  return {box.x + (box.width - w) / 2, box.y + (box.height - h) / 2, w, h};
+}
+
+void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, const Rect& box) {
+  if (!entry.problem.empty()) return;
+  try {
+    const ImageInfo info = decoder.read_info(entry.image);
+    const Rect to = fit(info.width, info.height, box);
+    canvas.draw_picture(
+        decoder.decode_region(entry.image, {0, 0, info.width, info.height}, to.width, to.height),
+        to);
+  } catch (const Error& error) {
+    entry.problem = error.what();
+  }
+}
+
+void draw_problem(Canvas& canvas, const std::string& problem, const Rect& box, int scale) {
+  canvas.draw_crossed_box(box, kRed);
+  const int width = box.width - 2 * kSheetMargin;
+  const auto max_lines = std::max(1, (box.height - 2 * kSheetMargin) / (kLineHeight * scale));
+  int y = box.y + kSheetMargin;
+  for (const std::string& line : wrap_text(problem, width, scale, static_cast<size_t>(max_lines))) {
+    canvas.fill({box.x + kSheetMargin - 2, y - 1, text_width(line, scale) + 3, kLineHeight * scale},
+                kPaper);
+    draw_text(canvas, box.x + kSheetMargin, y, line, scale, kRed);
+    y += kLineHeight * scale;
+  }
+}
+
+}  // namespace
+
+Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& entries,
+                          const SheetOptions& options) {
+  const Layout layout = make_layout(title, entries, options);
+  Canvas canvas(layout.width, layout.height, kSheetWhite);
+  draw_text(canvas, kSheetMargin, kSheetMargin, title, layout.scale, kSheetBlack);
+  tbb::enumerable_thread_specific<ImageDecoder> decoders;
+  tbb::parallel_for(size_t{0}, entries.size(), [&](size_t i) {
+    SheetEntry& entry = entries[i];
+    const int column = static_cast<int>(i) % layout.columns;
+    const int row = static_cast<int>(i) / layout.columns;
+    const Rect box{kSheetMargin + column * layout.cell_width, layout.top + row * layout.cell_height,
+                   options.size, options.size};
+    canvas.fill(box, kPaper);
+    draw_picture(canvas, decoders.local(), entry, box);
+    if (!entry.problem.empty()) draw_problem(canvas, entry.problem, box, layout.scale);
+    int y = box.y + box.height + 3 * layout.scale;
+    for (const std::string& text : entry.lines) {
+      for (const std::string& line : wrap_text(text, box.width, layout.scale, 1)) {
+        draw_text(canvas, box.x, y, line, layout.scale, kSheetBlack);
+      }
+      y += kLineHeight * layout.scale;
+    }
+  });
+  return canvas;
+}
+
+}  // namespace ffkit

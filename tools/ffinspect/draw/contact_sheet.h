@@ -1,0 +1,33 @@
+// Contact sheets: pictures in rows and columns with text under each.
+//
+//   | title                        |
+//   | [picture] [picture] [crossed]|
+//   |  #0 ...    #7 ...    #14 ... |
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "draw/canvas.h"
+
+namespace ffkit {
+
+struct SheetOptions {
+  int columns = 6;
+  int size = 192;  // pixels: pictures are scaled to fit size x size
+};
+
+struct SheetEntry {
+  std::vector<std::byte> image;    // encoded
+  std::vector<std::string> lines;  // under the picture
+  // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be decoded. It is written into a crossed box.
+  std::string problem;
+};
+
+// Draws all entries, decoding on all threads. Throws Error(invalid_argument) when the sheet would have more than
+// ImageDecoder::max_pixels() pixels.
+Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& entries,
+                          const SheetOptions& options);
+
+}  // namespace ffkit

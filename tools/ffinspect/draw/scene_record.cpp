@@ -1,0 +1,133 @@
+#include "draw/scene_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <ffkit/nuscenes/classes.h>
+
+#include "draw/font.h"
+
+namespace ffkit {
+namespace {
+
+using namespace nuscenes;
+
+constexpr Color kRecordWhite = {255, 255, 255};
+constexpr Color kOther = {150, 70, 190};
+constexpr int64_t kHidden = 1;  // of boxes/visibility
+
+// By position in kClasses.
+constexpr std::array<Color, kClasses.size()> kClassColors = {{{255, 140, 0},
+                                                              {255, 99, 71},
+                                                              {200, 120, 40},
+                                                              {255, 69, 180},
+                                                              {230, 190, 0},
+                                                              {112, 128, 144},
+                                                              {220, 20, 60},
+                                                              {0, 170, 120},
+                                                              {40, 90, 255},
+                                                              {60, 60, 60}}};
+
+// Leaves of the line what lies in `within`; returns whether anything does (Liang and Barsky).
+bool clip(const Rect& within, double& x0, double& y0, double& x1, double& y1) {
+  const double dx = x1 - x0;
+  const double dy = y1 - y0;
+  if (!std::isfinite(dx) || !std::isfinite(dy)) return false;
+  double begin = 0;
+  double end = 1;
+  const std::array<double, 4> steps = {-dx, dx, -dy, dy};
+  const std::array<double, 4> room = {x0 - within.x, within.x + within.width - x0, y0 - within.y,
+                                      within.y + within.height - y0};
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] == 0 && room[i] < 0) return false;
+    if (steps[i] < 0) begin = std::max(begin, room[i] / steps[i]);
+    if (steps[i] > 0) end = std::min(end, room[i] / steps[i]);
+  }
+  if (begin >= end) return false;
+  x1 = x0 + end * dx;
+  y1 = y0 + end * dy;
+  x0 += begin * dx;
+  y0 += begin * dy;
+  return true;
+}
+
+}  // namespace
+
+Color color_of_class(int64_t class_number) {
+  if (class_number < 0 || class_number >= std::ssize(kClasses)) return kOther;
+  return kClassColors[static_cast<size_t>(class_number)];
+}
+
+std::vector<SeenBox> read_boxes(const Keyframe& record) {
+  std::vector<SeenBox> boxes;
+  if (!record.has(keyframe::kBoxGlobal)) return boxes;
+  const auto numbers = record.numbers<double>(keyframe::kBoxGlobal);
+  const auto velocities = record.numbers<double>(keyframe::kBoxVelocity);
+  const auto classes = record.numbers<int64_t>(keyframe::kBoxClass);
+  const auto visibility = record.numbers<int64_t>(keyframe::kBoxVisibility);
+  const ListView categories = record.field(keyframe::kBoxCategory).list();
+  const size_t count = classes.size();
+  if (numbers.size() != count * 10 || velocities.size() != count * 3 ||
+      visibility.size() != count || categories.size() != count) {
+    throw Error(ErrorCode::corrupt, "there are not as many boxes as classes of boxes");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const double* n = &numbers[i * 10];
+    const double* v = &velocities[i * 3];
+    SeenBox& seen = boxes.emplace_back();
+    seen.box = {.center = {n[0], n[1], n[2]},
+                .size = {n[3], n[4], n[5]},
+                .rotation = {n[6], n[7], n[8], n[9]},
+                .velocity = {v[0], v[1], v[2]}};
+    seen.class_number = classes[i];
+    seen.is_hidden = visibility[i] == kHidden;
+    if (classes[i] >= 0 && classes[i] < std::ssize(kClasses)) {
+      seen.name = kClasses[static_cast<size_t>(classes[i])];
+    } else {
+      const std::string_view category = categories.string(i);
+      seen.name = category.substr(category.rfind('.') + 1);
+    }
+  }
+  return boxes;
+}
+
+void draw_dashed_line(Canvas& canvas, const Rect& within, double x0, double y0, double x1,
+                      double y1, Color color) {
+  if (!clip(within, x0, y0, x1, y1)) return;
+  constexpr double kPeriod = 8;
+  constexpr double kDash = 4;
+  const double length = std::hypot(x1 - x0, y1 - y0);
+  for (double at = 0; at < length; at += kPeriod) {
+    const double begin = at / length;
+    const double end = std::min(at + kDash, length) / length;
+    canvas.draw_line(within, x0 + begin * (x1 - x0), y0 + begin * (y1 - y0), x0 + end * (x1 - x0),
+                     y0 + end * (y1 - y0), color);
+  }
+}
+
+void draw_arrow(Canvas& canvas, const Rect& within, double x0, double y0, double x1, double y1,
+                Color color) {
+  canvas.draw_line(within, x0, y0, x1, y1, color);
+  const double length = std::hypot(x1 - x0, y1 - y0);
+  if (!(length > 0) || !std::isfinite(length)) return;
+  const double head = std::min(6.0, length);
+  const double ux = (x1 - x0) / length * head;
+  const double uy = (y1 - y0) / length * head;
+  canvas.draw_line(within, x1, y1, x1 - ux + uy / 2, y1 - uy - ux / 2, color);
+  canvas.draw_line(within, x1, y1, x1 - ux - uy / 2, y1 - uy + ux / 2, color);
+}
+
+void draw_label(Canvas& canvas, const Rect& within, double x, double y, std::string_view text,
+                Color color) {
+  const int width = text_width(text, 1) + 2;
+  if (!std::isfinite(x) || !std::isfinite(y) || width > within.width) return;
+  const int left =
+      static_cast<int>(std::clamp<double>(x, within.x, within.x + within.width - width));
+  const int top =
+      static_cast<int>(std::clamp<double>(y, within.y, within.y + within.height - kLineHeight));
+  canvas.fill({left, top, width, kLineHeight}, kRecordWhite);
+  draw_text(canvas, left + 1, top + 1, text, 1, color);
+}
+
+}  // namespace ffkit

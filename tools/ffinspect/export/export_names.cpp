@@ -1,0 +1,144 @@
+#include "export/export_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "data/data_sets.h"
+
+namespace ffkit {
+namespace {
+
+// Whether `path` is relative and leads nowhere but down.
+bool is_safe(std::string_view path) {
+  if (path.empty() || path.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool has_image_extension(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kExtensions = {".jpg", ".jpeg", ".jpe",  ".jfif",
+                                                            ".png", ".ppm",  ".pgm",  ".bmp",
+                                                            ".tif", ".tiff", ".webp", ".gif"};
+  std::string extension = std::filesystem::path(name).extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+}
+
+// A picture that was stored raw keeps its id, which names the JPEG that it was.
+bool is_misnamed_ppm(std::span<const std::byte> image, std::string_view name) {
+  return detect_image_encoding(image) == ImageEncoding::ppm && !name.ends_with(".ppm") &&
+         !name.ends_with(".pgm");
+}
+
+bool is_classification_schema(const Schema& schema) {
+  const int id = schema.index_of("id");
+  const bool has_id = id >= 0 && schema.fields[static_cast<size_t>(id)].type == FieldType::string;
+  const auto num_images = std::ranges::count(schema.fields, FieldType::image, &Field::type);
+  return num_images == 1 && find_label_field(schema).has_value() &&
+         schema.fields.size() == (has_id ? 3U : 2U);
+}
+
+}  // namespace
+
+ExportNames::ExportNames(const Dataset& dataset)
+    : dataset_(dataset), is_classification_(is_classification_schema(dataset.schema())) {
+  const Schema& schema = dataset.schema();
+  require_safe(dataset.manifest().split, "the split's name", -1);
+  if (is_classification_) {
+    image_field_ = static_cast<size_t>(
+        std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
+  } else {
+    for (const Field& field : schema.fields) require_safe(field.name, "the field's name", -1);
+  }
+  const int64_t last = std::max<int64_t>(0, dataset.manifest().num_records() - 1);
+  digits_ = static_cast<int>(std::to_string(last).size());
+}
+
+void ExportNames::require_safe(std::string_view path, std::string_view what,
+                               int64_t record_index) const {
+  if (is_safe(path)) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} '{}' cannot be a file's path: it must be relative, without empty "
+                          "parts, '.' and '..'; nothing is exported",
+                          what, escaped(path)),
+              {.path = dataset_.path().string(), .record = record_index});
+}
+
+std::string ExportNames::record_number(int64_t record_index) const {
+  return fmt::format("{:0{}}", record_index, digits_);
+}
+
+std::string ExportNames::classified_path(int64_t record_index, const RecordView& record) {
+  const Schema& schema = dataset_.schema();
+  std::string folder = "unlabelled";
+  if (const auto label = label_of(schema, record); label) {
+    folder = class_of(dataset_.manifest(), *label);
+    if (folder.empty()) folder = std::to_string(*label);
+    require_safe(folder, "the class", record_index);
+  }
+  std::string name;
+  const int id_field = schema.index_of("id");
+  if (id_field >= 0 && !record.is_null(static_cast<size_t>(id_field))) {
+    name = record.string(static_cast<size_t>(id_field));
+  }
+  if (name.empty()) {
+    name = record_number(record_index);
+  } else {
+    require_safe(name, "the id", record_index);
+    // What is below the class' folder in the id stays below it: "cat/a/1.jpg" and "cat/b/1.jpg" of class "cat" are two files.
+    const bool is_in_class = name.starts_with(folder + "/");
+    name = is_in_class ? name.substr(folder.size() + 1) : name.substr(name.rfind('/') + 1);
+  }
+  if (!has_image_extension(name)) {
+    name += image_extension(record.bytes(image_field_));
+  } else if (!record.is_null(image_field_) && is_misnamed_ppm(record.bytes(image_field_), name)) {
+    name = std::filesystem::path(name).replace_extension(".ppm").string();
+  }
+  return unique(record_index, dataset_.manifest().split + "/" + folder + "/" + name);
+}
+
+std::string ExportNames::unique(int64_t record_index, const std::string& path) {
+  if (taken_.insert(path).second) return path;
+  const std::string extension = std::filesystem::path(path).extension().string();
+  const std::string stem = path.substr(0, path.size() - extension.size());
+  for (int64_t number = 2;; ++number) {
+    std::string other = fmt::format("{}-{}{}", stem, number, extension);
+    if (taken_.insert(other).second) {
+      renamed_.emplace(record_index, other);
+      return other;
+    }
+  }
+}
+
+std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView& record) {
+  const Schema& schema = dataset_.schema();
+  std::vector<ExportFile> files;
+  if (is_classification_) {
+    if (record.is_null(image_field_)) return files;
+    files.push_back({classified_path(record_index, record),
+                     std::move(field_files(schema, record, image_field_).front())});
+    return files;
+  }
+  const std::string folder = dataset_.manifest().split + "/" + record_number(record_index) + "/";
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    for (FieldFile& content : field_files(schema, record, i)) {
+      files.push_back({folder + schema.fields[i].name + content.suffix, std::move(content)});
+    }
+  }
+  return files;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,55 @@
+// Where the fields of a record go in an exported folder tree.
+//
+//   image classification       <split>/<class>/<file name from id>
+//   every other schema         <split>/<record number>/<field>.<ext>
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+
+#include "text/fields.h"
+
+namespace ffkit {
+
+struct ExportFile {
+  std::string path;  // relative, safe: stays within the destination
+  FieldFile content;
+};
+
+// Names the files of one split's records, which must come in order. Not thread-safe.
+class ExportNames {
+ public:
+  // Throws Error(invalid_argument) when the split's or a field's name cannot be a folder's.
+  explicit ExportNames(const Dataset& dataset);
+
+  // The files of the next record; null fields have none. Their content points into `record`. Throws Error(invalid_argument) when an
+  // id or a class would lead out of its folder.
+  std::vector<ExportFile> next(int64_t record_index, const RecordView& record);
+
+  // True when the fields are an image, an integer `label` and perhaps a string `id`, and nothing else.
+  bool is_classification() const { return is_classification_; }
+  // Files that got "-2", "-3", ... because an earlier record of the class has the same name: record number and path.
+  const std::map<int64_t, std::string>& renamed() const { return renamed_; }
+
+ private:
+  std::string classified_path(int64_t record_index, const RecordView& record);
+  std::string unique(int64_t record_index, const std::string& path);
+  std::string record_number(int64_t record_index) const;
+  void require_safe(std::string_view path, std::string_view what, int64_t record_index) const;
+
+  Dataset dataset_;
+  bool is_classification_ = false;
+  size_t image_field_ = 0;
+  int digits_ = 1;
+  std::unordered_set<std::string> taken_;
+  std::map<int64_t, std::string> renamed_;
+};
+
+}  // namespace ffkit

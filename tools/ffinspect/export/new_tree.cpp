@@ -1,0 +1,138 @@
+#include "export/new_tree.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include <ffkit/format/error.h>
+
+#include "text/output.h"
+#include "tools/stop_signals.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUnfinished = ".ffinspect-export";
+
+[[noreturn]] void refuse(const fs::path& destination, const char* message) {
+  throw Error(ErrorCode::invalid_argument, message, {.path = destination.string()});
+}
+
+[[noreturn]] void fail_tree(const fs::path& path, const char* message, int error) {
+  throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
+}
+
+// A folder that is this process's as long as the object lives; the system frees that of a process that was killed.
+class OwnFolder {
+ public:
+  OwnFolder(const fs::path& path, const fs::path& destination) : path_(path) {
+    if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
+      fail_tree(destination, "cannot create the folder", errno);
+    }
+    fd_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd_ < 0) fail_tree(path, "cannot open the folder", errno);
+    if (flock(fd_, LOCK_EX | LOCK_NB) != 0 || !is_still_there()) {
+      close(fd_);
+      refuse(destination, "is being exported to by another process; give a new folder");
+    }
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  ~OwnFolder() { close(fd_); }
+
+ private:
+  // Not when its owner was done with it between open() and flock().
+  bool is_still_there() const {
+    struct stat opened {};
+    struct stat named {};
+    return fstat(fd_, &opened) == 0 && lstat(path_.c_str(), &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+  }
+
+  fs::path path_;
+  int fd_ = -1;
+};
+
+void remove_content(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    fs::remove_all(entry.path(), ignored);
+  }
+}
+
+// Whether there is nothing in it but what an export has not finished.
+bool has_room(const fs::path& destination) {
+  for (const auto& entry : fs::directory_iterator(destination)) {
+    if (entry.path().filename() != kUnfinished) return false;
+  }
+  return true;
+}
+
+void require_room(const fs::path& destination) {
+  if (has_room(destination)) return;
+  refuse(destination, "is not empty, and nothing is overwritten; give a new folder to export to");
+}
+
+void move_up(const fs::path& folder, const fs::path& destination) {
+  require_room(destination);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    fs::rename(entry.path(), destination / entry.path().filename());
+  }
+  fs::remove(folder);
+}
+
+// Renaming onto a folder that is not empty fails, whoever filled it.
+void take_name(const fs::path& folder, const fs::path& destination) {
+  if (rename(folder.c_str(), destination.c_str()) == 0) return;
+  const int error = errno;
+  if (error == ENOTEMPTY || error == EEXIST) require_room(destination);
+  fail_tree(destination, "cannot give the finished export this name", error);
+}
+
+}  // namespace
+
+void make_tree(const fs::path& destination, const std::function<void(const fs::path&)>& fill) {
+  // Without the slash at its end that "OUT/" has.
+  const fs::path out = destination.has_filename() ? destination : destination.parent_path();
+  std::error_code error;
+  const auto status = fs::status(out, error);
+  const bool exists = fs::exists(status);
+  if (exists && !fs::is_directory(status)) {
+    refuse(out, "is not a folder; give a new one to export to");
+  }
+  if (exists) require_room(out);
+  fs::path unfinished = out;
+  if (exists) {
+    unfinished /= kUnfinished;
+  } else {
+    unfinished += kUnfinished;
+    if (out.has_parent_path()) make_folder(out.parent_path());
+  }
+  const OwnFolder own(unfinished, out);
+  remove_content(unfinished);
+  try {
+    fill(unfinished);
+    throw_if_stopped();
+    if (exists) {
+      move_up(unfinished, out);
+    } else {
+      take_name(unfinished, out);
+    }
+  } catch (...) {
+    fs::remove_all(unfinished, error);
+    throw;
+  }
+}
+
+void throw_if_stopped() {
+  if (!*stop_flag()) return;
+  throw Error(ErrorCode::cancelled, "stopped by a signal; what was exported is removed");
+}
+
+}  // namespace ffkit

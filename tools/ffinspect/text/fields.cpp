@@ -1,0 +1,299 @@
+#include "text/fields.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/dtype_visitor.h>
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "text/npy.h"
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kMaxValuesInText = 16;
+
+// u8 .. f64 print as themselves, f16 and bf16 as the float they stand for.
+template <typename T>
+auto printable(T value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return value;
+  } else {
+    return static_cast<float>(value);
+  }
+}
+
+template <typename T>
+std::string number_text(T value) {
+  return fmt::to_string(printable(value));
+}
+
+template <typename T>
+Json number_json(T value) {
+  const auto number = printable(value);
+  if constexpr (std::is_same_v<decltype(number), const float>) {
+    // The shortest decimal that is this float: 0.1, not 0.10000000149011612.
+    if (!std::isfinite(number)) return nullptr;
+    return std::strtod(fmt::to_string(number).c_str(), nullptr);
+  } else {
+    return number;
+  }
+}
+
+// Calls `function` with the scalar as a C++ number.
+template <typename Function>
+auto with_scalar(const Field& field, const FieldView& view, Function function) {
+  return visit_dtype(field.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    const uint64_t bits = view.scalar_bits(field.dtype);
+    return function(load_number<T>(reinterpret_cast<const std::byte*>(&bits)));
+  });
+}
+
+// Calls `function` with a field for every item of the list.
+template <typename Function>
+void for_each_item(const Field& field, const ListView& list, Function function) {
+  const Field item{.type = field.item, .dtype = field.dtype};
+  for (size_t i = 0; i < list.size(); ++i) {
+    switch (field.item) {
+      case FieldType::string:
+        function(item, std::as_bytes(std::span(list.string(i))), TensorView());
+        break;
+      case FieldType::tensor:
+        function(item, std::span<const std::byte>(), list.tensor(i));
+        break;
+      default:
+        function(item, list.bytes(i), TensorView());
+    }
+  }
+}
+
+// Calls `function` with every number of the tensor.
+template <typename Function>
+void for_each_value(const TensorView& tensor, Function function) {
+  visit_dtype(tensor.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (size_t at = 0; at < tensor.data.size(); at += sizeof(T)) {
+      function(load_number<T>(tensor.data.data() + at));
+    }
+  });
+}
+
+std::string base64(std::span<const std::byte> data) {
+  constexpr const char* kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((data.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < data.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      bits = bits << 8 | (i + k < data.size() ? std::to_integer<uint32_t>(data[i + k]) : 0);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      text += i + k <= data.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+std::string image_text(std::span<const std::byte> image) {
+  try {
+    const ImageInfo info = read_image_info(image);
+    return fmt::format("{} {} x {}, {} bytes", to_string(info.encoding), info.width, info.height,
+                       image.size());
+  } catch (const Error&) {
+    return fmt::format(
+        "{} bytes that are no {}", image.size(),
+        detect_image_encoding(image) == ImageEncoding::unknown ? "known image" : "readable image");
+  }
+}
+
+Json bytes_json(std::span<const std::byte> bytes, Detail detail) {
+  Json json = {{"num_bytes", bytes.size()}};
+  if (detail == Detail::content) json["base64"] = base64(bytes);
+  return json;
+}
+
+Json image_json(std::span<const std::byte> image, Detail detail) {
+  Json json = {{"num_bytes", image.size()},
+               {"encoding", to_string(detect_image_encoding(image))},
+               {"width", nullptr},
+               {"height", nullptr}};
+  if (detail == Detail::content) json["base64"] = base64(image);
+  try {
+    const ImageInfo info = read_image_info(image);
+    json["width"] = info.width;
+    json["height"] = info.height;
+  } catch (const Error&) {  // nothing to add: null says that the header cannot be read
+    return json;
+  }
+  return json;
+}
+
+std::string tensor_text(const TensorView& tensor, bool values) {
+  std::string text = fmt::format("{} [{}]", to_string(tensor.dtype), fmt::join(tensor.shape, ", "));
+  const size_t count = tensor.data.size() / size_of(tensor.dtype);
+  if (!values || count > kMaxValuesInText) return text;
+  std::vector<std::string> numbers;
+  for_each_value(tensor, [&](auto value) { numbers.push_back(number_text(value)); });
+  return fmt::format("{}: {}", text, fmt::join(numbers, ", "));
+}
+
+Json tensor_json(const TensorView& tensor, Detail detail) {
+  Json json = {{"dtype", to_string(tensor.dtype)}, {"shape", tensor.shape}};
+  if (detail != Detail::sizes) {
+    Json& list = json["values"] = Json::array();
+    for_each_value(tensor, [&](auto value) { list.push_back(number_json(value)); });
+  }
+  return json;
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What fields that are no scalars or lists and items of lists have in common; `tensor` counts for tensors, `bytes` for the others.
+std::string content_text(FieldType type, std::span<const std::byte> bytes, const TensorView& tensor,
+                         bool values) {
+  switch (type) {
+    case FieldType::string:
+      return escaped(as_text(bytes));
+    case FieldType::image:
+      return image_text(bytes);
+    case FieldType::tensor:
+      return tensor_text(tensor, values);
+    default:
+      return fmt::format("{} bytes", bytes.size());
+  }
+}
+
+Json content_json(FieldType type, std::span<const std::byte> bytes, const TensorView& tensor,
+                  Detail detail) {
+  switch (type) {
+    case FieldType::string:
+      return as_text(bytes);
+    case FieldType::image:
+      return image_json(bytes, detail);
+    case FieldType::tensor:
+      return tensor_json(tensor, detail);
+    default:
+      return bytes_json(bytes, detail);
+  }
+}
+
+FieldFile content_file(FieldType type, std::span<const std::byte> bytes, const TensorView& tensor) {
+  switch (type) {
+    case FieldType::string:
+      return {".txt", bytes, ""};
+    case FieldType::image:
+      return {image_extension(bytes), bytes, ""};
+    case FieldType::tensor:
+      return {".npy", {}, npy_file(tensor)};
+    default:
+      return {".bin", bytes, ""};
+  }
+}
+
+std::string list_text(const Field& field, const ListView& list, bool values) {
+  std::string text = fmt::format("{} {}", list.size(), list.size() == 1 ? "item" : "items");
+  if (!values || list.size() == 0 || list.size() > kMaxValuesInText) return text;
+  const char* separator = ": ";
+  for_each_item(field, list, [&](const Field& item, auto bytes, const TensorView& tensor) {
+    text += separator + content_text(item.type, bytes, tensor, values);
+    separator = "; ";
+  });
+  return text;
+}
+
+TensorView tensor_of(const Field& field, const FieldView& view) {
+  return field.type == FieldType::tensor ? view.tensor() : TensorView();
+}
+
+}  // namespace
+
+std::string describe_field(const Field& field) {
+  std::string text = fmt::format("{} {}", escaped(field.name), to_string(field.type));
+  if (field.type == FieldType::list) text += fmt::format(" of {}", to_string(field.item));
+  if (has_dtype(field)) text += fmt::format(" {}", to_string(field.dtype));
+  return text + (field.column ? ", column" : "");
+}
+
+Json field_description_json(const Field& field) {
+  Json json = {{"name", field.name}, {"type", to_string(field.type)}};
+  if (field.type == FieldType::list) json["item"] = to_string(field.item);
+  if (has_dtype(field)) json["dtype"] = to_string(field.dtype);
+  json["column"] = field.column;
+  return json;
+}
+
+std::string field_text(const Schema& schema, const RecordView& record, size_t i, bool values) {
+  const Field& field = schema.fields[i];
+  const FieldView view = record.field(i);
+  if (view.is_null()) return "null";
+  if (field.type == FieldType::list) return list_text(field, view.list(), values);
+  if (field.type == FieldType::scalar) {
+    return with_scalar(field, view, [](auto value) { return number_text(value); });
+  }
+  return content_text(field.type, view.raw(), tensor_of(field, view), values);
+}
+
+Json field_json(const Schema& schema, const RecordView& record, size_t i, Detail detail) {
+  const Field& field = schema.fields[i];
+  const FieldView view = record.field(i);
+  if (view.is_null()) return nullptr;
+  if (field.type == FieldType::list) {
+    Json items = Json::array();
+    for_each_item(field, view.list(), [&](const Field& item, auto bytes, const TensorView& tensor) {
+      items.push_back(content_json(item.type, bytes, tensor, detail));
+    });
+    return items;
+  }
+  if (field.type == FieldType::scalar) {
+    return with_scalar(field, view, [](auto value) { return number_json(value); });
+  }
+  return content_json(field.type, view.raw(), tensor_of(field, view), detail);
+}
+
+std::string image_extension(std::span<const std::byte> image) {
+  switch (detect_image_encoding(image)) {
+    case ImageEncoding::jpeg:
+      return ".jpg";
+    case ImageEncoding::png:
+      return ".png";
+    case ImageEncoding::webp:
+      return ".webp";
+    case ImageEncoding::bmp:
+      return ".bmp";
+    case ImageEncoding::ppm:
+      return ".ppm";
+    default:
+      return ".bin";
+  }
+}
+
+std::vector<FieldFile> field_files(const Schema& schema, const RecordView& record, size_t i) {
+  const Field& field = schema.fields[i];
+  const FieldView view = record.field(i);
+  std::vector<FieldFile> files;
+  if (view.is_null()) return files;
+  if (field.type == FieldType::list) {
+    for_each_item(field, view.list(), [&](const Field& item, auto bytes, const TensorView& tensor) {
+      FieldFile file = content_file(item.type, bytes, tensor);
+      file.suffix = fmt::format("/{}{}", files.size(), file.suffix);
+      files.push_back(std::move(file));
+    });
+  } else if (field.type == FieldType::scalar) {
+    files.push_back({".txt", {}, field_text(schema, record, i) + "\n"});
+  } else {
+    files.push_back(content_file(field.type, view.raw(), tensor_of(field, view)));
+  }
+  return files;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,45 @@
+// The fields of a record as text and as JSON, for every field type.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/record.h>
+
+#include "text/output.h"
+
+namespace ffkit {
+
+// "image image", "label scalar i64, column".
+std::string describe_field(const Field& field);
+Json field_description_json(const Field& field);
+
+// One line: the number, the escaped text, "jpeg 500 x 375, 107854 bytes", "f32 [3, 4]", "2 items", "null". `values` adds the
+// numbers of small tensors and the items of short lists. Throws Error(corrupt) when the field's bytes are not of its type.
+std::string field_text(const Schema& schema, const RecordView& record, size_t field,
+                       bool values = false);
+
+// null, the number, the text, or an object with "num_bytes" (bytes), "num_bytes", "encoding", "width", "height" (image; the last
+// two are null when its header cannot be read), "dtype", "shape" (tensor), or an array of these (list). `detail` adds more.
+enum class Detail {
+  sizes,
+  values,   // tensors get "values", their numbers, row-major
+  content,  // and images and bytes get "base64"
+};
+Json field_json(const Schema& schema, const RecordView& record, size_t field, Detail detail);
+
+// The field's content as files have it: encoded images and opaque bytes as they are, text, a number as text, tensors as .npy, every
+// item of a list in a file of its own.
+struct FieldFile {
+  std::string
+      suffix;  // of the file's name behind the field's: ".jpg", ".npy", "/0.txt" for the first item of a list
+  std::span<const std::byte> data;  // of the record, or of `owned`
+  std::string owned;
+};
+std::vector<FieldFile> field_files(const Schema& schema, const RecordView& record, size_t field);
+// ".jpg", ".png", or ".bin" for what is neither.
+std::string image_extension(std::span<const std::byte> image);
+
+}  // namespace ffkit

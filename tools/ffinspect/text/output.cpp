@@ -1,0 +1,116 @@
+#include "text/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "tools/output_file.h"
+
+namespace ffkit {
+namespace {
+
+[[noreturn]] void stdout_failed() {
+  throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
+}
+
+}  // namespace
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void print_json(const Json& document) {
+  write_output("", json_text(document, 2));
+}
+
+void print_json_line(const Json& value) {
+  write_output("", json_text(value));
+}
+
+void write_output(const std::string& file, std::span<const std::byte> data) {
+  if (!file.empty()) {
+    write_output_file(file, data);
+  } else if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size()) {
+    stdout_failed();
+  }
+}
+
+void write_output(const std::string& file, std::string_view text) {
+  write_output(file, std::as_bytes(std::span(text)));
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot create the folder",
+                {.path = folder.string(), .errno_value = error.value()});
+  }
+}
+
+void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data) {
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    throw Error(ErrorCode::io, "cannot create the file",
+                {.path = file.string(), .errno_value = errno});
+  }
+  const int problem = write_and_close(fd, data);
+  if (problem != 0) {
+    unlink(file.c_str());  // made here
+    throw Error(ErrorCode::io, "cannot write the file",
+                {.path = file.string(), .errno_value = problem});
+  }
+}
+
+void flush_stdout() {
+  if (std::fflush(stdout) != 0) stdout_failed();
+}
+
+bool stdout_is_terminal() {
+  return isatty(STDOUT_FILENO) != 0;
+}
+
+std::string human_bytes(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 999.95 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string with_commas(int64_t number) {
+  std::string digits = std::to_string(number);
+  const size_t first = number < 0 ? 1 : 0;
+  for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
+  return digits;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\t') {
+      result += "\\t";
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\r') {
+      result += "\\r";
+    } else if (c == '\\') {
+      result += "\\\\";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,34 @@
+// The command line of fftrain.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <ffkit/trainer/launch.h>
+#include <ffkit/trainer/train_options.h>
+#include <ffkit/trainer/trainer.h>
+
+namespace ffkit {
+
+struct TrainCommand {
+  TrainOptions options;
+  bool resume = false;  // go on in the work folder, or begin
+  std::filesystem::path resume_from;
+  std::filesystem::path evaluate;
+  std::filesystem::path export_from;
+  std::filesystem::path output;  // of an export
+  bool quiet = false;
+  std::string benchmark;  // forward or step; empty: none
+  bool loader_only = false;
+  bool bottleneck = false;
+  std::filesystem::path profile;
+  LaunchOptions launch;
+  ResumeOptions resume_options;
+};
+
+// Adds all options, --config too, and the texts of --help. They write to `command`; it and `app` must outlive the parsing.
+void add_train_options(CLI::App& app, TrainCommand& command);
+
+}  // namespace ffkit

@@ -1,0 +1,201 @@
+#include "checkpoint/checkpoint.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <unordered_map>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "files/safetensors.h"
+#include "options/options_json.h"
+
+namespace ffkit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr int kVersion = 1;
+constexpr char kVersionKey[] = "ffkit_checkpoint";
+constexpr char kModel[] = "model.";
+
+std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
+  const Json progress = {{"epochs_done", info.epochs_done},
+                         {"steps_done", info.steps_done},
+                         {"epoch_steps", info.epoch_steps},
+                         {"epoch_loss_sum", info.epoch_loss_sum},
+                         {"best_top1", info.best_top1},
+                         {"best_epoch", info.best_epoch},
+                         {"global_batch_size", info.global_batch_size}};
+  const Json loader = {{"fingerprint", info.loader.fingerprint},
+                       {"seed", info.loader.seed},
+                       {"epoch", info.loader.epoch},
+                       {"position", info.loader.position},
+                       {"order", info.loader.order}};
+  return {{kVersionKey, std::to_string(kVersion)},
+          {"options", options_to_json(info.options)},
+          {"classes", Json(info.classes).dump()},
+          {"progress", progress.dump()},
+          {"loader", loader.dump()}};
+}
+
+CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, std::string>& text) {
+  const auto version = text.find(kVersionKey);
+  if (version == text.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                "holds tensors but is not a checkpoint of fftrain; give a file that fftrain wrote "
+                "into its work folder",
+                {.path = path.string()});
+  }
+  if (version->second != std::to_string(kVersion)) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("is a checkpoint of version {}, but this fftrain reads version {}; use "
+                            "the fftrain that wrote it",
+                            version->second, kVersion),
+                {.path = path.string()});
+  }
+  CheckpointInfo info;
+  std::string part;
+  try {
+    part = "options";
+    info.options = options_from_json(text.at(part), path.string());
+    part = "classes";
+    Json::parse(text.at(part)).get_to(info.classes);
+    part = "progress";
+    const Json progress = Json::parse(text.at(part));
+    progress.at("epochs_done").get_to(info.epochs_done);
+    progress.at("steps_done").get_to(info.steps_done);
+    info.epoch_steps = progress.value("epoch_steps", int64_t{0});
+    info.epoch_loss_sum = progress.value("epoch_loss_sum", 0.0);
+    progress.at("best_top1").get_to(info.best_top1);
+    progress.at("best_epoch").get_to(info.best_epoch);
+    info.global_batch_size = progress.value("global_batch_size", int64_t{0});
+    part = "loader";
+    const Json loader = Json::parse(text.at(part));
+    loader.at("fingerprint").get_to(info.loader.fingerprint);
+    loader.at("seed").get_to(info.loader.seed);
+    loader.at("epoch").get_to(info.loader.epoch);
+    loader.at("position").get_to(info.loader.position);
+    info.loader.order = loader.value("order", std::string());
+  } catch (const std::logic_error&) {  // std::out_of_range: the part is not there
+    throw Error(ErrorCode::corrupt,
+                "lacks the part '" + part + "' of a checkpoint; it was changed by hand",
+                {.path = path.string()});
+  } catch (const Json::exception&) {
+    throw Error(ErrorCode::corrupt, "its part '" + part + "' is incomplete; it was changed by hand",
+                {.path = path.string()});
+  }
+  return info;
+}
+
+std::string describe_tensor(const at::Tensor& t) {
+  return fmt::format("{} [{}]", c10::toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
+}
+
+const at::Tensor& find_matching(const fs::path& path,
+                                const std::unordered_map<std::string, at::Tensor>& stored,
+                                const NamedTensor& wanted) {
+  const auto it = stored.find(wanted.name);
+  if (it == stored.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("has no tensor '{}', which the run needs; is it of another --arch, "
+                            "--optimizer or --amp?",
+                            wanted.name),
+                {.path = path.string()});
+  }
+  if (it->second.scalar_type() != wanted.tensor.scalar_type() ||
+      it->second.sizes() != wanted.tensor.sizes()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch, "
+                    "--image-size or number of classes?",
+                    wanted.name, describe_tensor(it->second), describe_tensor(wanted.tensor)),
+        {.path = path.string()});
+  }
+  return it->second;
+}
+
+void require_crc(const fs::path& path, const SafeTensors& contents) {
+  if (contents.is_checked) return;
+  throw Error(ErrorCode::corrupt,
+              "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
+              {.path = path.string()});
+}
+
+}  // namespace
+
+void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,
+                        std::vector<NamedTensor>& out) {
+  for (const auto& [name, tensor] : tensors) out.push_back({prefix + name, tensor});
+}
+
+std::vector<NamedTensor> model_state(const Model& model) {
+  std::vector<NamedTensor> out;
+  append_with_prefix(kModel, model.parameters(), out);
+  append_with_prefix(kModel, model.buffers(), out);
+  return out;
+}
+
+std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options) {
+  if (options.ema_decay == 0) return model_state(model);
+  std::vector<NamedTensor> out;
+  append_with_prefix(kAveragePrefix, model.parameters(), out);
+  append_with_prefix(kAveragePrefix, model.buffers(), out);
+  return out;
+}
+
+SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>& state) {
+  at::NoGradGuard no_grad;
+  SafeTensors contents{.tensors = {}, .metadata = to_metadata(info)};
+  for (const auto& [name, tensor] : state) {
+    contents.tensors.push_back({name, tensor.is_cpu() ? tensor.clone() : tensor.cpu()});
+  }
+  return contents;
+}
+
+std::string info_to_text(const CheckpointInfo& info) {
+  return Json(to_metadata(info)).dump();
+}
+
+CheckpointInfo info_from_text(const std::string& text) {
+  return from_metadata({}, Json::parse(text).get<std::map<std::string, std::string>>());
+}
+
+CheckpointInfo read_checkpoint_info(const fs::path& path) {
+  return from_metadata(path, read_safetensors_metadata(path));
+}
+
+CheckpointInfo load_checkpoint(const fs::path& path, const std::vector<NamedTensor>& state) {
+  SafeTensors contents = read_safetensors(path);
+  CheckpointInfo info = from_metadata(path, contents.metadata);
+  require_crc(path, contents);
+  std::unordered_map<std::string, at::Tensor> stored;
+  for (NamedTensor& t : contents.tensors) stored.emplace(t.name, std::move(t.tensor));
+  std::vector<at::Tensor> sources;
+  for (const NamedTensor& target : state) sources.push_back(find_matching(path, stored, target));
+  at::NoGradGuard no_grad;
+  for (size_t i = 0; i < state.size(); ++i) at::Tensor(state[i].tensor).copy_(sources[i]);
+  return info;
+}
+
+bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) {
+  return metadata.contains(kVersionKey);
+}
+
+std::vector<NamedTensor> model_tensors(const fs::path& path, SafeTensors contents) {
+  require_crc(path, contents);
+  const bool has_average = from_metadata(path, contents.metadata).options.ema_decay > 0;
+  const std::string_view prefix = has_average ? kAveragePrefix : kModel;
+  std::vector<NamedTensor> tensors;
+  for (NamedTensor& t : contents.tensors) {
+    if (!t.name.starts_with(prefix)) continue;
+    tensors.push_back({t.name.substr(prefix.size()), std::move(t.tensor)});
+  }
+  return tensors;
+}
+
+}  // namespace ffkit

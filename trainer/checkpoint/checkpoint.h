@@ -1,0 +1,70 @@
+// Checkpoints: the whole state of a training run in one safetensors file.
+//
+//   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>, scaler.<name>
+//   metadata  ffkit_checkpoint: version; options, classes, progress, loader: JSON
+//
+// There is no state of a random generator: what a model draws is keyed by seed, step and rank (TrainingStep::begin).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ffkit/loader/loader.h>
+#include <ffkit/trainer/train_options.h>
+
+#include "files/safetensors.h"
+#include "model/model.h"
+
+namespace ffkit {
+
+// What a checkpoint says beside its tensors.
+struct CheckpointInfo {
+  TrainOptions options;              // without work_dir
+  std::vector<std::string> classes;  // of the data set, by label
+  int64_t epochs_done = 0;
+  int64_t steps_done = 0;         // over all epochs: the position in the learning rate schedule
+  int64_t epoch_steps = 0;        // of the epoch that is not finished
+  double epoch_loss_sum = 0;      // over these steps
+  int64_t global_batch_size = 0;  // pictures a step of all processes; 0: not kept by older versions
+  double best_top1 = 0;
+  int64_t best_epoch = 0;  // counted from 1; 0: none yet
+  LoaderState loader;      // of the training loader
+};
+
+// Of the tensors of an average of the weights.
+inline constexpr char kAveragePrefix[] = "ema.";
+
+// `tensors` with `prefix` before their names, at the end of `out`.
+void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,
+                        std::vector<NamedTensor>& out);
+// The weights of a model: what every checkpoint has, and what evaluation needs of it.
+std::vector<NamedTensor> model_state(const Model& model);
+// The tensors of a model under the names of what was validated: the averaged weights of a run that kept an average.
+std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options);
+
+// A copy in memory, on the CPU: what is trained may go on while it is written by write_safetensors().
+SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>& state);
+
+// The info as text and back, to be sent to other processes.
+std::string info_to_text(const CheckpointInfo& info);
+CheckpointInfo info_from_text(const std::string& text);
+
+// Reads the info alone. Throws Error(not_found), Error(corrupt), and Error(unsupported) for a newer
+// version.
+CheckpointInfo read_checkpoint_info(const std::filesystem::path& path);
+
+// Reads the info, and the values of `state` by name; what else the file holds is left there. Nothing is changed unless all names, dtypes
+// and shapes fit; Error(invalid_argument) names the first tensor that does not. Error(corrupt) for a damaged file.
+CheckpointInfo load_checkpoint(const std::filesystem::path& path,
+                               const std::vector<NamedTensor>& state);
+
+// Whether the metadata is that of a checkpoint, and not of a safetensors file of another kind.
+bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
+// The parameters and buffers of the model in a checkpoint that was read, under their names there: the averaged ones of a run that kept an
+// average, which are those that were validated. Throws Error(corrupt) when it has no CRC.
+std::vector<NamedTensor> model_tensors(const std::filesystem::path& path, SafeTensors contents);
+
+}  // namespace ffkit

@@ -1,0 +1,66 @@
+#include "checkpoint/same_run.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "options/options_json.h"
+
+namespace ffkit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// `difference`: what is wrong on this rank, empty when nothing is.
+void fail_together(Communicator& communicator, const std::string& difference) {
+  const double num_other = communicator.sum(std::vector<double>{difference.empty() ? 0.0 : 1.0})[0];
+  if (!difference.empty()) throw Error(ErrorCode::invalid_argument, difference);
+  if (num_other > 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{:.0f} of {} processes were started for another run than rank {}, as "
+                            "they print",
+                            num_other, communicator.world_size(), communicator.rank()));
+  }
+}
+
+Json shared_options(const TrainOptions& options) {
+  Json json = Json::parse(options_to_json(options));
+  for (const char* own : {"data", "threads", "prefetch", "compute_threads", "device"})
+    json.erase(own);
+  json["work_dir"] = options.work_dir.empty() ? "none" : "given";
+  return json;
+}
+
+}  // namespace
+
+void check_same_options(Communicator& communicator, const TrainOptions& options) {
+  if (communicator.is_alone()) return;
+  const Json own = shared_options(options);
+  const Json first = Json::parse(communicator.broadcast(own.dump()));
+  std::string difference;
+  for (const auto& item : own.items()) {
+    if (!difference.empty() || (first.contains(item.key()) && first[item.key()] == item.value()))
+      continue;
+    difference = fmt::format(
+        "rank {} was started with {} {}, and rank 0 with {}; give all processes the same options",
+        communicator.rank(), item.key(), item.value().dump(),
+        first.contains(item.key()) ? first[item.key()].dump() : "no such option");
+  }
+  fail_together(communicator, difference);
+}
+
+void check_same_data(Communicator& communicator, const std::string& fingerprint,
+                     const std::filesystem::path& data) {
+  if (communicator.is_alone()) return;
+  const std::string first = communicator.broadcast(fingerprint);
+  fail_together(communicator,
+                first == fingerprint
+                    ? ""
+                    : fmt::format("{} is on rank {} not the data set that rank 0 has; copy the "
+                                  "same one to all machines",
+                                  data.string(), communicator.rank()));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,22 @@
+// Processes that were started for different runs would wait for each other's answers, or take them for their own. Both functions are
+// collective, and do nothing in a world of one.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <ffkit/trainer/train_options.h>
+
+#include "distributed/communicator.h"
+
+namespace ffkit {
+
+// Throws Error(invalid_argument) on every rank unless all have rank 0's options; which one differs is said by the rank where it does. What
+// concerns one machine may differ: numbers of threads, the device, where the data lies, which work folder it is.
+void check_same_options(Communicator& communicator, const TrainOptions& options);
+
+// The same for the content of the data set, by its fingerprint.
+void check_same_data(Communicator& communicator, const std::string& fingerprint,
+                     const std::filesystem::path& data);
+
+}  // namespace ffkit

@@ -1,0 +1,176 @@
+#include "checkpoint/work_dir.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <tuple>
+
+#include <ffkit/format/error.h>
+
+#include "files/safetensors.h"
+#include "report/metrics_log.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "epoch-";
+constexpr std::string_view kSuffix = ".safetensors";
+
+constexpr std::string_view kSamples = "-samples-";
+
+bool parse_epoch_number(std::string_view text, int64_t& number) {
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && rest == text.data() + text.size() && number >= 0;
+}
+
+// Where the name of a checkpoint says that it belongs; nothing for any other name.
+std::optional<CheckpointFile> parse_name(const fs::path& path) {
+  const std::string text = path.filename().string();
+  std::string_view name = text;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(kSuffix.size());
+  CheckpointFile file{.path = path};
+  const size_t samples = name.find(kSamples);
+  if (!parse_epoch_number(name.substr(0, samples), file.epoch)) return std::nullopt;
+  if (samples != std::string_view::npos &&
+      !parse_epoch_number(name.substr(samples + kSamples.size()), file.samples))
+    return std::nullopt;
+  return file;
+}
+
+// Whether it was not there before.
+bool make_folder(const fs::path& folder) {
+  std::error_code error;
+  const bool is_new = fs::create_directories(folder, error);
+  if (!error) return is_new;
+  throw Error(ErrorCode::io, "cannot make the work folder",
+              {.path = folder.string(), .errno_value = error.value()});
+}
+
+}  // namespace
+
+std::vector<CheckpointFile> list_checkpoints(const fs::path& folder) {
+  std::vector<CheckpointFile> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (std::optional<CheckpointFile> file = parse_name(it->path()))
+      files.push_back(std::move(*file));
+  }
+  std::sort(files.begin(), files.end(), [](const CheckpointFile& a, const CheckpointFile& b) {
+    return std::tie(a.epoch, a.samples) < std::tie(b.epoch, b.samples);
+  });
+  return files;
+}
+
+std::optional<fs::path> newest_whole_checkpoint(
+    const fs::path& folder, const std::function<void(const std::string&)>& say) {
+  std::vector<CheckpointFile> files = list_checkpoints(folder);
+  for (; !files.empty(); files.pop_back()) {
+    const fs::path& path = files.back().path;
+    try {
+      if (!read_safetensors(path).is_checked) {
+        throw Error(ErrorCode::corrupt, "has no CRC-32C", {.path = path.string()});
+      }
+      return path;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::corrupt) throw;
+      say(fmt::format("{}; it is renamed to *.damaged and the one before it is taken",
+                      error.what()));
+      fs::rename(path, fs::path(path) += ".damaged");
+    }
+  }
+  return std::nullopt;
+}
+
+fs::path resolve_checkpoint(const fs::path& path) {
+  if (!fs::is_directory(path)) return path;
+  const std::vector<CheckpointFile> files = list_checkpoints(path);
+  if (files.empty()) {
+    throw Error(ErrorCode::not_found, "the folder holds no checkpoint (epoch-*.safetensors)",
+                {.path = path.string()});
+  }
+  return files.back().path;
+}
+
+WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
+  fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(fd_);
+  throw Error(ErrorCode::invalid_argument,
+              "another training is writing to this work folder; wait for its end, or give another "
+              "--work-dir",
+              {.path = folder.string()});
+}
+
+WorkDirLock::~WorkDirLock() {
+  if (is_new_) ::rmdir(folder_.c_str());  // works on an empty folder alone
+  if (fd_ >= 0) ::close(fd_);
+}
+
+WorkDir WorkDir::create(const fs::path& folder) {
+  make_folder(folder);
+  if (!list_checkpoints(folder).empty() || fs::exists(folder / kMetricsName)) {
+    throw Error(ErrorCode::invalid_argument,
+                "the work folder holds a run already; continue it with --resume, or give an empty "
+                "--work-dir",
+                {.path = folder.string()});
+  }
+  return WorkDir(folder);
+}
+
+WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
+  std::error_code ignored;
+  if (!fs::equivalent(folder, checkpoint.parent_path().empty() ? "." : checkpoint.parent_path(),
+                      ignored)) {
+    return create(folder);
+  }
+  const std::vector<CheckpointFile> files = list_checkpoints(folder);
+  if (!files.empty() && !fs::equivalent(files.back().path, checkpoint, ignored)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the work folder holds a later checkpoint, {}; resume from that, or give "
+                    "an empty --work-dir",
+                    files.back().path.filename().string()),
+        {.path = folder.string()});
+  }
+  return WorkDir(folder);
+}
+
+void WorkDir::forget_metrics(const fs::path& folder) {
+  if (!list_checkpoints(folder).empty()) return;
+  std::error_code error;
+  fs::remove(folder / kMetricsName, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot be removed",
+                {.path = (folder / kMetricsName).string(), .errno_value = error.value()});
+  }
+}
+
+fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples) const {
+  const std::string within = samples > 0 ? fmt::format("{}{:09}", kSamples, samples) : "";
+  return folder_ / fmt::format("{}{:04}{}{}", kPrefix, epoch, within, kSuffix);
+}
+
+void WorkDir::prune(int64_t num_kept, int64_t best_epoch) const {
+  if (num_kept == 0) return;
+  const std::vector<CheckpointFile> files = list_checkpoints(folder_);
+  for (size_t i = 0; i + size_t(num_kept) < files.size(); ++i) {
+    if (files[i].epoch == best_epoch && files[i].samples == 0) continue;
+    std::error_code error;
+    fs::remove(files[i].path, error);
+    if (error) {
+      throw Error(ErrorCode::io, "cannot delete an old checkpoint",
+                  {.path = files[i].path.string(), .errno_value = error.value()});
+    }
+  }
+}
+
+}  // namespace ffkit

@@ -1,0 +1,81 @@
+// WorkDir: the folder a training run writes to.
+//
+//   epoch-0001.safetensors ...                the checkpoint after each epoch; the newest and the best are kept
+//   epoch-0001-samples-000012800.safetensors  within the epoch after that, when 12,800 of its pictures were seen
+//   metrics.jsonl                             one JSON object every few steps and after each validation, see metrics_log.h
+//   events.out.tfevents.*                     the same for TensorBoard, one file each time the run was started
+//   config.toml                               the options of the run as it was last started, for --config
+//
+// Belongs to one run at a time, and to its rank 0. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ffkit {
+
+struct CheckpointFile {
+  int64_t epoch = 0;    // epochs done
+  int64_t samples = 0;  // of the next one
+  std::filesystem::path path;
+};
+
+// The checkpoints in `folder` by epoch; empty when there are none or no such folder.
+std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& folder);
+
+// `path` itself, or the newest checkpoint in it when it is a folder. Throws Error(not_found) when
+// there is none.
+std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
+
+// The newest checkpoint in `folder` that is whole, nothing when there is none. A damaged one is renamed to *.damaged, so that it is not
+// taken for the newest again; `say` gets a sentence on it.
+std::optional<std::filesystem::path> newest_whole_checkpoint(
+    const std::filesystem::path& folder, const std::function<void(const std::string&)>& say);
+
+// Keeps other trainings away from a work folder as long as it lives: a job that was put into the queue again while its first run still writes would
+// mix its checkpoints with that run's. By flock(2) of the folder: nothing is left behind, not even a folder that it
+// has made and that stayed empty.
+class WorkDirLock {
+ public:
+  // Makes the folder. Throws Error(io) when it cannot be made, Error(invalid_argument) when another training holds it. Where the file system has no locks, it
+  // keeps nobody away.
+  explicit WorkDirLock(const std::filesystem::path& folder);
+  ~WorkDirLock();
+  WorkDirLock(const WorkDirLock&) = delete;
+  WorkDirLock& operator=(const WorkDirLock&) = delete;
+
+ private:
+  std::filesystem::path folder_;
+  bool is_new_;
+  int fd_ = -1;
+};
+
+class WorkDir {
+ public:
+  // For a new run: makes the folder. Throws Error(invalid_argument) when it holds checkpoints or
+  // metrics, Error(io) when it cannot be made.
+  static WorkDir create(const std::filesystem::path& folder);
+  // For a run that goes on from `checkpoint`. When that lies in `folder` it must be the newest
+  // there (Error(invalid_argument)); otherwise as create().
+  static WorkDir reopen(const std::filesystem::path& folder,
+                        const std::filesystem::path& checkpoint);
+
+  // Removes the metrics of a run that left nothing else in `folder`.
+  static void forget_metrics(const std::filesystem::path& folder);
+
+  const std::filesystem::path& path() const { return folder_; }
+  // `samples` > 0: within the epoch after `epoch`.
+  std::filesystem::path checkpoint_path(int64_t epoch, int64_t samples = 0) const;
+  // Deletes checkpoints but for the newest `num_kept` (0: all are kept) and that of `best_epoch`.
+  void prune(int64_t num_kept, int64_t best_epoch) const;
+
+ private:
+  explicit WorkDir(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::filesystem::path folder_;
+};
+
+}  // namespace ffkit

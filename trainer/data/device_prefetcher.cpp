@@ -1,0 +1,155 @@
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+
+#include <deque>
+#include <exception>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/torch.h>
+#include <ffkit/trainer/device_prefetcher.h>
+
+namespace ffkit {
+namespace {
+
+DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
+  DeviceBatch out;
+  out.size = batch->size();
+  out.mix_lambda = batch->mix_lambda();
+  for (size_t i = 0; i < batch->num_fields(); ++i) {
+    const BatchArray array = batch->field(i);
+    if (array.data == batch->images()) {
+      out.fields.push_back(out.images = images_tensor(batch));
+    } else {
+      out.fields.push_back(array_tensor(batch, array));
+      if (array.data == batch->labels().data()) out.labels = out.fields.back();
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+struct DevicePrefetcher::Impl {
+  struct Copy {
+    DeviceBatch batch;
+    LoaderState state;              // behind it
+    std::shared_ptr<Batch> source;  // must stay until `done`
+    std::shared_ptr<c10::Event> done;
+  };
+
+  Impl(Loader& from, c10::Device to) : loader(from), device(to) {}
+
+  // Nothing at the end of the epoch.
+  std::optional<Copy> take() {
+    std::optional<Batch> batch = loader.next();
+    if (!batch) return std::nullopt;
+    Copy copy;
+    copy.source = std::make_shared<Batch>(std::move(*batch));
+    copy.state = loader.state();
+    copy.batch = on_host(copy.source);
+    if (device.is_cpu()) return copy;
+    recycle();
+    const c10::impl::VirtualGuardImpl streams(device.type());
+    if (!copy_stream) copy_stream = streams.getNewStream(device);
+    const c10::StreamGuard guard(*copy_stream);
+    const auto to_device = [&](const at::Tensor& tensor) {
+      return tensor.defined() ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/true)
+                              : at::Tensor();
+    };
+    DeviceBatch moved;
+    moved.size = copy.batch.size;
+    moved.mix_lambda = copy.batch.mix_lambda;
+    for (const at::Tensor& field : copy.batch.fields) {
+      moved.fields.push_back(to_device(field));
+      if (field.is_same(copy.batch.images)) moved.images = moved.fields.back();
+      if (field.is_same(copy.batch.labels)) moved.labels = moved.fields.back();
+    }
+    copy.batch = std::move(moved);
+    copy.done = std::make_shared<c10::Event>(device.type());
+    copy.done->record(*copy_stream);
+    sources.emplace_back(copy.done, copy.source);
+    return copy;
+  }
+
+  // Gives back the slabs that have been copied; waits for the oldest copy when too many are under way.
+  void recycle() {
+    while (!sources.empty() && sources.front().first->query()) sources.pop_front();
+    while (sources.size() >= kHeldBatches - 1) {
+      sources.front().first->synchronize();
+      sources.pop_front();
+    }
+  }
+
+  // The copies are over before the slabs are given back to the loader, which writes to them.
+  void drop() {
+    ahead.reset();
+    for (const auto& [done, source] : sources) done->synchronize();
+    sources.clear();
+  }
+
+  Loader& loader;
+  const c10::Device device;
+  std::optional<c10::Stream> copy_stream;
+  std::optional<Copy> ahead;
+  std::deque<std::pair<std::shared_ptr<c10::Event>, std::shared_ptr<Batch>>> sources;
+  LoaderState state;
+};
+
+DevicePrefetcher::DevicePrefetcher(Loader& loader, c10::Device device)
+    : impl_(std::make_unique<Impl>(loader, device)) {
+  if (loader.options().held_batches < kHeldBatches) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("held_batches is {}, but a device prefetcher needs {}",
+                            loader.options().held_batches, kHeldBatches));
+  }
+  impl_->state = loader.state();
+}
+
+DevicePrefetcher::~DevicePrefetcher() {
+  try {
+    impl_->drop();
+  } catch (const std::exception&) {
+    // A device that failed says so to everybody who waits for it, and copies nothing any more.
+  }
+}
+
+void DevicePrefetcher::start_epoch(int64_t epoch) {
+  impl_->drop();
+  impl_->loader.start_epoch(epoch);
+  impl_->state = impl_->loader.state();
+}
+
+void DevicePrefetcher::restore(const LoaderState& state) {
+  impl_->drop();
+  impl_->loader.restore(state);
+  impl_->state = impl_->loader.state();
+}
+
+std::optional<DeviceBatch> DevicePrefetcher::next() {
+  std::optional<Impl::Copy> copy = std::exchange(impl_->ahead, std::nullopt);
+  if (!copy) copy = impl_->take();
+  if (!copy) {
+    impl_->state = impl_->loader.state();
+    return std::nullopt;
+  }
+  impl_->state = copy->state;
+  if (impl_->device.is_cpu()) return std::move(copy->batch);
+
+  const c10::impl::VirtualGuardImpl streams(impl_->device.type());
+  const c10::Stream current = streams.getStream(impl_->device);
+  copy->done->block(current);
+  // The memory belongs to the copy stream: it must not be reused there before the current one is done with it.
+  for (const at::Tensor& field : copy->batch.fields) field.record_stream(current);
+  if (impl_->loader.ready()) impl_->ahead = impl_->take();
+  return std::move(copy->batch);
+}
+
+LoaderState DevicePrefetcher::state() const {
+  return impl_->state;
+}
+
+}  // namespace ffkit

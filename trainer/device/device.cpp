@@ -1,0 +1,88 @@
+#include "device/device.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <ffkit/format/error.h>
+
+#include "device/cuda_module.h"
+#include "launch/gpu_search.h"
+
+namespace ffkit {
+namespace {
+
+c10::Device gpu(int index, int num_visible) {
+  if (index >= num_visible) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("GPU {} was asked for, but this process sees {}; give another --device",
+                            index, num_visible));
+  }
+  const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
+  c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).setDevice(device);
+  return device;
+}
+
+// A run of days on the CPU is seldom what a machine with a GPU is for.
+void say_why_on_cpu(const ProcessPlace& place) {
+  if (place.local_rank != 0) return;
+  const std::string why = why_no_gpu(process_environment());
+  if (why.empty()) return;
+  fmt::print(stderr,
+             "there seems to be a GPU, but {} Training on the CPU; --device cpu says that it is "
+             "meant so\n",
+             why.ends_with('?') ? why : why + '.');
+}
+
+void choose_kernels(bool deterministic) {
+  // What cuBLAS wants for it, read when it is first used.
+  if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::Context& context = at::globalContext();
+  // Where there is no such kernel, libtorch says so once and goes on.
+  context.setDeterministicAlgorithms(deterministic, /*warn_only=*/true);
+  context.setDeterministicCuDNN(deterministic);
+  context.setBenchmarkCuDNN(!deterministic);
+}
+
+}  // namespace
+
+c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& place) {
+  choose_kernels(options.deterministic);
+  const std::string& name = options.device;
+  constexpr std::string_view kNumbered = "cuda:";
+  if (name == "cpu") return c10::Device(c10::kCPU);
+  if (name == "auto" && !cuda_is_available()) {
+    say_why_on_cpu(place);
+    return c10::Device(c10::kCPU);
+  }
+  int index = place.local_rank;
+  if (name.starts_with(kNumbered)) {
+    const char* end = name.data() + name.size();
+    if (std::from_chars(name.data() + kNumbered.size(), end, index).ptr != end || index < 0 ||
+        name.size() == kNumbered.size()) {
+      index = -1;
+    }
+  }
+  if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("there is no --device '{}'; there are auto, cpu, cuda and cuda:N", name));
+  }
+  if (!cuda_is_available()) {
+    const std::string why = why_no_gpu(process_environment());
+    throw Error(ErrorCode::not_found,
+                fmt::format("--device {} was asked for, but {}; give --device cpu", name,
+                            why.empty() ? "libtorch sees no GPU" : why));
+  }
+  const int num_visible = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
+  return gpu(
+      name.starts_with(kNumbered) ? index : gpu_of_rank(place, num_visible, process_environment()),
+      num_visible);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,271 @@
+#include "distributed/communicator.h"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/util/Logging.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <sstream>
+
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "device/cuda_module.h"
+#include "distributed/communicator_impl.h"
+#include "launch/network_address.h"
+#include "launch/waiting.h"
+
+namespace ffkit {
+namespace {
+
+constexpr char kWaitingForOthers[] = "waiting for the other processes";
+constexpr size_t kBroadcastBytes = 250 << 20;  // at once, as PyTorch's DistributedDataParallel
+
+std::chrono::milliseconds timeout_of(const ProcessPlace& place) {
+  return std::chrono::milliseconds(int64_t(place.timeout_seconds * 1000));
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const ProcessPlace& place) {
+  const std::string& meeting = place.meeting_point;
+  constexpr std::string_view kFile = "file://", kTcp = "tcp://";
+  c10::intrusive_ptr<c10d::Store> store;
+  if (meeting.starts_with(kFile)) {
+    store = c10::make_intrusive<c10d::FileStore>(meeting.substr(kFile.size()), place.world_size);
+  } else {
+    const size_t colon = meeting.rfind(':');
+    uint16_t port = 0;
+    const char* end = meeting.data() + meeting.size();
+    if (!meeting.starts_with(kTcp) || colon == std::string::npos ||
+        std::from_chars(meeting.data() + colon + 1, end, port).ptr != end || port == 0) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("'{}' is no place to meet; give tcp://HOST:PORT or file:///PATH", meeting));
+    }
+    c10d::TCPStoreOptions options;
+    options.port = port;
+    options.isServer = place.rank == 0 && !place.is_served;
+    options.numWorkers = size_t(place.world_size);
+    options.waitWorkers = !place.is_served;
+    options.timeout = timeout_of(place);
+    if (options.isServer && place.listening_socket >= 0)
+      options.masterListenFd = place.listening_socket;
+    store = c10::make_intrusive<c10d::TCPStore>(meeting.substr(kTcp.size(), colon - kTcp.size()),
+                                                options);
+  }
+  store->setTimeout(timeout_of(place));
+  return c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
+}
+
+// GLOO_SOCKET_IFNAME names the network interfaces, as for PyTorch; else they are found. libtorch's own default is what the machine's name
+// stands for, 127.0.0.1 on many: no other machine gets through to that.
+c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPlace& place) {
+  using c10d::ProcessGroupGloo;
+  auto options = ProcessGroupGloo::Options::create(timeout_of(place));
+  const char* names = std::getenv("GLOO_SOCKET_IFNAME");
+  std::istringstream list(names == nullptr ? "" : names);
+  for (std::string name; std::getline(list, name, ',');)
+    options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(name));
+  if (!options->devices.empty()) return options;
+  const std::string address = reachable_address(place);
+  options->devices.push_back(address.empty() ? ProcessGroupGloo::createDefaultDevice()
+                                             : ProcessGroupGloo::createDeviceForHostname(address));
+  return options;
+}
+
+// The first line of what libtorch says, without its backtrace and its place in the source.
+std::string first_line_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+  text = text.substr(0, text.find('\n'));
+  if (text.starts_with('[')) {
+    if (const size_t end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
+  }
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+[[noreturn]] void cannot_meet(const ProcessPlace& place, const std::exception& error) {
+  const std::string reason = first_line_of(error);
+  if (place.rank == 0 && (reason.find("EADDRINUSE") != std::string::npos ||
+                          reason.find("address already in use") != std::string::npos)) {
+    throw Error(
+        ErrorCode::io,
+        fmt::format(
+            "the port of {} is in use by another program; give another one by MASTER_PORT or "
+            "--dist-init-method tcp://HOST:PORT",
+            place.meeting_point));
+  }
+  throw Error(
+      ErrorCode::io,
+      fmt::format("rank {} of {} could not meet the other processes at {} within {:.0f} s: {}; are "
+                  "all of them started, with the "
+                  "same address and number of processes, and is the port free of a firewall?",
+                  place.rank, place.world_size, place.meeting_point, place.timeout_seconds,
+                  reason));
+}
+
+}  // namespace
+
+Communicator::Communicator(const ProcessPlace& place, c10::Device device)
+    : place_(place), device_(device) {
+  const std::string backend = !place.backend.empty() ? place.backend
+                              : device.is_cuda()     ? "nccl"
+                                                     : "gloo";
+  if (backend != "gloo" && backend != "nccl") {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is no --dist-backend '{}'; there are gloo and nccl", backend));
+  }
+  if (backend == "nccl" && !device.is_cuda()) {
+    throw Error(ErrorCode::invalid_argument,
+                "--dist-backend nccl is for GPUs, and this process trains on the CPU; give gloo");
+  }
+  if (is_alone()) return;
+  // What goes wrong is said by our own errors; c10d would add a page of stack frames.
+  setenv("TORCH_CPP_LOG_LEVEL", "FATAL", /*overwrite=*/0);
+  c10::initLogging();
+  const Waiting waiting("waiting for the other processes to come", Waiting::kNothingToLose);
+  try {
+    impl_ = std::make_unique<Impl>();
+    const auto options = gloo_options(place);
+    impl_->store = open_store(place);
+    impl_->group =
+        c10::make_intrusive<c10d::ProcessGroup>(impl_->store, place.rank, place.world_size);
+    // Gloo takes part with GPUs too: for what is on the CPU.
+    const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(impl_->store, place.rank,
+                                                                  place.world_size, options);
+    impl_->group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+    if (backend == "nccl") {
+      cuda_module().add_nccl(impl_->group, impl_->store, device, timeout_of(place));
+      impl_->has_nccl = true;
+      impl_->group->setDefaultBackend(c10d::ProcessGroup::BackendType::NCCL);
+    } else {
+      if (device.is_cuda()) {
+        impl_->group->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::GLOO,
+                                 gloo);
+      }
+      impl_->group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    cannot_meet(place, error);
+  }
+}
+
+Communicator::~Communicator() {
+  if (!impl_ || !impl_->has_nccl) return;
+  // NCCL's threads must not outlive it, and complain when they find that nobody has ended them.
+  try {
+    const auto nccl = impl_->group->getBackend(c10d::ProcessGroup::BackendType::NCCL);
+    if (std::uncaught_exceptions() > 0) {
+      nccl->abort();  // what is under way may never end
+    } else {
+      nccl->shutdown();
+    }
+  } catch (const std::exception&) {
+    // The process is about to end; what went wrong before is what counts.
+  }
+}
+
+void Communicator::Impl::all_reduce(at::Tensor& tensor) {
+  std::vector<at::Tensor> tensors = {tensor};
+  group->allreduce(tensors)->wait();
+}
+
+void Communicator::rethrow(const char* doing, const std::exception& error) const {
+  if (const auto* own = dynamic_cast<const Error*>(&error)) throw Error(*own);
+  throw Error(
+      ErrorCode::io,
+      fmt::format(
+          "rank {} lost the other processes while it was {}: {}; what they wrote last says why",
+          place_.rank, doing, first_line_of(error)));
+}
+
+std::string Communicator::backend_name() const {
+  if (is_alone()) return "none";
+  return impl_->group->getDefaultBackend()->getBackendName();
+}
+
+void Communicator::broadcast(const std::vector<at::Tensor>& tensors) {
+  if (is_alone() || tensors.empty()) return;
+  const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
+  with_peers("sharing its state", [&] {
+    at::NoGradGuard no_grad;
+    // One dtype and device at a time: that is what libtorch packs together.
+    std::vector<at::Tensor> rest = tensors;
+    while (!rest.empty()) {
+      std::vector<at::Tensor> alike, others;
+      for (const at::Tensor& t : rest) {
+        (t.scalar_type() == rest.front().scalar_type() && t.device() == rest.front().device()
+             ? alike
+             : others)
+            .push_back(t.detach());
+      }
+      c10d::broadcast_coalesced(impl_->group, alike, kBroadcastBytes);
+      rest = std::move(others);
+    }
+  });
+}
+
+void Communicator::broadcast(const std::vector<NamedTensor>& tensors) {
+  std::vector<at::Tensor> values;
+  for (const NamedTensor& t : tensors) values.push_back(t.tensor);
+  broadcast(values);
+}
+
+std::string Communicator::broadcast(const std::string& text) {
+  if (is_alone()) return text;
+  at::Tensor size = at::full({1}, int64_t(text.size()), at::kLong);
+  broadcast(std::vector<at::Tensor>{size});
+  at::Tensor bytes = at::empty({std::max<int64_t>(1, size.item<int64_t>())}, at::kByte);
+  if (rank() == 0) std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<uint8_t>());
+  broadcast(std::vector<at::Tensor>{bytes});
+  const auto* data = reinterpret_cast<const char*>(bytes.const_data_ptr<uint8_t>());
+  return {data, size_t(size.item<int64_t>())};
+}
+
+void Communicator::sum(at::Tensor& tensor) {
+  if (is_alone()) return;
+  const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
+  with_peers("adding up", [&] { impl_->all_reduce(tensor); });
+}
+
+std::vector<double> Communicator::sum(const std::vector<double>& numbers) {
+  if (is_alone()) return numbers;
+  std::vector<double> out = numbers;
+  at::Tensor tensor = at::from_blob(out.data(), {int64_t(out.size())}, at::kDouble);
+  sum(tensor);
+  return out;
+}
+
+std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor) {
+  if (is_alone()) return {tensor};
+  std::vector<std::vector<at::Tensor>> out(1);
+  for (int i = 0; i < world_size(); ++i) out[0].push_back(at::empty_like(tensor));
+  const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
+  with_peers("gathering", [&] {
+    std::vector<at::Tensor> tensors = {tensor};
+    impl_->group->allgather(out, tensors)->wait();
+  });
+  return out[0];
+}
+
+void Communicator::barrier() {
+  if (is_alone()) return;
+  // By a sum on the CPU: NCCL's own would make a device wait. Without an end: rank 0 may be writing its checkpoint.
+  with_peers("waiting", [&] {
+    at::Tensor nothing = at::full({1}, 0.0, at::kDouble);
+    impl_->all_reduce(nothing);
+  });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,65 @@
+#include <ATen/core/Dict.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/pickler.h>
+
+#include <exception>
+
+#include "files/durable_file.h"
+#include "files/pth.h"
+
+namespace ffkit {
+namespace {
+
+// A storage is written whole: no more of it than the tensor.
+at::Tensor dense(const at::Tensor& tensor) {
+  const at::Tensor t = tensor.detach().contiguous();
+  return t.storage().nbytes() == t.nbytes() ? t : t.clone();
+}
+
+void write_archive(caffe2::serialize::PyTorchStreamWriter& zip,
+                   const std::vector<NamedTensor>& tensors) {
+  c10::Dict<std::string, at::Tensor> dict;
+  for (const NamedTensor& t : tensors) dict.insert(t.name, dense(t.tensor));
+  std::string pickle;
+  torch::jit::Pickler pickler([&](const char* data, size_t size) { pickle.append(data, size); },
+                              nullptr, nullptr, nullptr, nullptr, /*tag_aggregates=*/false);
+  pickler.protocol();
+  pickler.pushIValue(dict);
+  pickler.stop();
+  zip.writeRecord("data.pkl", pickle.data(), pickle.size());
+  constexpr std::string_view kByteOrder = "little";
+  zip.writeRecord("byteorder", kByteOrder.data(), kByteOrder.size());
+  const std::vector<at::Tensor>& storages = pickler.tensorData();
+  for (size_t i = 0; i < storages.size(); ++i) {
+    zip.writeRecord("data/" + std::to_string(i), storages[i].const_data_ptr(),
+                    storages[i].nbytes());
+  }
+  zip.writeEndOfFile();
+}
+
+}  // namespace
+
+void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
+  write_durably(path, [&](File& file) {
+    // An exception must not cross the zip library, which is C.
+    std::exception_ptr error;
+    caffe2::serialize::PyTorchStreamWriter zip([&](const void* data, size_t size) -> size_t {
+      if (error) return 0;
+      try {
+        file.write({static_cast<const std::byte*>(data), size});
+        return size;
+      } catch (...) {
+        error = std::current_exception();
+        return 0;
+      }
+    });
+    try {
+      write_archive(zip, tensors);
+    } catch (...) {
+      if (error) std::rethrow_exception(error);
+      throw;
+    }
+  });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,39 @@
+// safetensors files: named tensors and text, readable without running code
+// (https://github.com/huggingface/safetensors).
+//
+//   | u64 H | JSON header, H bytes, padded with spaces to a multiple of 8 | numbers, little-endian,
+//   row-major | header: {"__metadata__": {text: text, ...}, name: {"dtype": "F32", "shape": [..],
+//   "data_offsets": [begin, end]}, ...}
+//
+// Files written here carry "crc32c" in their metadata: the CRC-32C, as 8 hex digits, of header and
+// numbers with the digits themselves taken as zeros. Files without it (from other programs) are
+// read unchecked.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+
+namespace ffkit {
+
+struct SafeTensors {
+  std::vector<NamedTensor> tensors;             // on the CPU; after reading contiguous
+  std::map<std::string, std::string> metadata;  // keys other than "crc32c"
+  bool is_checked = false;                      // set by reading: there was a CRC and it fits
+};
+
+// Writes `path` atomically (temporary name, fsync, rename, fsync of the folder), replacing what was
+// there. Throws Error(io).
+void write_safetensors(const std::filesystem::path& path, const SafeTensors& contents);
+
+// Reads a whole file. Throws Error(not_found), Error(io), and Error(corrupt) naming the first thing
+// that is wrong: a length beyond the end of the file, a header that is not one, tensors that
+// overlap, leave gaps or do not fit their shape, a wrong CRC.
+SafeTensors read_safetensors(const std::filesystem::path& path);
+// Only the metadata; the numbers are neither read nor checked.
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
+
+}  // namespace ffkit

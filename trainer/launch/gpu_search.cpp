@@ -1,0 +1,149 @@
+#include "launch/gpu_search.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/gpus.h>
+
+#include "launch/local_process.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kVisibleVariable[] = "CUDA_VISIBLE_DEVICES";
+constexpr std::string_view kNumbered = "cuda:";
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (fs::directory_iterator it(folder, none), end; !none && it != end; it.increment(none))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Those of the whole machine, or of the container.
+std::vector<std::string> all_gpus(const fs::path& root) {
+  std::vector<std::string> all = names_in(root / "proc/driver/nvidia/gpus");
+  if (!all.empty()) return all;
+  // Some containers do not have the driver's folder; the devices are what CUDA needs.
+  constexpr std::string_view kDevice = "nvidia";
+  for (const std::string& name : names_in(root / "dev")) {
+    if (name.starts_with(kDevice) && is_number(std::string_view(name).substr(kDevice.size())))
+      all.emplace_back();
+  }
+  return all;
+}
+
+std::vector<std::string> parts_of(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(','));
+    parts.emplace_back(part);
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
+  }
+  return parts;
+}
+
+bool is_gpu_on_the_bus(const fs::path& root) {
+  const fs::path devices = root / "sys/bus/pci/devices";
+  const std::vector<std::string> names = names_in(devices);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    std::string vendor, kind;
+    std::ifstream(devices / name / "vendor") >> vendor;
+    std::ifstream(devices / name / "class") >> kind;
+    return vendor == "0x10de" && kind.starts_with("0x03");
+  });
+}
+
+bool can_open_driver() {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY);
+  if (library == nullptr) return false;
+  dlclose(library);
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> gpu_addresses(const Environment& environment, const fs::path& root) {
+  const std::vector<std::string> all = all_gpus(root);
+  const std::optional<std::string> visible = environment(kVisibleVariable);
+  if (!visible) return all;
+  std::vector<std::string> chosen;
+  for (const std::string& part : parts_of(*visible)) {
+    size_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    const bool is_index = error == std::errc() && end == part.data() + part.size();
+    // As CUDA: what follows an unknown number does not count. A name such as GPU-5f0c... is one of the GPUs, whichever.
+    if (part == "-1" || (is_index && number >= all.size())) break;
+    chosen.push_back(is_index ? all[number] : "");
+  }
+  return chosen;
+}
+
+std::string why_no_gpu(const Environment& environment, const fs::path& root) {
+  const std::optional<std::string> visible = environment(kVisibleVariable);
+  if (visible && (visible->empty() || visible->starts_with("-1"))) return {};
+  const bool is_known = !all_gpus(root).empty();
+  if (!is_known && !visible && !is_gpu_on_the_bus(root)) return {};
+  if (!is_known) {
+    return "neither /proc/driver/nvidia/gpus nor /dev/nvidia0 is here; is its driver loaded, and "
+           "was the container started with its GPUs?";
+  }
+  if (visible && gpu_addresses(environment, root).empty())
+    return fmt::format("{} is '{}', which names none of this machine", kVisibleVariable, *visible);
+  if (!can_open_driver())
+    return "libcuda.so.1, the library of its driver, cannot be opened; is it installed here?";
+  return "libtorch cannot use it; is it a libtorch for CUDA, and its driver new enough?";
+}
+
+int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& environment,
+                const fs::path& root) {
+  if (place.local_rank < num_visible) return place.local_rank;
+  // Schedulers show each of their tasks its own GPU, by the variable or by hiding the other devices. Processes that fftrain or torchrun's agent
+  // started see all the same, unless something between set the variable.
+  const bool is_own = environment(kVisibleVariable).has_value() ||
+                      (place.launcher != Launcher::torchrun && all_gpus(root).size() > 1);
+  const bool is_started = environment(kStartedVariable).has_value();
+  if (num_visible == 1 && is_own && !is_started) return 0;
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("process {} of the {} on this machine sees {} GPU{}: there is none for it; "
+                  "start fewer processes on this machine, or give --device",
+                  place.local_rank + 1, place.local_world_size, num_visible,
+                  num_visible == 1 ? "" : "s"));
+}
+
+Environment environment_seeing(const std::string& device, Environment environment) {
+  std::optional<std::string> seen;
+  if (device == "cpu") seen = "";
+  if (device.starts_with(kNumbered) &&
+      is_number(std::string_view(device).substr(kNumbered.size()))) {
+    seen = device.substr(kNumbered.size());
+    if (const std::optional<std::string> visible = environment(kVisibleVariable)) {
+      const std::vector<std::string> parts = parts_of(*visible);
+      const size_t number = std::strtoul(seen->c_str(), nullptr, 10);
+      seen = number < parts.size() ? parts[number] : "";
+    }
+  }
+  if (!seen) return environment;
+  return [seen, environment = std::move(environment)](const char* name) {
+    return std::string_view(name) == kVisibleVariable ? seen : environment(name);
+  };
+}
+
+}  // namespace ffkit

@@ -1,0 +1,71 @@
+#include "launch/network_address.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string_view>
+
+namespace ffkit {
+namespace {
+
+std::string to_text(const sockaddr* address, socklen_t length) {
+  char text[NI_MAXHOST] = {};
+  if (getnameinfo(address, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return {};
+  return text;
+}
+
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+// A datagram socket that is connected sends nothing, but knows which interface it would use.
+std::string address_towards(const std::string& host) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), "9", &hints, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
+    const int fd = socket(a->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    sockaddr_storage own = {};
+    socklen_t length = sizeof own;
+    const bool is_known = connect(fd, a->ai_addr, a->ai_addrlen) == 0 &&
+                          getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) == 0;
+    close(fd);
+    if (is_known) return to_text(reinterpret_cast<sockaddr*>(&own), length);
+  }
+  return {};
+}
+
+std::string first_outward_address() {
+  ifaddrs* found = nullptr;
+  if (getifaddrs(&found) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(found, freeifaddrs);
+  for (const ifaddrs* i = found; i != nullptr; i = i->ifa_next) {
+    const bool is_up = (i->ifa_flags & IFF_RUNNING) != 0 && (i->ifa_flags & IFF_LOOPBACK) == 0;
+    if (is_up && i->ifa_addr != nullptr && i->ifa_addr->sa_family == AF_INET)
+      return to_text(i->ifa_addr, sizeof(sockaddr_in));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string reachable_address(const ProcessPlace& place) {
+  if (place.local_world_size == place.world_size) return "127.0.0.1";
+  constexpr std::string_view kTcp = "tcp://";
+  if (!place.meeting_point.starts_with(kTcp)) return {};
+  const size_t colon = place.meeting_point.rfind(':');
+  const std::string host = place.meeting_point.substr(kTcp.size(), colon - kTcp.size());
+  const std::string address = address_towards(host);
+  return is_loopback(address) && !is_loopback(host) ? first_outward_address() : address;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+#include <semaphore.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <ffkit/trainer/stop.h>
+
+#include "launch/waiting.h"
+
+namespace ffkit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<int> requested{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+sem_t asked;  // posted by each request while there is a thread that looks after waits
+std::atomic<bool> has_thread{false};
+
+struct Wait {
+  const Waiting* owner;
+  const char* what;
+  Clock::time_point start;
+  Clock::duration patience;
+};
+
+// The waits of all threads. Never destroyed: threads may outlive main().
+struct Waits {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Wait> all;
+};
+Waits& waits() {
+  static auto* const waits = new Waits;
+  return *waits;
+}
+
+const char* name_of(int signal) {
+  switch (signal) {
+    case SIGINT:
+      return "SIGINT";
+    case SIGHUP:
+      return "SIGHUP";
+    case SIGUSR1:
+      return "SIGUSR1";
+    default:
+      return "SIGTERM";
+  }
+}
+
+// Ends the program when something has been waited for long enough since a request.
+class WaitWatcher {
+ public:
+  WaitWatcher() {
+    sem_init(&asked, 0, 0);
+    // Signals are for the other threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    has_thread.store(true);
+  }
+  ~WaitWatcher() {
+    {
+      std::lock_guard lock(waits().mutex);
+      is_over_ = true;
+    }
+    waits().changed.notify_all();
+    sem_post(&asked);
+    thread_.join();
+    has_thread.store(false);
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(waits().mutex);
+    while (!is_over_) {
+      lock.unlock();
+      while (sem_wait(&asked) != 0) {  // EINTR
+      }
+      const Clock::time_point asked_at = Clock::now();
+      lock.lock();
+      while (!is_over_ && stop_signal() != 0) {
+        std::optional<Clock::time_point> next;
+        for (const Wait& wait : waits().all) {
+          const Clock::time_point end = std::max(asked_at, wait.start) + wait.patience;
+          if (Clock::now() >= end) leave(wait.what);
+          next = next ? std::min(*next, end) : end;
+        }
+        if (next) {
+          waits().changed.wait_until(lock, *next);
+        } else {
+          waits().changed.wait(lock);
+        }
+      }
+    }
+  }
+
+  [[noreturn]] static void leave(const char* what) {
+    const int signal = stop_signal();
+    fmt::print(stderr, "{}: stopped by {} while it was {}\n", program_invocation_short_name,
+               name_of(signal), what);
+    std::_Exit(stop_exit_status(signal));
+  }
+
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Waiting::Waiting(const char* what, std::chrono::duration<double> patience) {
+  {
+    std::lock_guard lock(waits().mutex);
+    waits().all.push_back(
+        {this, what, Clock::now(), std::chrono::duration_cast<Clock::duration>(patience)});
+  }
+  waits().changed.notify_all();
+}
+
+Waiting::~Waiting() {
+  std::lock_guard lock(waits().mutex);
+  std::erase_if(waits().all, [this](const Wait& wait) { return wait.owner == this; });
+}
+
+void stop_on_signals() {
+  static const WaitWatcher watcher;
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);
+  struct sigaction hangup {};
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+int stop_signal() {
+  return requested.load(std::memory_order_relaxed);
+}
+
+int stop_exit_status(int signal) {
+  return signal == SIGINT ? 128 + SIGINT : kExitStopped;
+}
+
+void request_stop(int signal) noexcept {
+  requested.store(signal, std::memory_order_relaxed);
+  if (signal == 0 || !has_thread.load(std::memory_order_relaxed)) return;
+  const int before = errno;
+  sem_post(&asked);
+  errno = before;
+}
+
+}  // namespace ffkit

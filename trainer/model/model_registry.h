@@ -1,0 +1,49 @@
+// ModelRegistry: the models there are, by name. A file models/<family>.cpp holds a family of models and the function
+//
+//   void register_<family>(ModelRegistry& registry);
+//
+// whose call is generated from the name of the file: a new model needs no other change.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/model.h"
+
+namespace ffkit {
+
+// What of a model its user chooses.
+struct ModelShape {
+  int64_t num_classes = 1000;
+  int64_t image_size = 224;  // side of the pictures; matters to models with a positional embedding
+};
+
+struct ModelEntry {
+  std::string name;  // torchvision's
+  std::string head;  // the linear layer that gives the logits, for example "fc"
+  // Draws the initial weights from libtorch's default CPU generator. Throws Error(invalid_argument) for an image size that the
+  // model cannot have.
+  std::function<std::unique_ptr<Model>(const ModelShape& shape)> make;
+  // Today's name of a tensor in an older file of torchvision; empty when no name ever changed.
+  std::function<std::string(const std::string& name)> current_name;
+};
+
+class ModelRegistry {
+ public:
+  // With every model of models/. Made at the first call, constant afterwards: any thread may use it.
+  static const ModelRegistry& instance();
+
+  void add(ModelEntry entry) { entries_.push_back(std::move(entry)); }
+  // Throws Error(invalid_argument) that lists the names there are.
+  const ModelEntry& find(std::string_view name) const;
+  std::vector<std::string> names() const;
+
+ private:
+  std::vector<ModelEntry> entries_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,71 @@
+#include "models/blocks/layers.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/empty.h>
+#include <torch/nn/init.h>
+
+#include <algorithm>
+
+#include "distributed/batch_norm.h"
+
+namespace ffkit {
+
+namespace nn = torch::nn;
+
+nn::Conv2d conv_without_bias(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                             int64_t groups) {
+  return nn::Conv2d(nn::Conv2dOptions(in, out, kernel)
+                        .stride(stride)
+                        .padding(kernel / 2)
+                        .groups(groups)
+                        .bias(false));
+}
+
+std::shared_ptr<Chain> conv_norm(const ConvNormOptions& o) {
+  auto chain = std::make_shared<Chain>();
+  chain->add(conv_without_bias(o.in, o.out, o.kernel, o.stride, o.groups));
+  chain->add(BatchNorm(nn::BatchNormOptions(o.out).eps(o.bn_eps).momentum(o.bn_momentum)));
+  if (o.activation) chain->add(o.activation);
+  return chain;
+}
+
+SqueezeExcitation::SqueezeExcitation(int64_t channels, int64_t squeezed_channels,
+                                     Function activation_, Function scale_)
+    : activation(std::move(activation_)), scale(std::move(scale_)) {
+  fc1 = register_module("fc1", nn::Conv2d(nn::Conv2dOptions(channels, squeezed_channels, 1)));
+  fc2 = register_module("fc2", nn::Conv2d(nn::Conv2dOptions(squeezed_channels, channels, 1)));
+}
+
+at::Tensor SqueezeExcitation::forward(const at::Tensor& x) {
+  const at::Tensor mean = at::adaptive_avg_pool2d(x, {1, 1});
+  return scale(fc2(activation(fc1(mean)))) * x;
+}
+
+at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_training) {
+  if (!is_training || probability == 0) return x;
+  std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+  shape[0] = x.size(0);
+  at::Tensor kept = at::empty(shape, x.options()).bernoulli_(1 - probability);
+  return x * kept.div_(1 - probability);
+}
+
+at::Tensor global_average(const at::Tensor& x) {
+  return at::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+}
+
+void initialise_convolutions(nn::Module& net) {
+  for (const std::shared_ptr<nn::Module>& module : net.modules(/*include_self=*/false)) {
+    auto* conv = module->as<nn::Conv2dImpl>();
+    if (conv == nullptr) continue;
+    nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
+    if (conv->bias.defined()) nn::init::zeros_(conv->bias);
+  }
+}
+
+int64_t round_to_eights(int64_t channels) {
+  const int64_t rounded = std::max(int64_t{8}, (channels + 4) / 8 * 8);
+  return double(rounded) < 0.9 * double(channels) ? rounded + 8 : rounded;
+}
+
+}  // namespace ffkit

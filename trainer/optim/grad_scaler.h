@@ -1,0 +1,37 @@
+// GradScaler: keeps small gradients from vanishing in float16, as torch.amp.GradScaler. The loss is multiplied by a scale before the
+// backward pass and gradients are divided by it afterwards. A step whose gradients are not all finite is left out and, when the scale is
+// dynamic, halves it; 2,000 good steps in a row double it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "model/model.h"
+
+namespace ffkit {
+
+class GradScaler {
+ public:
+  // `fixed_scale` 0: dynamic, from 65,536. With `is_on` false every call does nothing.
+  GradScaler(bool is_on, double fixed_scale, c10::Device device);
+
+  bool is_on() const { return is_on_; }
+  at::Tensor scale(const at::Tensor& loss) const;
+  // Divides the gradients of `parameters` by the scale; true when all are finite. Waits for the device.
+  bool unscale(const std::vector<NamedTensor>& parameters);
+  // After the step.
+  void update();
+
+  // What a checkpoint must hold: the scale and the number of good steps in a row. Empty when off. Shares its storage.
+  std::vector<NamedTensor> state() const;
+
+ private:
+  const bool is_on_;
+  const bool is_dynamic_;
+  at::Tensor scale_;           // [1] f32
+  at::Tensor growth_tracker_;  // [1] i32
+  at::Tensor found_inf_;       // [1] f32
+};
+
+}  // namespace ffkit

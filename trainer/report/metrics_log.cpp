@@ -1,0 +1,111 @@
+#include "report/metrics_log.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "files/durable_file.h"
+
+namespace ffkit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// The lines of `path` up to `last_step`; nothing when there is no such file.
+std::string read_lines(const fs::path& path, int64_t last_step) {
+  std::ifstream in(path);
+  std::string kept;
+  std::string line;
+  // getline() sets eof on a line without an end.
+  while (std::getline(in, line) && !in.eof()) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const auto step = json.is_object() ? json.find("step") : json.end();
+    if (!json.is_object() || step == json.end() || !step->is_number_integer()) break;
+    if (step->get<int64_t>() > last_step) break;
+    kept += line + "\n";
+  }
+  return kept;
+}
+
+// Under another name first: a run that is killed here keeps its log.
+fs::path cut(const fs::path& path, int64_t last_step) {
+  const std::string kept = read_lines(path, last_step);
+  write_durably(path, [&](File& file) { file.write(std::as_bytes(std::span(kept))); });
+  return path;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done)
+    : path_(cut(work_dir / kMetricsName, steps_done)), tensorboard_(work_dir, steps_done + 1) {}
+
+void MetricsLog::add(const TrainMetrics& m) {
+  append(Json{{"kind", "train"},
+              {"step", m.step},
+              {"epoch", m.epoch},
+              {"loss", m.loss},
+              {"lr", m.lr},
+              {"images_per_second", m.images_per_second},
+              {"data_wait_share", m.data_wait_share}}
+             .dump());
+  tensorboard_.write(m.step, {{"train/loss", m.loss},
+                              {"train/lr", m.lr},
+                              {"train/images_per_second", m.images_per_second},
+                              {"train/data_wait_share", m.data_wait_share},
+                              {"train/epoch", double(m.epoch)}});
+}
+
+void MetricsLog::add(const ValidationMetrics& m) {
+  append(Json{{"kind", "validation"},
+              {"step", m.step},
+              {"epoch", m.epoch},
+              {"train_loss", m.train_loss},
+              {"loss", m.result.loss},
+              {"top1", m.result.top1},
+              {"top5", m.result.top5},
+              {"images", m.result.num_images},
+              {"seconds", m.seconds}}
+             .dump());
+  tensorboard_.write(m.step, {{"validation/loss", m.result.loss},
+                              {"validation/top1", m.result.top1},
+                              {"validation/top5", m.result.top5}});
+}
+
+void MetricsLog::append(const std::string& line) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path_.c_str(), "ae"),
+                                                             std::fclose);
+  const std::string text = line + "\n";
+  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+      std::fflush(file.get()) != 0) {
+    throw Error(ErrorCode::io, "cannot append to the log",
+                {.path = path_.string(), .errno_value = errno});
+  }
+}
+
+void MetricsWindow::add_step(double loss, int64_t num_images, double seconds, double wait_seconds) {
+  ++num_steps_;
+  num_images_ += num_images;
+  loss_sum_ += loss;
+  seconds_ += seconds;
+  wait_seconds_ += wait_seconds;
+}
+
+TrainMetrics MetricsWindow::take(int64_t step, int64_t epoch, double lr) {
+  const TrainMetrics out{.step = step,
+                         .epoch = epoch,
+                         .loss = loss_sum_ / double(num_steps_),
+                         .lr = lr,
+                         .images_per_second = seconds_ > 0 ? double(num_images_) / seconds_ : 0,
+                         .data_wait_share = seconds_ > 0 ? wait_seconds_ / seconds_ : 0};
+  *this = {};
+  return out;
+}
+
+}  // namespace ffkit

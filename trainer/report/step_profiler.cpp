@@ -1,0 +1,140 @@
+#include "report/step_profiler.h"
+
+#include <ATen/record_function.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+namespace profiler = torch::autograd::profiler;
+using torch::profiler::impl::ActivityType;
+using torch::profiler::impl::ProfilerConfig;
+
+ProfilerConfig profiler_config() {
+  torch::profiler::impl::ExperimentalConfig experimental;
+  experimental.profile_all_threads = true;  // the backward pass has its own
+  return ProfilerConfig(torch::profiler::impl::ProfilerState::KINETO, /*report_input_shapes=*/false,
+                        /*profile_memory=*/false,
+                        /*with_stack=*/false, /*with_flops=*/false, /*with_modules=*/false,
+                        experimental);
+}
+
+std::set<ActivityType> activities(bool has_gpu) {
+  std::set<ActivityType> out = {ActivityType::CPU};
+  if (has_gpu) out.insert(ActivityType::CUDA);
+  return out;
+}
+
+struct OperatorTime {
+  int64_t num_calls = 0;
+  uint64_t total_ns = 0;
+  uint64_t self_ns = 0;  // without what it called
+};
+
+// Events of one thread nest like calls; kernels of a GPU lie on a thread of their own each stream.
+std::map<std::string, OperatorTime> operator_times(
+    const std::vector<profiler::KinetoEvent>& events) {
+  std::map<std::pair<int, uint64_t>, std::vector<const profiler::KinetoEvent*>> threads;
+  for (const profiler::KinetoEvent& e : events) {
+    if (e.isAsync() || e.isHiddenEvent()) continue;
+    const uint64_t lane =
+        e.deviceType() == c10::DeviceType::CPU ? e.startThreadId() : uint64_t(e.deviceResourceId());
+    threads[{int(e.deviceType()), lane}].push_back(&e);
+  }
+  std::map<std::string, OperatorTime> times;
+  for (auto& [lane, list] : threads) {
+    std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) {
+      return a->startNs() != b->startNs() ? a->startNs() < b->startNs() : a->endNs() > b->endNs();
+    });
+    std::vector<const profiler::KinetoEvent*> open;
+    for (const profiler::KinetoEvent* e : list) {
+      while (!open.empty() && open.back()->endNs() <= e->startNs()) open.pop_back();
+      OperatorTime& own = times[e->name()];
+      ++own.num_calls;
+      own.total_ns += e->durationNs();
+      own.self_ns += e->durationNs();
+      if (!open.empty()) {
+        OperatorTime& caller = times[open.back()->name()];
+        caller.self_ns -= std::min(caller.self_ns, e->durationNs());
+      }
+      open.push_back(e);
+    }
+  }
+  return times;
+}
+
+std::string operator_table(const std::map<std::string, OperatorTime>& times, int64_t num_steps) {
+  constexpr size_t kMostRows = 40;
+  std::vector<std::pair<std::string, OperatorTime>> rows(times.begin(), times.end());
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.second.self_ns > b.second.self_ns; });
+  uint64_t all_ns = 0;
+  for (const auto& [name, time] : rows) all_ns += time.self_ns;
+  std::string text = fmt::format("{:>8} {:>12} {:>12} {:>8}  operator, over {} steps\n", "share",
+                                 "self ms", "total ms", "calls", num_steps);
+  for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+    const auto& [name, time] = rows[i];
+    text +=
+        fmt::format("{:>6.1f} % {:>12.3f} {:>12.3f} {:>8}  {}\n",
+                    100.0 * double(time.self_ns) / double(std::max<uint64_t>(1, all_ns)),
+                    double(time.self_ns) / 1e6, double(time.total_ns) / 1e6, time.num_calls, name);
+  }
+  return text;
+}
+
+}  // namespace
+
+StepProfiler::StepProfiler(fs::path folder, int rank, bool has_gpu)
+    : folder_(std::move(folder)), rank_(rank), has_gpu_(has_gpu) {
+  if (folder_.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot make the folder of the profile",
+                {.path = folder_.string(), .errno_value = error.value()});
+  }
+}
+
+void StepProfiler::after_step() {
+  if (folder_.empty()) return;
+  ++num_steps_;
+  if (num_steps_ == kFirst) start();
+  if (num_steps_ == kFirst + kCount) stop();
+}
+
+void StepProfiler::start() const {
+  setenv("KINETO_LOG_LEVEL", "99",
+         /*overwrite=*/0);  // it would report the GPU that a CPU machine lacks as an error
+  profiler::prepareProfiler(profiler_config(), activities(has_gpu_));
+  profiler::enableProfiler(
+      profiler_config(), activities(has_gpu_),
+      {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+}
+
+void StepProfiler::stop() {
+  const std::unique_ptr<profiler::ProfilerResult> result = profiler::disableProfiler();
+  const fs::path trace = folder_ / fmt::format("trace-rank{}.json", rank_);
+  const fs::path table = folder_ / fmt::format("operators-rank{}.txt", rank_);
+  result->save(trace.string());
+  std::ofstream file(table);
+  file << operator_table(operator_times(result->events()), kCount);
+  file.close();
+  if (!file || !fs::exists(trace)) {
+    throw Error(ErrorCode::io, "the profile cannot be written", {.path = folder_.string()});
+  }
+  report_ =
+      fmt::format("profile of {} steps: {} (open it in chrome://tracing or ui.perfetto.dev), {}",
+                  kCount, trace.string(), table.string());
+}
+
+}  // namespace ffkit

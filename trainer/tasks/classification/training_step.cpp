@@ -1,0 +1,90 @@
+#include "tasks/classification/training_step.h"
+
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+
+#include <chrono>
+#include <optional>
+
+#include <ffkit/image/random.h>
+
+#include "device/autocast.h"
+#include "launch/waiting.h"
+#include "optim/gradient_clip.h"
+#include "tasks/classification/classification_loss.h"
+
+namespace ffkit {
+namespace {
+
+// Of what a model draws: none of the loader's, 0 .. 127.
+constexpr uint8_t kModelStream = 128;
+
+}  // namespace
+
+TrainingStep::TrainingStep(const TrainOptions& options, Model& model, Optimizer& optimizer,
+                           Communicator& communicator)
+    : options_(options),
+      model_(model),
+      optimizer_(optimizer),
+      communicator_(communicator),
+      parallel_(communicator, model),
+      scaler_(options.amp == Amp::fp16, options.loss_scale, communicator.device()) {}
+
+void TrainingStep::begin(int64_t step) {
+  at::manual_seed(
+      CounterRandom({.seed = options_.seed, .epoch = step, .record_index = communicator_.rank()},
+                    kModelStream)
+          .next());
+  optimizer_.zero_grad();
+  if (options_.broadcast_buffers) {
+    communicator_.broadcast(model_.buffers());
+  }
+  loss_sum_.reset();
+  num_batches_ = 0;
+  parallel_.before_forward();
+}
+
+void TrainingStep::add(const TensorBatch& batch, bool is_last) {
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  at::Tensor loss;
+  {
+    const Autocast autocast(options_.amp, communicator_.device());
+    const at::Tensor logits = model_.forward(batch.images);
+    loss = classification_loss(logits.to(at::kFloat), batch.labels, batch.mix_lambda,
+                               options_.label_smoothing);
+  }
+  if (is_last) parallel_.before_backward();
+  // Backward takes about twice as long as forward where both are computed on the CPU.
+  std::optional<Waiting> waiting;
+  if (!communicator_.is_alone())
+    waiting.emplace("waiting for the gradients of the other processes",
+                    Waiting::kPatience + 4 * (std::chrono::steady_clock::now() - start));
+  communicator_.with_peers("averaging gradients", [&] {
+    scaler_.scale(options_.accumulate > 1 ? loss / double(options_.accumulate) : loss).backward();
+  });
+  loss_sum_ = loss_sum_.defined() ? loss_sum_ + loss.detach() : loss.detach();
+  ++num_batches_;
+}
+
+at::Tensor TrainingStep::end(double lr) {
+  // Whether gradients are finite is known once the device has them from all processes, and a GPU waits for ever for one that is gone. Here,
+  // on the CPU, that is found out before.
+  if (scaler_.is_on()) communicator_.sum(std::vector<double>{0});
+  const std::vector<NamedTensor> parameters = model_.parameters();
+  bool is_finite = false;
+  {
+    const Waiting waiting("waiting for the gradients of the other processes", Waiting::kPatience);
+    is_finite = scaler_.unscale(parameters);
+  }
+  // Gradients are the same in all processes, so all of them leave the same steps out.
+  if (is_finite) {
+    if (options_.clip_grad_norm > 0) clip_gradient_norm(parameters, options_.clip_grad_norm);
+    optimizer_.step(lr);
+  } else {
+    ++num_skipped_;
+  }
+  scaler_.update();
+  return loss_sum_ / double(num_batches_);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,47 @@
+// TrainingStep: forward, backward and update of one step, over one or several batches, alone or with other processes.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include <ffkit/trainer/train_options.h>
+
+#include "data/data_source.h"
+#include "distributed/communicator.h"
+#include "optim/grad_scaler.h"
+#include "optim/optimizer.h"
+
+namespace ffkit {
+
+class TrainingStep {
+ public:
+  // Keeps references to all of them. Gives every process the weights of rank 0.
+  TrainingStep(const TrainOptions& options, Model& model, Optimizer& optimizer,
+               Communicator& communicator);
+
+  // A step is begin(), add() for each of its `accumulate` batches, end().
+  // `step` keys the random numbers that the model draws (dropout), so that a resumed run draws the same ones.
+  void begin(int64_t step);
+  // Forward and backward; after the last batch gradients are averages over all processes.
+  void add(const TensorBatch& batch, bool is_last);
+  // Updates the weights. Returns the mean loss of this process' batches, [] f32 on the device: reading it waits for the device.
+  at::Tensor end(double lr);
+
+  const GradScaler& scaler() const { return scaler_; }
+  // Steps left out because of gradients that are not finite (float16).
+  int64_t num_skipped() const { return num_skipped_; }
+
+ private:
+  const TrainOptions& options_;
+  Model& model_;
+  Optimizer& optimizer_;
+  Communicator& communicator_;
+  DataParallel parallel_;
+  GradScaler scaler_;
+  at::Tensor loss_sum_;
+  int64_t num_batches_ = 0;
+  int64_t num_skipped_ = 0;
+};
+
+}  // namespace ffkit
