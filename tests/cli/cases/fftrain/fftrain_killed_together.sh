@@ -3,12 +3,19 @@
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 8 --size 32 --quiet
 options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.001 --epochs 6 --log-every 1 --compute-threads 1 --nproc 2)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir whole
-for delay in 1.5 2.5 3.1 4.3; do
+# Four kills, each some steps further: while the processes meet, in the first epoch, and behind checkpoints. A run that ended before its kill
+# would prove nothing.
+for lines in 0 3 10 16; do
   "$FFTRAIN" "${options[@]}" --work-dir run --resume >out 2>err &
-  sleep "$delay"
-  workers=$(pgrep -P $!) || break  # it was faster
-  kill -9 $! $workers
-  wait $!
+  launcher=$!
+  for _ in {1..600}; do
+    workers=$(pgrep -P $launcher) || true
+    [ "$(cat run/metrics.jsonl 2>/dev/null | wc -l)" -ge "$lines" ] && [ "$(wc -w <<<"$workers")" -ge 2 ] && break
+    sleep 0.05
+  done
+  kill -9 $launcher $workers
+  wait $launcher
+  check test $? = 137
 done
 run 0 "$FFTRAIN" "${options[@]}" --work-dir run --resume
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl run/metrics.jsonl 1e-4

@@ -10,6 +10,7 @@
 #include <ffkit/trainer/pinned_allocator.h>
 
 #include "collect_epoch.h"
+#include "device/cuda_module.h"
 #include "expect_error.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
@@ -17,9 +18,10 @@
 namespace ffkit {
 namespace {
 
-// The device that is there: the copies on a stream of their own are tested where there is a GPU.
+// The device that is there: the copies on a stream of their own are tested where there is a GPU. (libtorch alone would say that there is none:
+// its CUDA libraries are opened by that question.)
 c10::Device device() {
-  return at::globalContext().hasCUDA() ? c10::Device(at::kCUDA, 0) : c10::Device(at::kCPU);
+  return cuda_is_available() ? c10::Device(at::kCUDA, 0) : c10::Device(at::kCPU);
 }
 
 class DevicePrefetcherTest : public ::testing::Test {

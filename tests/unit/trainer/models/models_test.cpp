@@ -10,6 +10,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <string>
@@ -18,6 +20,7 @@
 #include "expect_error.h"
 #include "model/model_registry.h"
 #include "reference_python.h"
+#include "support/float64.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -151,6 +154,50 @@ TEST(Models, EqualTorchvisions) {
     EXPECT_NEAR(loss.item<double>(), expected_loss, 1e-4);
     EXPECT_NEAR(model->parameters().front().tensor.grad().norm().item<double>(), expected_norm,
                 1e-3 * (1e-6 + expected_norm));
+  }
+}
+
+// What torchvision 0.29 gives, printed by the lines of kLogitsScript that lead to the logits, in float64: a model of each family and of each
+// kind of block. No Python needed.
+TEST(Models, GiveTorchvisionsLogits) {
+  const std::map<std::string, std::vector<double>> expected = {
+      {"resnet18",
+       {-0.013255221, -0.04684468, -0.037640181, 0.069894446, 0.038238326, -0.11315244}},
+      {"resnet50",
+       {0.085398118, -0.070499819, 0.069262729, -0.089886905, -0.050710318, -0.0095754176}},
+      {"resnext50_32x4d",
+       {0.052528643, 0.024701971, -0.01425741, -0.061013314, 0.0019003914, -0.042849834}},
+      {"mobilenet_v2",
+       {-0.010375855, -0.011008072, -0.0028823138, -0.038232733, -0.0054667732, 0.017503763}},
+      {"mobilenet_v3_large",
+       {-0.00072425873, 0.0015058323, -0.0022191951, 0.0001691858, -0.0032279891, 0.0023195781}},
+      {"mobilenet_v3_small",
+       {0.0013416864, -0.0020526697, -0.00098844761, -0.00066624528, -0.00061216168,
+        -0.0022296992}},
+      {"efficientnet_b0",
+       {-0.38706477, -0.037229779, -0.48808233, -0.57345463, 0.10009652, 0.24475043}},
+      {"convnext_tiny", {-0.76381284, 0.12897167, 0.21664629, 0.76396421, -1.032713, -0.34852782}},
+      {"vit_b_16", {0.8458354, 1.7929354, 2.1953712, -0.16436576, -0.84983563, 2.5342449}},
+  };
+  at::NoGradGuard no_grad;
+  at::set_num_threads(1);
+  const at::Tensor x =
+      at::linspace(-1, 1, 3 * kSide * kSide).view({1, 3, kSide, kSide}).to(at::kDouble);
+  for (const auto& [arch, logits] : expected) {
+    SCOPED_TRACE(arch);
+    at::manual_seed(11);
+    const std::unique_ptr<Model> model =
+        ModelRegistry::instance().find(arch).make({.num_classes = kClasses, .image_size = kSide});
+    change_weights(*model);
+    testing::compute_in_float64(*model);
+    model->set_training(false);
+    const at::Tensor found = model->forward(x).flatten();
+    // The draws of the weights differ by 1e-7 of themselves from one processor to another.
+    const double largest = std::abs(
+        *std::ranges::max_element(logits, {}, [](double value) { return std::abs(value); }));
+    for (int64_t i = 0; i < kClasses; ++i) {
+      EXPECT_NEAR(found[i].item<double>(), logits[size_t(i)], 1e-5 * largest) << "logit " << i;
+    }
   }
 }
 

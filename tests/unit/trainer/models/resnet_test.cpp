@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/model_registry.h"
+#include "support/float64.h"
 
 namespace ffkit {
 namespace {
@@ -47,14 +48,6 @@ void expect_values(const at::Tensor& tensor, const std::vector<double>& expected
   ASSERT_GE(flat.numel(), int64_t(expected.size()));
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_NEAR(flat[int64_t(i)].item<double>(), expected[i], tolerance) << "value " << i;
-  }
-}
-
-void compute_in_float64(const Model& model) {
-  std::vector<NamedTensor> tensors = model.parameters();
-  for (const NamedTensor& buffer : model.buffers()) tensors.push_back(buffer);
-  for (NamedTensor& t : tensors) {
-    if (t.tensor.is_floating_point()) t.tensor.set_data(t.tensor.detach().to(at::kDouble));
   }
 }
 
@@ -156,7 +149,7 @@ TEST(ResNet, GivesTorchvisionsLogits) {
   at::NoGradGuard no_grad;
   at::manual_seed(7);
   const auto r18 = make_resnet("resnet18", 10);
-  compute_in_float64(*r18);
+  testing::compute_in_float64(*r18);
   const at::Tensor pictures = ramp().to(at::kDouble);
   expect_values(r18->forward(pictures),
                 {0.470052080, 0.657350607, 1.197594208, 0.335143381, -0.922170907}, 1e-9);
