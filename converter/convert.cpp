@@ -56,7 +56,7 @@ class Conversion {
   ConvertSummary run() {
     claimed_.note_start_over(options_.note, name_);
     plans_ = plan_splits(source_, options_);
-    const std::string plan = describe_plan(source_, plans_, options_);
+    const std::string plan = describe_plan(plans_, options_);
     if (claimed_.goes_on()) require_same_plan(plan);
     claimed_.set_plan(plan);
     require_space();

@@ -4,12 +4,11 @@
 
 #include <array>
 #include <map>
-#include <optional>
 
 #include <nlohmann/json.hpp>
 
-#include "format/fnv.h"
 #include "format/schema/schema_json.h"
+#include "plan/plan_hash.h"
 
 namespace ffkit {
 namespace {
@@ -33,22 +32,8 @@ constexpr size_t kMaxNamedInputs = 100;  // of a split, in a description
 
 enum class Times : bool { left_out, counted };
 
-class Hash {
- public:
-  void add(uint64_t number) { hash_ = fnv1a64(std::as_bytes(std::span(&number, 1)), hash_); }
-  void add(std::span<const std::byte> bytes) {
-    add(bytes.size());
-    hash_ = fnv1a64(bytes, hash_);
-  }
-  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
-  std::string digits() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  uint64_t hash_ = kFnvBasis;
-};
-
 std::string hash_of(std::string_view text) {
-  Hash hash;
+  PlanHash hash;
   hash.add(text);
   return hash.digits();
 }
@@ -64,13 +49,13 @@ std::string input_of(const SourceInput& input, Times times) {
   return fmt::format("{} {}", input.num_bytes, input.modified_ns);
 }
 
-Json inputs_of(const Source& source, size_t split, Times times, size_t max_named) {
+Json inputs_of(const Listing& listing, Times times, size_t max_named) {
   std::map<std::string, std::string> inputs;
-  for (const SourceInput& input : source.inputs(split)) {
+  for (const SourceInput& input : listing.inputs) {
     inputs[input.name] += input_of(input, times) + " ";
   }
   if (inputs.size() <= max_named) return inputs;
-  Hash hash;
+  PlanHash hash;
   for (const auto& [name, value] : inputs) {
     hash.add(name);
     hash.add(value);
@@ -80,38 +65,29 @@ Json inputs_of(const Source& source, size_t split, Times times, size_t max_named
   return joined;
 }
 
-Json split_of(const Source& source, const SplitPlan& plan, Times times, size_t max_named) {
-  Hash names;
-  Hash sizes;
-  Hash contents;
-  Hash modified;
-  for (const int64_t sample : plan.order) {
-    const SampleIdentity identity = source.identity(plan.split, sample);
-    names.add(identity.name);
-    sizes.add(static_cast<uint64_t>(identity.num_bytes));
-    contents.add(identity.content);
-    modified.add(identity.modified);
-  }
-  Hash shards;
+Json split_of(const SplitPlan& plan, Times times, size_t max_named) {
+  PlanHash shards;
   for (const int64_t first : plan.first) shards.add(static_cast<uint64_t>(first));
-  Hash dictionary;
+  PlanHash dictionary;
   dictionary.add(plan.compression.dictionary);
   Json split = {{"schema", hash_of(schema_to_json(plan.manifest.schema).dump())},
-                {"names", names.digits()},
-                {"sizes", sizes.digits()},
-                {"contents", contents.digits()},
+                {"names", plan.listing.names},
+                {"sizes", plan.listing.sizes},
+                {"contents", plan.listing.contents},
                 {"dictionary", dictionary.digits()},
                 {"shards", shards.digits()},
-                {"inputs", inputs_of(source, plan.split, times, max_named)}};
-  if (times == Times::counted) split["times"] = modified.digits();
+                {"inputs", inputs_of(plan.listing, times, max_named)}};
+  if (times == Times::counted) split["times"] = plan.listing.times;
   return split;
 }
 
-Json describe(const Source& source, const std::vector<SplitPlan>& plans, Times times,
+Json describe(const std::vector<SplitPlan>& plans, Times times,
               size_t max_named = kMaxNamedInputs) {
-  Hash classes;
-  for (const std::string& name : source.classes()) classes.add(name);
-  for (const std::string& name : source.class_names()) classes.add(name);
+  // Of all splits: they are the same.
+  const Manifest& manifest = plans.front().manifest;
+  PlanHash classes;
+  for (const std::string& name : manifest.classes) classes.add(name);
+  for (const std::string& name : manifest.class_names) classes.add(name);
   Json facts = Json::object();
   Json splits = Json::object();
   for (const SplitPlan& plan : plans) {
@@ -120,12 +96,11 @@ Json describe(const Source& source, const std::vector<SplitPlan>& plans, Times t
       facts[plan.manifest.split + "'s " + key] =
           value.size() <= kMaxWordBytes ? value : hash_of(value);
     }
-    splits[plan.manifest.split] = split_of(source, plan, times, max_named);
+    splits[plan.manifest.split] = split_of(plan, times, max_named);
   }
-  // Of all splits: they are the same.
-  return {{"options", plans.front().manifest.options},
+  return {{"options", manifest.options},
           {"facts", std::move(facts)},
-          {"ffconvert", plans.front().manifest.created_by},
+          {"ffconvert", manifest.created_by},
           {"classes", classes.digits()},
           {"splits", std::move(splits)}};
 }
@@ -133,11 +108,11 @@ Json describe(const Source& source, const std::vector<SplitPlan>& plans, Times t
 // The aspects of many splits as if of one.
 Json join_splits(const Json& splits) {
   Json joined = Json::object();
-  Hash inputs;
+  PlanHash inputs;
   for (const Json& split : splits) inputs.add(text_of(split.at("inputs")));
   joined["inputs"]["one of many"] = inputs.digits();
   for (const auto& [aspect, unused] : kAspects) {
-    Hash hash;
+    PlanHash hash;
     for (const Json& split : splits) hash.add(split.at(aspect).get<std::string>());
     joined[aspect] = hash.digits();
   }
@@ -225,16 +200,15 @@ class Comparison {
 
 }  // namespace
 
-std::string describe_plan(const Source& source, const std::vector<SplitPlan>& plans,
-                          const ConvertOptions& options) {
+std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOptions& options) {
   const auto text = [&](Json plan) {
     plan["options"][kOnError] = describe_on_error(options);
     plan["options"]["part"] = fmt::format("{}/{}", options.part.index, options.part.count);
     return text_of(plan);
   };
-  std::string named = text(describe(source, plans, Times::counted));
+  std::string named = text(describe(plans, Times::counted));
   if (named.size() <= kMaxDescriptionBytes) return named;
-  Json plan = describe(source, plans, Times::counted, /*max_named=*/0);
+  Json plan = describe(plans, Times::counted, /*max_named=*/0);
   std::string shorter = text(plan);
   if (shorter.size() <= kMaxDescriptionBytes) return shorter;
   Json all = Json::object();
@@ -261,8 +235,8 @@ std::string plan_difference(std::string_view found, std::string_view planned) {
   }
 }
 
-std::string plan_fingerprint(const Source& source, const std::vector<SplitPlan>& plans) {
-  return hash_of(text_of(describe(source, plans, Times::left_out)));
+std::string plan_fingerprint(const std::vector<SplitPlan>& plans) {
+  return hash_of(text_of(describe(plans, Times::left_out)));
 }
 
 }  // namespace ffkit

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <ffkit/converter/options.h>
-#include <ffkit/converter/source.h>
 
 #include "plan/split_plan.h"
 
@@ -17,8 +16,7 @@ namespace ffkit {
 
 // One line of JSON over the splits in `plans`: options, classes, input files, and for each split hashes of its samples' names, sizes, contents and times of
 // modification in record order, and of its shards. Facts that are absolute paths do not count: where the source lies is not what it is.
-std::string describe_plan(const Source& source, const std::vector<SplitPlan>& plans,
-                          const ConvertOptions& options);
+std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOptions& options);
 
 // How bad samples are dealt with: "skip", or "skip, --max-record 1000" where that decides which samples are bad as well.
 std::string describe_on_error(const ConvertOptions& options);
@@ -29,6 +27,6 @@ std::string plan_difference(std::string_view found, std::string_view planned);
 
 // 16 hex digits for the plans of all splits, the same on every machine that lists the same data with the same options, whatever its part, --on-error
 // and the folder that the source lies in.
-std::string plan_fingerprint(const Source& source, const std::vector<SplitPlan>& plans);
+std::string plan_fingerprint(const std::vector<SplitPlan>& plans);
 
 }  // namespace ffkit

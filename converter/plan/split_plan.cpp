@@ -178,6 +178,7 @@ std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& o
     if (options.zstd_level != 0 && plan.compression.dictionary.empty()) {
       plan.manifest.options["zstd_dictionary_bytes"] = "0";
     }
+    plan.listing = list_samples(source, split, plan.order);
     plan_shards(source, options, plan);
     const int64_t num_shards = plan.num_shards();
     plan.begin_shard = num_shards * (part.index - 1) / part.count;
@@ -185,7 +186,7 @@ std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& o
     most_shards = std::max(most_shards, num_shards);
     plans.push_back(std::move(plan));
   }
-  const std::string shared_plan = part.count > 1 ? plan_fingerprint(source, plans) : "";
+  const std::string shared_plan = part.count > 1 ? plan_fingerprint(plans) : "";
   std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
   for (SplitPlan& plan : plans) plan.shared_plan = shared_plan;
   if (plans.empty()) {

@@ -168,6 +168,28 @@ TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndTimeOfModification) {
   expect_success(open);
 }
 
+class CountingSource : public FakeSource {
+ public:
+  using FakeSource::FakeSource;
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    ++num_asked;
+    return FakeSource::identity(split, index);
+  }
+  mutable int64_t num_asked = 0;
+};
+
+TEST(SampleIdentities, AreAskedForOnce) {
+  const TempDir dir;
+  ConvertOptions options = part_options();
+  const CountingSource whole(3000);
+  convert(whole, dir / "whole", options);
+  EXPECT_EQ(whole.num_asked, 3000);
+  options.part = {.index = 2, .count = 2};
+  const CountingSource shared(3000);
+  convert(shared, dir / "part", options);
+  EXPECT_EQ(shared.num_asked, 3000);
+}
+
 // Parts made from `first` and `second`, then merged.
 void merge_parts(const fs::path& dir, const fs::path& first, const fs::path& second) {
   ConvertOptions options = part_options();

@@ -1,0 +1,28 @@
+// Listing: what a source has listed of a split, as a few hashes. Whoever lists the same data with the same options gets the same ones, on any machine and
+// below any folder, but for times of modification.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/source.h>
+
+namespace ffkit {
+
+struct Listing {
+  // Of all samples in record order, 16 hex digits each.
+  std::string names;
+  std::string sizes;
+  std::string contents;
+  std::string times;  // of modification
+  // Files beside the samples' own.
+  std::vector<SourceInput> inputs;
+};
+
+// Asks the source for the identity of each sample, once: for a million files that is a million texts.
+Listing list_samples(const Source& source, size_t split, std::span<const int64_t> order);
+
+}  // namespace ffkit
