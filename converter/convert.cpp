@@ -154,6 +154,7 @@ class Conversion {
       throw_if_cancelled(options_.cancel);
     }
     Manifest manifest = writer.finish();
+    manifest.source[kListing] = describe_split(plan);
     if (options_.part.count > 1) {
       // Not in the plan's: the shards are to be those that one machine would make.
       manifest.options[MergePlan::kPart] =

@@ -13,6 +13,7 @@
 #include "output/destination.h"
 #include "pack/report.h"
 #include "plan/merge_plan.h"
+#include "plan/plan_fingerprint.h"
 
 namespace ffkit {
 namespace {
@@ -61,9 +62,17 @@ std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
   return next == found.num_shards() ? "" : "the shards";
 }
 
-std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t num_left_out,
-                          const ConvertOptions& options) {
+// What the source listed when `manifest` was written; empty in data sets of the first releases, and in those that were merged of others.
+std::string listing_of(const Manifest& manifest) {
+  const auto at = manifest.source.find(kListing);
+  return at == manifest.source.end() ? "" : at->second;
+}
+
+std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, int64_t num_left_out,
+                                const ConvertOptions& options) {
   const Manifest& manifest = found.manifest();
+  Words facts = manifest.source;
+  facts.erase(kListing);
   if (auto words = manifest.schema.difference(plan.manifest.schema); !words.empty()) {
     return "the fields: " + words;
   }
@@ -73,15 +82,32 @@ std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t n
   }
   for (const std::string& words :
        {first_difference(manifest.options, plan.manifest.options, "option"),
-        first_difference(manifest.source, plan.manifest.source, "the source's"),
+        first_difference(facts, plan.manifest.source, "the source's"),
         difference_of_part(manifest, options.part)}) {
     if (!words.empty()) return words;
+  }
+  if (num_left_out > 0 && options.on_error == OnError::fail) {
+    return fmt::format("option on_error ({} samples were left out then, 'fail' now)", num_left_out);
   }
   if (found.num_records() + num_left_out != plan.num_samples()) {
     return fmt::format("the number of samples ({} then, {} now)",
                        found.num_records() + num_left_out, plan.num_samples());
   }
-  return difference_of_shards(found, plan);
+  return {};
+}
+
+// In words that name the split; empty when nothing differs.
+std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t num_left_out,
+                          const ConvertOptions& options) {
+  const std::string& name = plan.manifest.split;
+  const std::string facts = difference_of_facts(found, plan, num_left_out, options);
+  if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
+  if (const std::string listing = listing_of(found.manifest()); !listing.empty()) {
+    const std::string words = split_difference(name, listing, describe_split(plan));
+    if (!words.empty()) return words;
+  }
+  const std::string shards = difference_of_shards(found, plan);
+  return shards.empty() ? "" : fmt::format("{} of split '{}'", shards, name);
 }
 
 // Lines of the report about samples of `split` that were left out.
@@ -120,12 +146,14 @@ ConvertSummary finished_conversion(const fs::path& folder, const std::vector<Spl
   for (const SplitPlan& plan : plans) names.push_back(plan.manifest.split);
   std::ranges::sort(names);
   if (names != list_splits(folder)) refuse("the splits");
+  bool has_listings = true;
   ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'), .was_finished = true};
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);
     const int64_t num_skipped = num_left_out(report, plan.manifest.split);
     const std::string words = difference_of(found, plan, num_skipped, options);
-    if (!words.empty()) refuse(fmt::format("{}, of split '{}'", words, plan.manifest.split));
+    if (!words.empty()) refuse(words);
+    has_listings = has_listings && !listing_of(found.manifest()).empty();
     summary.splits.push_back({.split = plan.manifest.split,
                               .num_records = found.num_records(),
                               .num_skipped = num_skipped,
@@ -136,9 +164,9 @@ ConvertSummary finished_conversion(const fs::path& folder, const std::vector<Spl
   }
   if (options.note) {
     options.note(
-        fmt::format("{}: is finished already: it has the splits, options, shards and "
-                    "numbers of records of this conversion; nothing was written",
-                    folder.string()));
+        fmt::format("{}: is finished already: it has the splits, options, shards and {} of this "
+                    "conversion; nothing was written",
+                    folder.string(), has_listings ? "samples" : "numbers of records"));
   }
   return summary;
 }

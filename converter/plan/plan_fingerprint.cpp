@@ -121,6 +121,7 @@ Json join_splits(const Json& splits) {
 
 class Comparison {
  public:
+  Comparison() = default;
   Comparison(const Json& found, const Json& planned) {
     compare_words("option ", found.at("options"), planned.at("options"));
     compare_words("", found.at("facts"), planned.at("facts"));
@@ -129,6 +130,23 @@ class Comparison {
     }
     if (found.at("classes") != planned.at("classes")) differences_.emplace_back("the classes");
     compare_splits(found.at("splits"), planned.at("splits"));
+  }
+
+  void compare_split(const std::string& name, const Json& found, const Json& planned) {
+    bool has_other_input = false;
+    Json inputs = found.at("inputs");
+    inputs.update(planned.at("inputs"));
+    for (const auto& [file, unused] : inputs.items()) {
+      if (value_at(found.at("inputs"), file) == value_at(planned.at("inputs"), file)) continue;
+      differences_.push_back(fmt::format("the file '{}' of split '{}'", file, name));
+      has_other_input = true;
+    }
+    if (has_other_input) return;
+    for (const auto& [aspect, words] : kAspects) {
+      if (found.at(aspect) == planned.at(aspect)) continue;
+      differences_.push_back(fmt::format(fmt::runtime(words), name));
+      return;
+    }
   }
 
   std::string text() const {
@@ -178,25 +196,19 @@ class Comparison {
     }
   }
 
-  void compare_split(const std::string& name, const Json& found, const Json& planned) {
-    bool has_other_input = false;
-    Json inputs = found.at("inputs");
-    inputs.update(planned.at("inputs"));
-    for (const auto& [file, unused] : inputs.items()) {
-      if (value_at(found.at("inputs"), file) == value_at(planned.at("inputs"), file)) continue;
-      differences_.push_back(fmt::format("the file '{}' of split '{}'", file, name));
-      has_other_input = true;
-    }
-    if (has_other_input) return;
-    for (const auto& [aspect, words] : kAspects) {
-      if (found.at(aspect) == planned.at(aspect)) continue;
-      differences_.push_back(fmt::format(fmt::runtime(words), name));
-      return;
-    }
-  }
-
   std::vector<std::string> differences_;
 };
+
+template <typename Compare>
+std::string compare_texts(std::string_view found, std::string_view planned,
+                          const Compare& compare) {
+  if (found == planned) return {};
+  try {
+    return compare(Json::parse(found), Json::parse(planned));
+  } catch (const Json::exception&) {
+    return "the program, whose notes on it cannot be read";
+  }
+}
 
 }  // namespace
 
@@ -217,6 +229,10 @@ std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOpti
   return text(plan);
 }
 
+std::string describe_split(const SplitPlan& plan) {
+  return text_of(split_of(plan, Times::counted, kMaxNamedInputs));
+}
+
 std::string describe_on_error(const ConvertOptions& options) {
   std::string name = to_string(options.on_error);
   if (options.on_error == OnError::fail ||
@@ -227,12 +243,18 @@ std::string describe_on_error(const ConvertOptions& options) {
 }
 
 std::string plan_difference(std::string_view found, std::string_view planned) {
-  if (found == planned) return {};
-  try {
-    return Comparison(Json::parse(found), Json::parse(planned)).text();
-  } catch (const Json::exception&) {
-    return "the program, whose notes on it cannot be read";
-  }
+  return compare_texts(found, planned, [](const Json& then, const Json& now) {
+    return Comparison(then, now).text();
+  });
+}
+
+std::string split_difference(const std::string& name, std::string_view found,
+                             std::string_view planned) {
+  return compare_texts(found, planned, [&name](const Json& then, const Json& now) {
+    Comparison comparison;
+    comparison.compare_split(name, then, now);
+    return comparison.text();
+  });
 }
 
 std::string plan_fingerprint(const std::vector<SplitPlan>& plans) {

@@ -2,6 +2,7 @@
 //
 //   --resume   the description, one line of JSON in the destination's marker: what differs is named
 //   --part     a hash of it without times of modification, in each part's manifests: merge wants them equal
+//   finished   what it says of each split, in the split's manifest: --resume compares it with what it would make
 #pragma once
 
 #include <string>
@@ -24,6 +25,16 @@ std::string describe_on_error(const ConvertOptions& options);
 // What differs between two descriptions, for a sentence: "option seed ('3' then, '4' now)"; empty when a conversion described as `found` may go on as
 // `planned`. That is also so when `found` was to end at the first bad sample (OnError::fail) and `planned` is not: its shards have none.
 std::string plan_difference(std::string_view found, std::string_view planned);
+
+// Of Manifest::source, in a split that was converted: describe_split().
+inline constexpr const char* kListing = "listing";
+
+// What describe_plan() says of one split, without options and facts, which its manifest has: a JSON object.
+std::string describe_split(const SplitPlan& plan);
+
+// As plan_difference(), of two splits called `name`, described by describe_split(): "the sizes of the files of split 'train'".
+std::string split_difference(const std::string& name, std::string_view found,
+                             std::string_view planned);
 
 // 16 hex digits for the plans of all splits, the same on every machine that lists the same data with the same options, whatever its part, --on-error
 // and the folder that the source lies in.

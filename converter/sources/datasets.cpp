@@ -30,6 +30,7 @@ class DatasetSource : public Source {
 
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = datasets_.at(split).manifest().source;
+    facts.erase("listing");  // of another conversion's samples
     facts["kind"] =
         fmt::format("data set, format version {}", datasets_.at(split).format_version());
     facts["path"] = fs::absolute(datasets_.at(split).path()).string();

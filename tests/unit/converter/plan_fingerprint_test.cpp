@@ -168,6 +168,109 @@ TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndTimeOfModification) {
   expect_success(open);
 }
 
+// A data set that is finished knows what its source was.
+class FinishedSourceTest : public ::testing::Test {
+ protected:
+  using Open = std::function<std::unique_ptr<Source>()>;
+
+  void finish(const Open& open) {
+    convert(*open(), dir_ / "out", part_options(OnError::skip));
+    finished_ = files_of(dir_ / "out");
+  }
+  ConvertSummary resume(const Open& open, OnError on_error = OnError::skip) {
+    ConvertOptions options = part_options(on_error);
+    options.resume = true;
+    return convert(*open(), dir_ / "out", options);
+  }
+  void expect_refusal(const Open& open, const std::string& what) {
+    EXPECT_ERROR(resume(open), invalid_argument,
+                 "out: already holds a data set, of another conversion: what differs is " + what +
+                     "; remove it or give another folder");
+    EXPECT_TRUE(files_of(dir_ / "out") == finished_);
+  }
+  void expect_success(const Open& open) {
+    EXPECT_TRUE(resume(open).was_finished);
+    EXPECT_TRUE(files_of(dir_ / "out") == finished_);
+  }
+
+  TempDir dir_;
+  std::map<std::string, std::string> finished_;
+};
+
+TEST_F(FinishedSourceTest, PicturesAreToldByNameSizeAndTimeOfModification) {
+  const fs::path first = dir_ / "src/train/cat/a.jpg";
+  write_file(first, jpeg_picture(1));
+  write_file(dir_ / "src/train/dog/b.jpg", jpeg_picture(2));
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
+  finish(open);
+  expect_success(open);
+
+  const auto time = fs::last_write_time(first);
+  fs::last_write_time(first, time + std::chrono::seconds(1));
+  expect_refusal(open, "the times of modification of the files of split 'train'");
+  write_file(first, jpeg_picture(1) + "x");
+  fs::last_write_time(first, time);
+  expect_refusal(open, "the sizes of the files of split 'train'");
+  write_file(first, jpeg_picture(1));
+  fs::rename(first, dir_ / "src/train/cat/b.jpg");
+  expect_refusal(open, "the names, number or order of the samples of split 'train'");
+  fs::rename(dir_ / "src/train/cat/b.jpg", first);
+  fs::last_write_time(first, time);
+  expect_success(open);
+}
+
+TEST_F(FinishedSourceTest, AnnotationsAreToldByTheirContent) {
+  const fs::path lines = dir_ / "src/train-0.jsonl";
+  write_file(lines, "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
+  const auto open = [&] { return open_jsonl(dir_ / "src"); };
+  finish(open);
+  fs::last_write_time(lines, fs::last_write_time(lines) + std::chrono::seconds(1));
+  expect_success(open);  // its content is the same
+  write_file(lines, "{\"text\": \"a\"}\n{\"text\": \"c\"}\n");
+  expect_refusal(open, "the file 'train-0.jsonl' of split 'train'");
+}
+
+TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
+  write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
+  write_file(dir_ / "src/train/cat/b.jpg", "no picture");
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
+  finish(open);
+  expect_success(open);
+  EXPECT_ERROR(resume(open, OnError::fail), invalid_argument,
+               "option on_error (1 samples were left out then, 'fail' now), of split 'train'");
+}
+
+TEST_F(FinishedSourceTest, OfTheFirstReleasesIsToldByItsShards) {
+  write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
+  finish(open);
+  const fs::path path = dir_ / "out/train/manifest.json";
+  Manifest manifest = read_manifest(path);
+  EXPECT_EQ(manifest.source.erase("listing"), 1U);
+  write_manifest(path, manifest);
+  finished_ = files_of(dir_ / "out");
+  fs::last_write_time(dir_ / "src/train/cat/a.jpg",
+                      fs::last_write_time(dir_ / "src/train/cat/a.jpg") + std::chrono::seconds(1));
+  expect_success(open);
+  manifest.source["listing"] = "{}";
+  write_manifest(path, manifest);
+  finished_ = files_of(dir_ / "out");
+  expect_refusal(open, "the program, whose notes on it cannot be read");
+}
+
+TEST_F(FinishedSourceTest, IsNotCalledTheSourceOfWhatIsMadeOfIt) {
+  write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
+  finish([&] { return open_image_folder(dir_ / "src"); });
+  const std::unique_ptr<Source> source = open_datasets(open_splits(dir_ / "out"));
+  EXPECT_FALSE(source->facts(0).contains("listing"));
+  convert(*source, dir_ / "again", part_options());
+  convert(*open_image_folder(dir_ / "src"), dir_ / "second", part_options());
+  write_file(dir_ / "more/train/cat/b.jpg", jpeg_picture(2));
+  convert(*open_image_folder(dir_ / "more"), dir_ / "third", part_options());
+  merge_datasets(dir_ / "merged", {dir_ / "second", dir_ / "third"}, {});
+  EXPECT_FALSE(read_manifest(dir_ / "merged/train/manifest.json").source.contains("listing"));
+}
+
 class CountingSource : public FakeSource {
  public:
   using FakeSource::FakeSource;

@@ -25,6 +25,7 @@ With --json: one document {"splits": [...]}, each with split, path, num_records,
   item, dtype, column), classes, class_names, source, options, created_by, fingerprint, warnings.)";
 
 constexpr size_t kClassesShown = 3;
+constexpr size_t kFactBytesShown = 100;
 
 int64_t median(const std::vector<int64_t>& sorted) {
   return sorted[sorted.size() / 2];
@@ -41,9 +42,16 @@ std::string compression_text(const Manifest& manifest) {
                      human_bytes(manifest.raw_bytes()), human_bytes(manifest.record_bytes()));
 }
 
+// A long one, such as what a source has listed, by its beginning: --json has all of it.
+std::string shortened(const std::string& text) {
+  if (text.size() <= kFactBytesShown) return escaped(text);
+  return fmt::format("{}... ({} bytes)", escaped(text.substr(0, kFactBytesShown)),
+                     with_commas(std::ssize(text)));
+}
+
 void print_facts(const char* title, const std::map<std::string, std::string>& facts) {
   for (const auto& [key, value] : facts) {
-    fmt::print("  {:<12} {} = {}\n", title, escaped(key), escaped(value));
+    fmt::print("  {:<12} {} = {}\n", title, escaped(key), shortened(value));
     title = "";
   }
 }

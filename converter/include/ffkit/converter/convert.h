@@ -19,8 +19,8 @@ void check_destination(const std::filesystem::path& destination, bool resume = f
 
 // Converts every split of `source` into `destination`, which is made when it does not exist (with
 // its parents). An existing folder must be empty or hold what an unfinished conversion left: that is gone on with under options.resume, when source and options are
-// the same, and else deleted, with a note. Under options.resume it may also hold the finished data set that this call would make, as far as options, classes, shards
-// and numbers of records say: then that is summed up, with a note, and nothing is written. Anything else is an Error(invalid_argument) and nothing is
+// the same, and else deleted, with a note. Under options.resume it may also hold the finished data set that this call would make, from a source that still lists the
+// same samples: then that is summed up, with a note, and nothing is written. Anything else is an Error(invalid_argument) and nothing is
 // touched; so is a destination inside one of the source's folders, one that another converter is
 // working on, or one with less free space than the shards are estimated to need. On an error, cancelling included, finished shards stay for a call with options.resume, in a
 // folder that readers refuse; when there are none, what this call
