@@ -18,6 +18,7 @@
 #include "pack/packer.h"
 #include "pack/report.h"
 #include "plan/merge_plan.h"
+#include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
 
@@ -157,9 +158,11 @@ class Conversion {
     manifest.source[kListing] = describe_split(plan);
     if (options_.part.count > 1) {
       // Not in the plan's: the shards are to be those that one machine would make.
-      manifest.options[MergePlan::kPart] =
-          fmt::format("{}/{}: shards {} to {} of {}", options_.part.index, options_.part.count,
-                      plan.begin_shard, plan.end_shard - 1, plan.num_shards());
+      const PartRange range{.part = options_.part,
+                            .begin_shard = plan.begin_shard,
+                            .end_shard = plan.end_shard,
+                            .num_shards = plan.num_shards()};
+      manifest.options[MergePlan::kPart] = range.text();
       manifest.options[MergePlan::kPartPlan] = plan.shared_plan;
       manifest.options[MergePlan::kPartOnError] = describe_on_error(options_);
     }

@@ -13,6 +13,7 @@
 #include "output/destination.h"
 #include "pack/report.h"
 #include "plan/merge_plan.h"
+#include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 
 namespace ffkit {
@@ -43,10 +44,11 @@ std::string first_difference(const Words& found, const Words& planned, const cha
 
 std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
   const auto at = found.options.find(MergePlan::kPart);
-  const std::string then = at == found.options.end() ? "1/1" : at->second;
-  const std::string now = fmt::format("{}/{}", part.index, part.count);
-  return then.substr(0, then.find(':')) == now ? ""
-                                               : fmt::format("--part ({} then, {} now)", then, now);
+  const std::string text = at == found.options.end() ? "" : at->second;
+  const ConvertPart then = parse_part_range(text).value_or(PartRange()).part;
+  if (then.index == part.index && then.count == part.count) return {};
+  return fmt::format("--part ({}/{} then, {}/{} now)", then.index, then.count, part.index,
+                     part.count);
 }
 
 std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {

@@ -40,8 +40,8 @@ void require_space_for_copies(const std::vector<PlannedSplit>& splits, const fs:
                               const ShardMover& mover) {
   int64_t num_bytes = 0;
   for (const PlannedSplit& split : splits) {
-    for (const SplitPart& part : split.parts) {
-      if (mover.will_copy(part.folder, destination)) num_bytes += part.manifest.file_bytes();
+    for (const SourceShards& source : split.sources) {
+      if (mover.will_copy(source.folder, destination)) num_bytes += source.manifest.file_bytes();
     }
   }
   require_free_space(num_bytes, destination);
@@ -52,12 +52,12 @@ Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMo
   mover.make_folder(folder);
   std::vector<std::string> names;
   auto number = static_cast<int64_t>(split.manifest.shards.size());
-  for (const SplitPart& part : split.parts) {
-    for (const ManifestShard& shard : part.manifest.shards) {
+  for (const SourceShards& source : split.sources) {
+    for (const ManifestShard& shard : source.manifest.shards) {
       std::string name = shard_file_name(number++);
       // An interrupted addition may have left shards that no manifest lists.
       while (fs::exists(folder / name)) name = shard_file_name(number++);
-      mover.bring(part.folder / shard.file, folder / name);
+      mover.bring(source.folder / shard.file, folder / name);
       names.push_back(std::move(name));
     }
   }
@@ -69,8 +69,8 @@ Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMo
 std::string report_of(const PlannedSplit& split) {
   const std::string key = fmt::format("{{\"split\":{},", nlohmann::json(split.name).dump());
   std::string lines;
-  for (const SplitPart& part : split.parts) {
-    const fs::path path = part.data_set / Destination::kReport;
+  for (const SourceShards& source : split.sources) {
+    const fs::path path = source.data_set / Destination::kReport;
     if (!fs::exists(path)) continue;
     std::istringstream report(read_text_file(path));
     for (std::string line; std::getline(report, line);) {
@@ -130,11 +130,12 @@ bool may_list(const fs::path& path, const Manifest& manifest) {
 void remove_sources(const std::vector<PlannedSplit>& splits) try {
   std::error_code ignored;
   for (const PlannedSplit& split : splits) {
-    for (const SplitPart& part : split.parts) {
-      fs::remove(part.folder / "manifest.json");
-      sync_folder(part.folder);
-      for (const ManifestShard& shard : part.manifest.shards) fs::remove(part.folder / shard.file);
-      if (fs::remove(part.folder, ignored)) fs::remove(part.folder.parent_path(), ignored);
+    for (const SourceShards& source : split.sources) {
+      fs::remove(source.folder / "manifest.json");
+      sync_folder(source.folder);
+      for (const ManifestShard& shard : source.manifest.shards)
+        fs::remove(source.folder / shard.file);
+      if (fs::remove(source.folder, ignored)) fs::remove(source.folder.parent_path(), ignored);
     }
   }
 } catch (const fs::filesystem_error& error) {

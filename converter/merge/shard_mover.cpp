@@ -88,11 +88,11 @@ void ShardMover::copy(const fs::path& from, const fs::path& to) {
   std::vector<std::byte> buffer(static_cast<size_t>(std::min(size, kCopyBytes)));
   for (int64_t done = 0; done < size;) {
     throw_if_cancelled(options_.cancel);
-    const auto part =
+    const auto piece =
         std::span(buffer).first(static_cast<size_t>(std::min(size - done, kCopyBytes)));
-    source.read_at(done, part);
-    target.write(part);
-    done += static_cast<int64_t>(part.size());
+    source.read_at(done, piece);
+    target.write(piece);
+    done += static_cast<int64_t>(piece.size());
   }
   target.sync();
   target.close();

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 #include <tuple>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
 #include "format/printable.h"
+#include "plan/part_range.h"
 
 namespace ffkit {
 namespace {
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 using Names = std::vector<std::string>;
 
-[[noreturn]] void refuse_part(const fs::path& path, const std::string& message) {
+[[noreturn]] void refuse_source(const fs::path& path, const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
 }
 
@@ -28,7 +29,7 @@ std::vector<std::string> splits_of_set(const fs::path& folder) {
                 {.path = folder.string()});
   }
   if (fs::exists(folder / "manifest.json"))
-    refuse_part(folder, "is one split; give the folder it lies in");
+    refuse_source(folder, "is one split; give the folder it lies in");
   std::vector<std::string> splits = list_splits(folder);
   if (splits.empty()) {
     throw Error(ErrorCode::not_found, "is not a data set: none of its folders has a manifest.json",
@@ -36,8 +37,8 @@ std::vector<std::string> splits_of_set(const fs::path& folder) {
   }
   for (const std::string& split : splits) {
     if (!fs::exists(folder / split / "manifest.json")) {
-      refuse_part(folder,
-                  fmt::format("split '{}' is of FFRecord v1, whose files cannot be joined; convert "
+      refuse_source(
+          folder, fmt::format("split '{}' is of FFRecord v1, whose files cannot be joined; convert "
                               "them with 'ffconvert v1' first",
                               split));
     }
@@ -78,26 +79,19 @@ int64_t num_shared_shards(const Manifest& manifest, const std::vector<ManifestSh
   });
 }
 
-// The shards of a conversion's part, from "2/8: shards 10 to 19 of 80".
-struct PartRange {
-  long long begin = 0;
-  long long last = 0;
-  long long count = 0;
-};
-
-PartRange part_range(const SplitPart& part) {
-  PartRange range;
+PartRange part_range(const SourceShards& part) {
   const auto found = part.manifest.options.find(MergePlan::kPart);
   if (found == part.manifest.options.end()) {
-    refuse_part(
+    refuse_source(
         part.folder,
         "is no part of a conversion, but others are; merge those first, then merge the result");
   }
-  if (std::sscanf(found->second.c_str(), "%*d/%*d: shards %lld to %lld of %lld", &range.begin,
-                  &range.last, &range.count) != 3) {
-    refuse_part(part.folder, fmt::format("does not say which shards it has: '{}'", found->second));
+  const std::optional<PartRange> range = parse_part_range(found->second);
+  if (!range) {
+    refuse_source(part.folder,
+                  fmt::format("does not say which shards it has: '{}'", found->second));
   }
-  return range;
+  return *range;
 }
 
 void erase_part(std::map<std::string, std::string>& options) {
@@ -107,13 +101,13 @@ void erase_part(std::map<std::string, std::string>& options) {
 }
 
 // The manifest's option `key`, or nothing.
-std::string option_of(const SplitPart& part, const char* key) {
+std::string option_of(const SourceShards& part, const char* key) {
   const auto found = part.manifest.options.find(key);
   return found == part.manifest.options.end() ? "" : found->second;
 }
 
 // What an option is in one part and in the other, for the first that differs; empty when none does.
-std::string option_difference(const SplitPart& part, const SplitPart& first) {
+std::string option_difference(const SourceShards& part, const SourceShards& first) {
   auto options = part.manifest.options;
   auto others = first.manifest.options;
   erase_part(options);
@@ -128,23 +122,23 @@ std::string option_difference(const SplitPart& part, const SplitPart& first) {
 }
 
 // Parts are put together only when one machine would have made them all.
-void require_same_conversion(const SplitPart& part, const SplitPart& first) {
+void require_same_conversion(const SourceShards& part, const SourceShards& first) {
   const std::string other = first.folder.string();
   if (const std::string difference = option_difference(part, first); !difference.empty()) {
-    refuse_part(part.folder,
-                fmt::format("was converted with other options than {}: {}", other, difference));
+    refuse_source(part.folder,
+                  fmt::format("was converted with other options than {}: {}", other, difference));
   }
   if (part.manifest.created_by != first.manifest.created_by) {
-    refuse_part(part.folder,
-                fmt::format("was made by '{}', but {} by '{}'; use one program for all parts",
-                            part.manifest.created_by, other, first.manifest.created_by));
+    refuse_source(part.folder,
+                  fmt::format("was made by '{}', but {} by '{}'; use one program for all parts",
+                              part.manifest.created_by, other, first.manifest.created_by));
   }
   const std::string plan = option_of(part, MergePlan::kPartPlan);
   // Parts of the first releases have none: they are told by the path of their source.
   const bool is_same_source = plan.empty() ? part.manifest.source == first.manifest.source : true;
   if (plan != option_of(first, MergePlan::kPartPlan) || !is_same_source ||
-      part_range(part).count != part_range(first).count) {
-    refuse_part(
+      part_range(part).num_shards != part_range(first).num_shards) {
+    refuse_source(
         part.folder,
         fmt::format("was converted from another source than {}, with other samples, sizes or "
                     "labels; make one of them again, from the same data",
@@ -153,66 +147,68 @@ void require_same_conversion(const SplitPart& part, const SplitPart& first) {
 }
 
 // A part that was to fail at a bad sample has none; of the others, all are to leave bad samples out, or all to keep them.
-void require_same_on_error(const std::vector<SplitPart>& parts) {
-  const SplitPart* lenient = nullptr;
-  for (const SplitPart& part : parts) {
+void require_same_on_error(const std::vector<SourceShards>& parts) {
+  const SourceShards* lenient = nullptr;
+  for (const SourceShards& part : parts) {
     const std::string on_error = option_of(part, MergePlan::kPartOnError);
     if (on_error.empty() || on_error == "fail") continue;
     if (lenient == nullptr) lenient = &part;
     if (const std::string other = option_of(*lenient, MergePlan::kPartOnError); other != on_error) {
-      refuse_part(part.folder,
-                  fmt::format("was converted with --on-error {}, but {} with --on-error {}; "
-                              "make one of them again",
-                              on_error, lenient->folder.string(), other));
+      refuse_source(part.folder,
+                    fmt::format("was converted with --on-error {}, but {} with --on-error {}; "
+                                "make one of them again",
+                                on_error, lenient->folder.string(), other));
     }
   }
 }
 
-bool refers_by_number(const SplitPart& part) {
+bool refers_by_number(const SourceShards& part) {
   return part.manifest.options.contains(MergePlan::kReferences);
 }
 
 // Sorts the parts of one conversion, all of which must be there.
 void join_parts(PlannedSplit& split) {
-  const auto is_part = [](const SplitPart& part) {
+  const auto is_part = [](const SourceShards& part) {
     return part.manifest.options.contains(MergePlan::kPart);
   };
-  const bool is_joined = !split.is_new || split.parts.size() > 1;
-  if (is_joined && std::ranges::any_of(split.parts, refers_by_number) &&
-      !(split.is_new && std::ranges::all_of(split.parts, is_part))) {
-    refuse_part(
-        split.parts.back().folder,
+  const bool is_joined = !split.is_new || split.sources.size() > 1;
+  if (is_joined && std::ranges::any_of(split.sources, refers_by_number) &&
+      !(split.is_new && std::ranges::all_of(split.sources, is_part))) {
+    refuse_source(
+        split.sources.back().folder,
         fmt::format(
             "the records of split '{}' refer to each other by number, which would be others "
             "afterwards: only the parts of one conversion can be joined",
             split.name));
   }
   if (!split.is_new) {
-    const auto found = std::ranges::find_if(split.parts, is_part);
-    if (found == split.parts.end() && !split.manifest.options.contains(MergePlan::kPart)) return;
-    refuse_part(found == split.parts.end() ? fs::path(split.name) : found->folder,
-                "is a part of a conversion; join all parts with merge, then append the result");
+    const auto found = std::ranges::find_if(split.sources, is_part);
+    if (found == split.sources.end() && !split.manifest.options.contains(MergePlan::kPart)) return;
+    refuse_source(found == split.sources.end() ? fs::path(split.name) : found->folder,
+                  "is a part of a conversion; join all parts with merge, then append the result");
   }
-  if (std::ranges::none_of(split.parts, is_part)) return;
-  std::ranges::sort(split.parts, {}, [](const SplitPart& p) { return part_range(p).begin; });
-  const SplitPart& first = split.parts.front();
-  long long next = 0;
-  const auto require_up_to = [&](long long begin) {
+  if (std::ranges::none_of(split.sources, is_part)) return;
+  std::ranges::sort(split.sources, {},
+                    [](const SourceShards& p) { return part_range(p).begin_shard; });
+  const SourceShards& first = split.sources.front();
+  int64_t next = 0;
+  const auto require_up_to = [&](int64_t begin) {
     if (begin > next) {
-      refuse_part(first.folder,
-                  fmt::format("shards {} to {} of split '{}' are missing: give all parts of "
-                              "the conversion",
-                              next, begin - 1, split.name));
+      refuse_source(first.folder,
+                    fmt::format("shards {} to {} of split '{}' are missing: give all parts of "
+                                "the conversion",
+                                next, begin - 1, split.name));
     }
   };
-  for (const SplitPart& part : split.parts) {
+  for (const SourceShards& part : split.sources) {
     require_same_conversion(part, first);
-    require_up_to(part_range(part).begin);
-    if (part_range(part).begin < next) refuse_part(part.folder, "is a part that is given twice");
-    next = part_range(part).last + 1;
+    const PartRange range = part_range(part);
+    require_up_to(range.begin_shard);
+    if (range.begin_shard < next) refuse_source(part.folder, "is a part that is given twice");
+    next = range.end_shard;
   }
-  require_up_to(part_range(first).count);
-  require_same_on_error(split.parts);
+  require_up_to(part_range(first).num_shards);
+  require_same_on_error(split.sources);
   split.is_conversion = true;
   split.manifest = first.manifest;
   erase_part(split.manifest.options);
@@ -234,16 +230,16 @@ Manifest PlannedSplit::joined(const std::vector<std::string>& shard_names) const
   Manifest result = manifest;
   auto name_of_next = shard_names.begin();
   int number = 1;
-  for (const SplitPart& part : parts) {
-    for (ManifestShard shard : part.manifest.shards) {
+  for (const SourceShards& source : sources) {
+    for (ManifestShard shard : source.manifest.shards) {
       shard.file = *name_of_next++;
       result.shards.push_back(std::move(shard));
     }
     if (is_conversion) continue;  // as if one machine had made it
-    if (is_new) intersect(result.options, part.manifest.options);
+    if (is_new) intersect(result.options, source.manifest.options);
     const char* key = is_new ? "path" : "appended";
     while (result.source.contains(fmt::format("{}_{}", key, number))) ++number;
-    result.source[fmt::format("{}_{}", key, number)] = utf8_of(part.folder.string());
+    result.source[fmt::format("{}_{}", key, number)] = utf8_of(source.folder.string());
   }
   return result;
 }
@@ -266,10 +262,10 @@ void MergePlan::add_source(const fs::path& folder) {
     PlannedSplit& split = find_or_add(name, manifest);
     if (const std::string other = manifest.schema.difference(split.manifest.schema);
         !other.empty()) {
-      refuse_part(folder, fmt::format("the schema of split '{}' differs: {}", name, other));
+      refuse_source(folder, fmt::format("the schema of split '{}' differs: {}", name, other));
     }
     if (const std::string other = class_difference(manifest, split.manifest); !other.empty()) {
-      refuse_part(folder, fmt::format("the classes of split '{}' differ: {}", name, other));
+      refuse_source(folder, fmt::format("the classes of split '{}' differ: {}", name, other));
     }
     if (!split.is_new &&
         num_shared_shards(split.manifest, manifest.shards) == std::ssize(manifest.shards)) {
@@ -282,23 +278,23 @@ void MergePlan::add_source(const fs::path& folder) {
     }
     // Of sets whose records refer to each other by number, join_parts() says what is wrong: two may well share their maps.
     if (!manifest.options.contains(kReferences)) require_new_shards(split, manifest, folder);
-    split.parts.push_back({.data_set = fs::canonical(folder),
-                           .folder = fs::canonical(folder / name),
-                           .manifest = std::move(manifest)});
+    split.sources.push_back({.data_set = fs::canonical(folder),
+                             .folder = fs::canonical(folder / name),
+                             .manifest = std::move(manifest)});
   }
 }
 
 std::vector<PlannedSplit> MergePlan::splits() const {
   std::vector<PlannedSplit> wanted;
   std::ranges::copy_if(splits_, std::back_inserter(wanted),
-                       [](const PlannedSplit& split) { return !split.parts.empty(); });
+                       [](const PlannedSplit& split) { return !split.sources.empty(); });
   for (PlannedSplit& split : wanted) join_parts(split);
   return wanted;
 }
 
 void MergePlan::require_new(const fs::path& folder) {
   if (!folders_.insert(fs::canonical(folder)).second) {
-    refuse_part(folder, "is given twice; its records would be in the result twice");
+    refuse_source(folder, "is given twice; its records would be in the result twice");
   }
 }
 
@@ -307,13 +303,15 @@ void MergePlan::require_new_shards(const PlannedSplit& split, const Manifest& ma
   const auto require = [&](const Manifest& other, const std::string& name) {
     const int64_t num_shared = num_shared_shards(other, manifest.shards);
     if (num_shared == 0) return;
-    refuse_part(folder,
-                fmt::format("{} of its {} shards of split '{}' are those of {}: their records "
-                            "would be in the result twice",
-                            num_shared, manifest.shards.size(), split.name, name));
+    refuse_source(folder,
+                  fmt::format("{} of its {} shards of split '{}' are those of {}: their records "
+                              "would be in the result twice",
+                              num_shared, manifest.shards.size(), split.name, name));
   };
   if (!split.is_new) require(split.manifest, "the destination");
-  for (const SplitPart& part : split.parts) require(part.manifest, part.data_set.string());
+  for (const SourceShards& source : split.sources) {
+    require(source.manifest, source.data_set.string());
+  }
 }
 
 // Labels of all splits mean the same classes.
@@ -325,8 +323,8 @@ void MergePlan::require_same_classes(const Manifest& manifest, const fs::path& f
     return;
   }
   if (const std::string other = class_difference(manifest, classes_from_); !other.empty()) {
-    refuse_part(folder,
-                fmt::format("has other classes than {}: {}", classes_folder_.string(), other));
+    refuse_source(folder,
+                  fmt::format("has other classes than {}: {}", classes_folder_.string(), other));
   }
 }
 

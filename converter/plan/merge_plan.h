@@ -12,8 +12,8 @@
 
 namespace ffkit {
 
-// A source's part in a split.
-struct SplitPart {
+// The shards of a split that one source brings.
+struct SourceShards {
   std::filesystem::path data_set;
   std::filesystem::path folder;  // of its split
   Manifest manifest;
@@ -23,17 +23,17 @@ struct PlannedSplit {
   std::string name;
   Manifest manifest;  // of the destination as it is; without shards when it has no such split
   bool is_new = true;
-  std::vector<SplitPart> parts;  // in order; at least one in a plan's splits()
-  bool is_conversion =
-      false;  // the parts are those of one conversion (ConvertOptions::part), in their order
+  std::vector<SourceShards> sources;  // in order; at least one in a plan's splits()
+  // The sources are the parts of one conversion (ConvertOptions::part), in their order.
+  bool is_conversion = false;
 
-  // The destination's manifest with the parts' shards, called `shard_names`, behind its own.
+  // The destination's manifest with the sources' shards, called `shard_names`, behind its own.
   Manifest joined(const std::vector<std::string>& shard_names) const;
 };
 
 class MergePlan {
  public:
-  // Of Manifest::options, in a part of a conversion: "2/8: shards 10 to 19 of 80".
+  // Of Manifest::options, in a part of a conversion: a PartRange.
   static constexpr const char* kPart = "part";
   // The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and how bad samples were dealt with.
   static constexpr const char* kPartPlan = "part_plan";

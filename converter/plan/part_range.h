@@ -1,0 +1,25 @@
+// PartRange: which shards of a split one part of a conversion has (ConvertOptions::part), as the part's manifest says it: "2/8: shards 10 to 19 of 80".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ffkit/converter/options.h>
+
+namespace ffkit {
+
+struct PartRange {
+  ConvertPart part;
+  int64_t begin_shard = 0;
+  int64_t end_shard = 0;   // behind the part's last one
+  int64_t num_shards = 0;  // of all parts
+
+  std::string text() const;
+};
+
+// Inverse of text(); nothing for any other text.
+std::optional<PartRange> parse_part_range(std::string_view text);
+
+}  // namespace ffkit
