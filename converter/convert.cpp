@@ -62,14 +62,10 @@ class Conversion {
     claimed_.set_plan(plan);
     require_space();
     ConvertSummary summary{.num_classes = static_cast<int64_t>(source_.classes().size())};
-    std::string report;
-    for (const SplitPlan& split : plans_) {
-      auto [written, lines] = convert_split(split);
-      summary.splits.push_back(std::move(written));
-      report += lines;
-    }
-    if (!report.empty()) write_text_file(claimed_.report_path(), report);
-    summary.num_reported = std::ranges::count(report, '\n');
+    ReportFile report(claimed_.report_path());
+    for (const SplitPlan& split : plans_) summary.splits.push_back(convert_split(split, report));
+    report.finish();
+    summary.num_reported = report.num_lines();
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }
@@ -131,7 +127,7 @@ class Conversion {
     return num_bytes;
   }
 
-  std::pair<SplitSummary, std::string> convert_split(const SplitPlan& plan) {
+  SplitSummary convert_split(const SplitPlan& plan, ReportFile& report) {
     const fs::path folder = claimed_.folder() / plan.manifest.split;
     SplitWriter writer(source_, plan, folder);
     std::vector<PackUnit> units;
@@ -174,13 +170,13 @@ class Conversion {
                       source_.describe(plan.split, plan.order.front())));
     }
     write_manifest(folder / "manifest.json", manifest);
-    return {{.split = plan.manifest.split,
-             .num_records = manifest.num_records(),
-             .num_skipped = plan.num_samples() - manifest.num_records(),
-             .num_shards = static_cast<int64_t>(manifest.shards.size()),
-             .file_bytes = manifest.file_bytes(),
-             .fingerprint = manifest.fingerprint()},
-            writer.report()};
+    writer.add_lines_to(report);
+    return {.split = plan.manifest.split,
+            .num_records = manifest.num_records(),
+            .num_skipped = plan.num_samples() - manifest.num_records(),
+            .num_shards = static_cast<int64_t>(manifest.shards.size()),
+            .file_bytes = manifest.file_bytes(),
+            .fingerprint = manifest.fingerprint()};
   }
 
   bool reads_by_gathering(const SplitPlan& plan, std::span<const PackUnit> units,

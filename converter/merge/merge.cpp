@@ -190,9 +190,9 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
   const std::vector<PlannedSplit> splits = plan.splits();
 
   std::vector<Manifest> manifests;
-  std::string report;
   Destination claimed(destination, {.kind = Destination::Kind::merge, .command = options.command});
   claimed.note_start_over(options.note, destination);
+  ReportFile report(claimed.report_path());
   {
     ShardMover mover(options);
     require_space_for_copies(splits, claimed.folder(), mover);
@@ -201,10 +201,10 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
       manifests.push_back(bring_shards(split, folder, mover));
       write_manifest(folder / "manifest.json", manifests.back());
       mover.keep(folder);  // `claimed` clears up
-      report += report_of(split);
+      report.add(report_of(split));
     }
   }
-  if (!report.empty()) write_text_file(claimed.report_path(), report);
+  report.finish();
   claimed.commit();
   if (options.transfer == ShardTransfer::move) remove_sources(splits);
   return summarize(manifests, start);

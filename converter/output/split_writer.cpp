@@ -9,7 +9,6 @@
 #include <ffkit/format/shard_reader.h>
 
 #include "format/file/file.h"
-#include "pack/report.h"
 
 namespace ffkit {
 
@@ -116,12 +115,10 @@ Manifest SplitWriter::finish() {
   return manifest;
 }
 
-std::string SplitWriter::report() const {
-  std::string report;
+void SplitWriter::add_lines_to(ReportFile& report) const {
   for (int64_t shard = plan_.begin_shard; shard < plan_.end_shard; ++shard) {
-    if (fs::exists(report_path_of(shard))) report += read_text_file(report_path_of(shard));
+    if (fs::exists(report_path_of(shard))) report.add(read_text_file(report_path_of(shard)));
   }
-  return report;
 }
 
 fs::path SplitWriter::path_of(int64_t shard) const {

@@ -18,6 +18,7 @@
 #include <ffkit/format/shard_writer.h>
 
 #include "pack/packer.h"
+#include "pack/report.h"
 #include "plan/split_plan.h"
 
 namespace ffkit {
@@ -44,8 +45,8 @@ class SplitWriter : public PackSink {
   void wait();
   // wait(), then the split's manifest, not yet written.
   Manifest finish();
-  // The split's lines of report.jsonl, in record order. After finish().
-  std::string report() const;
+  // Adds the split's lines to `report`, in record order, a shard's at a time. After finish().
+  void add_lines_to(ReportFile& report) const;
   int64_t num_finished() const { return static_cast<int64_t>(finished_.size()); }
 
  private:

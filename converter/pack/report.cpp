@@ -1,10 +1,9 @@
 #include "pack/report.h"
 
+#include <algorithm>
 #include <span>
 
 #include <nlohmann/json.hpp>
-
-#include "format/file/file.h"
 
 namespace ffkit {
 namespace {
@@ -31,6 +30,26 @@ std::string report_lines(const Source& source, size_t split, int64_t sample,
     lines += line(source, split, sample, problem.reason, problem.action);
   }
   return lines;
+}
+
+void ReportFile::add(std::string_view lines) {
+  if (lines.empty()) return;
+  if (!file_) file_ = File::create(temporary());
+  file_->write(std::as_bytes(std::span(lines)));
+  num_lines_ += std::ranges::count(lines, '\n');
+}
+
+void ReportFile::finish() {
+  if (!file_) return;
+  file_->sync();
+  file_->close();
+  rename_durably(temporary(), path_);
+  file_.reset();
+}
+
+std::filesystem::path ReportFile::temporary() const {
+  std::filesystem::path temporary = path_;
+  return temporary += ".tmp";
 }
 
 std::string read_text_file(const std::filesystem::path& path) {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <ffkit/converter/source.h>
 
+#include "format/file/file.h"
 #include "pack/sample_encoder.h"
 
 namespace ffkit {
@@ -16,6 +18,25 @@ namespace ffkit {
 // action for a sample with an error is "left out". Empty when there is nothing to say.
 std::string report_lines(const Source& source, size_t split, int64_t sample,
                          const EncodedSample& encoded);
+
+// DST/report.jsonl while it is being written, under another name. Without lines there will be no file.
+class ReportFile {
+ public:
+  explicit ReportFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+  // Appends whole lines; throws Error(io).
+  void add(std::string_view lines);
+  int64_t num_lines() const { return num_lines_; }
+  // Puts the file durably in its place; throws Error(io).
+  void finish();
+
+ private:
+  std::filesystem::path temporary() const;
+
+  const std::filesystem::path path_;
+  std::optional<File> file_;  // once there are lines
+  int64_t num_lines_ = 0;
+};
 
 // The whole file; throws Error(not_found) or Error(io).
 std::string read_text_file(const std::filesystem::path& path);

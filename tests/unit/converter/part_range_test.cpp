@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "plan/part_range.h"
+
+#include <gtest/gtest.h>
 
 namespace ffkit {
 namespace {
