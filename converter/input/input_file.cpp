@@ -102,9 +102,9 @@ uint32_t crc32c_of(const InputFile& file) {
   uint32_t crc = 0;
   for (int64_t offset = 0; offset < file.size(); offset += kChunkBytes) {
     const auto length = static_cast<size_t>(std::min(kChunkBytes, file.size() - offset));
-    const auto part = std::span(chunk).first(length);
-    file.read_at(offset, part);
-    crc = crc32c(part, crc);
+    const auto piece = std::span(chunk).first(length);
+    file.read_at(offset, piece);
+    crc = crc32c(piece, crc);
   }
   return crc;
 }

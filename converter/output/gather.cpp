@@ -26,7 +26,7 @@ struct Head {
   uint64_t record_bytes = 0;  // 0 for a sample that was left out
   uint64_t stored_bytes = 0;  // 0 when the record is stored as it is
   uint64_t report_bytes = 0;
-  uint32_t slot = 0;  // place in the shard
+  uint32_t local_index = 0;  // in the shard
   uint32_t stored_crc32c = 0;
   uint32_t codec = 0;
   uint32_t crc32c = 0;  // of what follows
@@ -43,7 +43,7 @@ fs::path state_path(const fs::path& folder) {
 // Where a sample goes.
 struct Place {
   int64_t shard = 0;
-  uint32_t slot = 0;
+  uint32_t local_index = 0;
 };
 
 // Appends samples to the gather files of their shards.
@@ -60,7 +60,7 @@ class Gatherer : public PackSink {
     const Place place = places_.at(sample);
     const std::string report = report_lines(source_, split_, sample, encoded);
     const std::span<const std::byte> text = std::as_bytes(std::span(report));
-    Head head{.report_bytes = report.size(), .slot = place.slot};
+    Head head{.report_bytes = report.size(), .local_index = place.local_index};
     pieces_.resize(sizeof(Head));
     if (!encoded.error) {
       head.record_bytes = encoded.record.size();
@@ -141,7 +141,7 @@ std::vector<GatheredSample> parse(std::span<const std::byte> bytes, const fs::pa
     sample.report.assign(reinterpret_cast<const char*>(text.data()), text.size());
     samples.push_back(std::move(sample));
   }
-  std::ranges::sort(samples, {}, [](const GatheredSample& s) { return s.head.slot; });
+  std::ranges::sort(samples, {}, [](const GatheredSample& s) { return s.head.local_index; });
   return samples;
 }
 
@@ -181,9 +181,9 @@ PackProgress gather(const Source& source, const SplitPlan& plan, std::span<const
   std::vector<int64_t> samples;
   for (const PackUnit& unit : units) {
     fs::remove(gather_path(folder, unit.number));  // of a run that ended in the middle
-    for (size_t slot = 0; slot < unit.samples.size(); ++slot) {
-      places[unit.samples[slot]] = {unit.number, static_cast<uint32_t>(slot)};
-      samples.push_back(unit.samples[slot]);
+    for (size_t local_index = 0; local_index < unit.samples.size(); ++local_index) {
+      places[unit.samples[local_index]] = {unit.number, static_cast<uint32_t>(local_index)};
+      samples.push_back(unit.samples[local_index]);
     }
   }
   std::ranges::sort(samples, {}, [&](int64_t s) { return source.position(plan.split, s); });

@@ -194,7 +194,7 @@ class NuScenes : public Source {
   std::vector<fs::path> roots() const override { return {path_}; }
 
   Schema split_schema(size_t split) const override {
-    switch (parts_.at(split).kind) {
+    switch (splits_.at(split).kind) {
       case Kind::keyframes:
         break;
       case Kind::sweeps:
@@ -243,9 +243,9 @@ class NuScenes : public Source {
   std::vector<SourceInput> inputs(size_t /*split*/) const override { return inputs_; }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
-    const Part& part = parts_.at(split);
+    const Listed& listed = splits_.at(split);
     const auto i = static_cast<size_t>(index);
-    SampleIdentity identity{.name = name_of(part, i)};
+    SampleIdentity identity{.name = name_of(listed, i)};
     const auto add = [&identity](const FileStamp& stamp) {
       identity.num_bytes += stamp.num_bytes;
       identity.modified =
@@ -254,9 +254,9 @@ class NuScenes : public Source {
     for_files(split, index, [&](Row row) {
       add({.num_bytes = listing_.file_bytes(row), .modified_ns = listing_.modified_ns(row)});
     });
-    if (part.kind == Kind::keyframes) {
-      identity.modified ^= listing_.labels_modified(part.listing->keyframes.at(i));
-    } else if (part.kind == Kind::maps) {
+    if (listed.kind == Kind::keyframes) {
+      identity.modified ^= listing_.labels_modified(listed.listing->keyframes.at(i));
+    } else if (listed.kind == Kind::maps) {
       std::error_code none;
       add(stamp_of(path_ / identity.name, none));
     }
@@ -276,17 +276,17 @@ class NuScenes : public Source {
   }
 
   std::string describe(size_t split, int64_t index) const override {
-    const Part& part = parts_.at(split);
+    const Listed& listed = splits_.at(split);
     const auto i = static_cast<size_t>(index);
-    switch (part.kind) {
+    switch (listed.kind) {
       case Kind::keyframes:
         break;
       case Kind::sweeps:
-        return (path_ / tables_->sample_data.filename[part.listing->sweeps.at(i)]).string();
+        return (path_ / tables_->sample_data.filename[listed.listing->sweeps.at(i)]).string();
       case Kind::maps:
-        return (path_ / tables_->maps.filename[part.listing->maps.at(i)]).string();
+        return (path_ / tables_->maps.filename[listed.listing->maps.at(i)]).string();
     }
-    const Row sample = part.listing->keyframes.at(i);
+    const Row sample = listed.listing->keyframes.at(i);
     return fmt::format("{}: sample {} of {}", path_.string(),
                        to_string(tables_->samples.token[sample]),
                        tables_->scenes.name[tables_->samples.scene[sample]]);
@@ -294,27 +294,27 @@ class NuScenes : public Source {
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
-    const Part& part = parts_.at(split);
-    switch (part.kind) {
+    const Listed& listed = splits_.at(split);
+    switch (listed.kind) {
       case Kind::keyframes:
-        return reader_.read_keyframe(*part.listing, index, record, buffers);
+        return reader_.read_keyframe(*listed.listing, index, record, buffers);
       case Kind::sweeps:
-        return reader_.read_sweep(*part.listing, index, record, buffers);
+        return reader_.read_sweep(*listed.listing, index, record, buffers);
       case Kind::maps:
-        return reader_.read_map(*part.listing, index, record, buffers);
+        return reader_.read_map(*listed.listing, index, record, buffers);
     }
   }
 
  private:
   enum class Kind : uint8_t { keyframes, sweeps, maps };
-  struct Part {
+  struct Listed {
     const SplitListing* listing = nullptr;
     Kind kind = Kind::keyframes;
   };
 
   void add(const SplitListing& listing, Kind kind, const std::string& name, size_t num_samples) {
     if (num_samples == 0) return;
-    parts_.push_back({&listing, kind});
+    splits_.push_back({&listing, kind});
     SourceSplit info{.name = name, .num_samples = static_cast<int64_t>(num_samples)};
     infos_.push_back(info);
     for (int64_t i = 0; i < info.num_samples; ++i) {
@@ -323,27 +323,27 @@ class NuScenes : public Source {
   }
 
   // A keyframe's token, or the file of a sweep or map.
-  std::string name_of(const Part& part, size_t i) const {
-    switch (part.kind) {
+  std::string name_of(const Listed& listed, size_t i) const {
+    switch (listed.kind) {
       case Kind::keyframes:
         break;
       case Kind::sweeps:
-        return std::string(tables_->sample_data.filename[part.listing->sweeps.at(i)]);
+        return std::string(tables_->sample_data.filename[listed.listing->sweeps.at(i)]);
       case Kind::maps:
-        return tables_->maps.filename[part.listing->maps.at(i)];
+        return tables_->maps.filename[listed.listing->maps.at(i)];
     }
-    return to_string(tables_->samples.token[part.listing->keyframes.at(i)]);
+    return to_string(tables_->samples.token[listed.listing->keyframes.at(i)]);
   }
 
   // Calls use(row of sample_data) for the files of a sample.
   template <typename Use>
   void for_files(size_t split, int64_t index, const Use& use) const {
-    const Part& part = parts_.at(split);
+    const Listed& listed = splits_.at(split);
     const auto i = static_cast<size_t>(index);
-    if (part.kind == Kind::sweeps) use(part.listing->sweeps.at(i));
-    if (part.kind != Kind::keyframes) return;
+    if (listed.kind == Kind::sweeps) use(listed.listing->sweeps.at(i));
+    if (listed.kind != Kind::keyframes) return;
     for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
-      const Row row = listing_.key_frame(part.listing->keyframes.at(i), channel);
+      const Row row = listing_.key_frame(listed.listing->keyframes.at(i), channel);
       if (row != kNoRow && listing_.file_bytes(row) > 0) use(row);
     }
   }
@@ -360,7 +360,7 @@ class NuScenes : public Source {
   const RecordReader reader_;
   const std::vector<std::string> classes_;
   std::vector<std::string> notes_;
-  std::vector<Part> parts_;
+  std::vector<Listed> splits_;
   std::vector<SourceSplit> infos_;
 };
 
