@@ -1,7 +1,10 @@
 #include "io/read_plan.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
+
+#include <ffkit/format/error.h>
 
 namespace ffkit {
 namespace {
@@ -15,10 +18,23 @@ int64_t round_up_offset(int64_t value, int64_t multiple) {
   return round_down(value + multiple - 1, multiple);
 }
 
+// A sector that cannot be read makes one record a bad sample. Under a page of the index it takes many records along, so that it is none.
+std::exception_ptr failure_of_index(const Error& error) {
+  const ErrorContext& context = error.context();
+  if (context.errno_value != EIO || context.record >= 0) return std::current_exception();
+  return std::make_exception_ptr(
+      Error(ErrorCode::io,
+            "a page of the index cannot be read (EIO), and none of its records can be found; copy "
+            "or convert the data set again",
+            {.path = context.path, .offset = context.offset}));
+}
+
 PlannedSample locate(const Dataset& dataset, int64_t record_index) {
   PlannedSample sample;
   try {
     sample.location = dataset.locate(record_index);
+  } catch (const Error& error) {
+    sample.error = failure_of_index(error);
   } catch (...) {
     sample.error = std::current_exception();
   }

@@ -128,6 +128,23 @@ TEST_F(BadSectorsTest, ARecordThatCanBeReadAloneIsNotReplaced) {
   EXPECT_GE(num_failures, 4);
 }
 
+TEST_F(BadSectorsTest, APageOfTheIndexIsNoBadSample) {
+  const RecordLocation last =
+      Dataset::open(dataset_.path()).locate(dataset_.num_records() - 1).record;
+  num_failures = 0;
+  num_failures_left = kForever;
+  bad_begin = last.offset + last.stored_bytes;
+  bad_end = kForever;
+  for (const bool decoders_read : {false, true}) {
+    LoaderOptions skipping = options(BadSamples::skip);
+    skipping.io.decoders_read_cache = decoders_read;
+    Loader loader(dataset_, skipping);
+    EXPECT_ERROR(loader.next(), io, "a page of the index cannot be read (EIO)");
+    EXPECT_EQ(loader.statistics().num_replaced, 0);
+  }
+  EXPECT_GT(num_failures, 0);
+}
+
 TEST_F(BadSectorsTest, DecodersThatReadForThemselvesGoOnTheSameWay) {
   LoaderOptions reading = options(BadSamples::skip);
   reading.io.decoders_read_cache = true;
