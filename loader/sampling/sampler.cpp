@@ -11,6 +11,7 @@
 #include <ffkit/loader/permutation.h>
 #include <ffkit/loader/sampler.h>
 
+#include "format/errors_only.h"
 #include "format/mix64.h"
 #include "sampling/alias_table.h"
 #include "sampling/group_order.h"
@@ -131,12 +132,14 @@ int64_t nearest(int64_t before, int64_t after, int64_t attempt) {
 }  // namespace
 
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
-  std::unordered_map<int64_t, int64_t> counts;
-  for (int64_t label : labels) ++counts[label];
-  std::vector<double> weights;
-  weights.reserve(labels.size());
-  for (int64_t label : labels) weights.push_back(1 / static_cast<double>(counts[label]));
-  return weights;
+  return errors_only({}, [&] {
+    std::unordered_map<int64_t, int64_t> counts;
+    for (int64_t label : labels) ++counts[label];
+    std::vector<double> weights;
+    weights.reserve(labels.size());
+    for (int64_t label : labels) weights.push_back(1 / static_cast<double>(counts[label]));
+    return weights;
+  });
 }
 
 int64_t random_record(const SamplerOptions& options, int64_t record_index) {
@@ -152,7 +155,7 @@ Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options
       description_(describe(options, epoch_size_)),
       options_(std::move(options)) {
   if (options_.order == Order::weighted) {
-    table_ = std::make_shared<AliasTable>(*options_.weights);
+    table_ = errors_only({}, [&] { return std::make_shared<AliasTable>(*options_.weights); });
     options_.weights = nullptr;
   }
 }
@@ -183,8 +186,13 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
   if (options_.tail == Tail::exact) {
     count = std::clamp<int64_t>(epoch_size_ - first, 0, batch_size_);
   }
-  const uint64_t key = mix64(options_.seed, static_cast<uint64_t>(epoch));
   out.clear();
+  errors_only({}, [&] { add_records(epoch, first, count, out); });
+}
+
+void Sampler::add_records(int64_t epoch, int64_t first, int64_t count,
+                          std::vector<int64_t>& out) const {
+  const uint64_t key = mix64(options_.seed, static_cast<uint64_t>(epoch));
   switch (options_.order) {
     case Order::sequential:
       for_positions(first, count, [&](int64_t position) { out.push_back(position); });

@@ -7,9 +7,12 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
 
-namespace ffkit::nuscenes {
+#include "format/errors_only.h"
 
-std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes) {
+namespace ffkit::nuscenes {
+namespace {
+
+std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes) {
   const std::vector<std::string> scenes = keyframes.string_column(keyframe::kScene);
   const std::vector<int64_t> times = keyframes.int_column(keyframe::kTimestamp);
   auto starts = std::make_shared<std::vector<int64_t>>();
@@ -32,13 +35,8 @@ std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframe
   return starts;
 }
 
-Windows make_windows(const Dataset& keyframes, int64_t num_previous) {
-  constexpr int64_t kMaxPrevious = 1000;
-  if (num_previous < 0 || num_previous > kMaxPrevious) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("num_previous is {}, must be 0 .. {}", num_previous, kMaxPrevious));
-  }
-  const auto scenes = scene_groups(keyframes);
+Windows windows_of(const Dataset& keyframes, int64_t num_previous) {
+  const auto scenes = find_scenes(keyframes);
   std::vector<int64_t> records;
   std::vector<uint8_t> is_repeated;
   auto groups = std::make_shared<std::vector<int64_t>>();
@@ -58,6 +56,21 @@ Windows make_windows(const Dataset& keyframes, int64_t num_previous) {
           .groups = std::move(groups)};
 }
 
+}  // namespace
+
+std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes) {
+  return errors_only(keyframes.path(), [&] { return find_scenes(keyframes); });
+}
+
+Windows make_windows(const Dataset& keyframes, int64_t num_previous) {
+  constexpr int64_t kMaxPrevious = 1000;
+  if (num_previous < 0 || num_previous > kMaxPrevious) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("num_previous is {}, must be 0 .. {}", num_previous, kMaxPrevious));
+  }
+  return errors_only(keyframes.path(), [&] { return windows_of(keyframes, num_previous); });
+}
+
 void Windows::apply(SamplerOptions& options) const {
   options.groups = groups;
   options.share_randomness = true;
@@ -65,7 +78,7 @@ void Windows::apply(SamplerOptions& options) const {
 
 std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) const {
   std::vector<uint8_t> repeated;
-  repeated.reserve(record_indices.size());
+  errors_only(frames.path(), [&] { repeated.reserve(record_indices.size()); });
   for (const int64_t record : record_indices) {
     if (record < 0 || record >= std::ssize(is_repeated)) {
       throw Error(ErrorCode::invalid_argument,

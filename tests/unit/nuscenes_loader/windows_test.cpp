@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/windows.h>
 
 #include "collect_epoch.h"
 #include "expect_error.h"
+#include "little_memory.h"
 #include "nuscenes/make_nuscenes.h"
 #include "temp_dir.h"
 
@@ -53,6 +56,30 @@ TEST_F(WindowsTest, FramesBeforeAreThoseOfTheScene) {
   EXPECT_ERROR(windows.mask(std::vector<int64_t>{-1}), invalid_argument, "no record -1");
   EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument, "num_previous is -1");
   EXPECT_EQ(make_windows(split_->keyframes, 0).frames.num_records(), 12);
+}
+
+TEST_F(WindowsTest, WithoutMemoryAreAnError) {
+  FFKIT_SKIP_WITHOUT_MEMORY_LIMITS();
+  const Dataset many = split_->keyframes.subset(std::vector<int64_t>(100'000, 0));
+  const Windows windows = make_windows(split_->keyframes, 0);
+  const std::vector<int64_t> records(16 << 20, 0);
+  const auto expect_error = [&](const std::function<void()>& call) {
+    const auto child = [&] {
+      testing::leave_memory(12 << 20);
+      try {
+        call();
+      } catch (const Error& error) {
+        fprintf(stderr, "%s\n", error.what());
+        _exit(error.code() == ErrorCode::io ? 0 : 1);
+      } catch (const std::exception& error) {
+        testing::expect(false, error.what());
+      }
+      _exit(2);
+    };
+    EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "mini_val: there is not enough memory");
+  };
+  expect_error([&] { make_windows(many, 1000); });
+  expect_error([&] { windows.mask(records); });
 }
 
 TEST_F(WindowsTest, RefusesScenesThatAreNotWhole) {

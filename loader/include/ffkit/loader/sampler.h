@@ -6,6 +6,8 @@
 //   start                 + G                 + 2G            G = world_size * batch_size
 //     | rank 0 | rank 1 |   rank 0 | rank 1 |   ...
 //
+// Where there is not enough memory, all of it throws Error(io).
+//
 // Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted; with groups of different sizes a batch takes
 // O(number of groups). Immutable, so thread-safe; copies share the
 // table of the weights.
@@ -122,6 +124,9 @@ class Sampler {
   // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it goes on at its beginning.
   template <typename Visit>
   void for_positions(int64_t first, int64_t count, const Visit& visit) const;
+
+  // Appends the records at `count` positions from `first` on.
+  void add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out) const;
 
   int64_t replacement_in_groups(uint64_t epoch_key, int64_t bad, int attempt) const;
 
