@@ -1,0 +1,113 @@
+// Whether the converter notices a disk that seeks slowly. The linker leads pread() of all that is linked statically through here.
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "converter/output/gather.h"
+#include "fake_source.h"
+#include "temp_dir.h"
+
+namespace {
+
+constexpr int64_t kSeekBytes = 4 << 20;  // further away than this, the head has to move
+
+std::mutex mutex;  // the head; guards what follows
+std::chrono::microseconds seek_time{0};
+int64_t head = 0;
+std::vector<int64_t> offsets;
+
+}  // namespace
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
+
+ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+  const std::scoped_lock lock(mutex);
+  if (std::abs(offset - head) > kSeekBytes) std::this_thread::sleep_for(seek_time);
+  head = offset;
+  offsets.push_back(offset);
+  return __real_pread(fd, data, num_bytes, offset);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kArchiveBytes = int64_t{5} << 28;  // 1.25 GiB, all of it a hole
+
+class ArchiveSource : public testing::FakeSource {
+ public:
+  explicit ArchiveSource(std::filesystem::path archive)
+      : FakeSource(100), archive_(std::move(archive)) {}
+  std::filesystem::path archive(size_t /*split*/) const override { return archive_; }
+  int64_t position(size_t /*split*/, int64_t index) const override { return index; }
+
+ private:
+  std::filesystem::path archive_;
+};
+
+class SlowDiskTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(archive_).close();
+    std::filesystem::resize_file(archive_, kArchiveBytes);
+    offsets.clear();
+    seek_time = std::chrono::milliseconds(3);
+  }
+  static bool dislikes(const Source& source, const std::vector<int64_t>& samples) {
+    const PackUnit unit{.number = 0, .samples = samples};
+    return dislikes_scattered_reads(source, 0, std::span(&unit, 1));
+  }
+
+  testing::TempDir dir_;
+  const std::filesystem::path archive_ = dir_ / "a.tar";
+  const std::vector<int64_t> scattered_ = {3, 1, 2};
+};
+
+TEST_F(SlowDiskTest, IsToldFromAFastOneByItsSeeks) {
+  if (!dislikes(ArchiveSource(archive_), scattered_)) {
+    if (offsets.empty()) GTEST_SKIP() << "the file system has no O_DIRECT";
+    FAIL() << "seeks of 3 ms go unnoticed";
+  }
+  // One to wake the disk, then 24 in a row, then 24 all over the file.
+  ASSERT_EQ(offsets.size(), 49U);
+  std::vector<int64_t> run(offsets.begin() + 1, offsets.begin() + 25);
+  std::ranges::sort(run);
+  for (size_t i = 0; i < run.size(); ++i) {
+    EXPECT_EQ(run[i], run[0] + static_cast<int64_t>(i) * (128 << 10)) << i;
+  }
+  EXPECT_NEAR(static_cast<double>(run[0]), 0.5 * kArchiveBytes, 1 << 20);
+  std::vector<int64_t> apart(offsets.begin() + 25, offsets.end());
+  std::ranges::sort(apart);
+  for (size_t i = 0; i < apart.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(apart[i]), static_cast<double>(i) / 24 * kArchiveBytes, 1 << 20)
+        << i;
+  }
+  seek_time = {};
+  EXPECT_FALSE(dislikes(ArchiveSource(archive_), scattered_));
+}
+
+TEST_F(SlowDiskTest, IsNotAskedWhereItDoesNotMatter) {
+  EXPECT_FALSE(dislikes(ArchiveSource(archive_), {1, 2, 3})) << "in the archive's order";
+  EXPECT_FALSE(dislikes(ArchiveSource({}), scattered_)) << "no archive";
+  EXPECT_FALSE(dislikes(ArchiveSource(dir_ / "none.tar"), scattered_));
+  std::filesystem::resize_file(archive_, (int64_t{1} << 30) - 1);
+  EXPECT_FALSE(dislikes(ArchiveSource(archive_), scattered_)) << "read in no time";
+  EXPECT_TRUE(offsets.empty());
+}
+
+}  // namespace
+}  // namespace ffkit
