@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
 
 #include "format/refuse.h"
 #include "threads/loader_log.h"
@@ -49,6 +50,11 @@ LoaderOptions complete(LoaderOptions options) {
   }
   if (options.allocator == nullptr) options.allocator = default_slab_allocator();
   prepare_log(options.on_warning);  // here, for the members that follow begin threads
+  if (jpeg_huffman_decoder() == JpegHuffmanDecoder::libjpeg_after_check) {
+    warn(options.on_warning,
+         "JPEGs are decoded by libjpeg alone, which is slower: the libjpeg of this process is not "
+         "the one that ffkit was built with; build ffkit again with its headers");
+  }
   return options;
 }
 

@@ -108,6 +108,12 @@ std::string_view to_string(ImageEncoding encoding) {
   return "unknown";
 }
 
+JpegHuffmanDecoder jpeg_huffman_decoder() {
+  if (!JpegHuffman::is_built()) return JpegHuffmanDecoder::libjpeg;
+  return JpegDecoder::uses_own_huffman() ? JpegHuffmanDecoder::own
+                                         : JpegHuffmanDecoder::libjpeg_after_check;
+}
+
 ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
   if (has_prefix(data, "\xff\xd8\xff")) return ImageEncoding::jpeg;
   if (has_prefix(data, "\x89PNG\r\n\x1a\n")) return ImageEncoding::png;

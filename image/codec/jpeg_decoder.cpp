@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include <ffkit/format/error.h>
 
 #include "codec/cmyk.h"
+#include "codec/jpeg_check_picture.h"
 
 namespace ffkit {
 namespace {
@@ -99,10 +101,44 @@ bool JpegDecoder::has_end() const {
 }
 
 JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
+  if (!uses_own_huffman()) return read(region, denominator, false);
   const Part part = read(region, denominator, true);
-  if (!huffman_.failed()) return part;
+  if (!huffman_is_attached_ || !huffman_.failed()) return part;
   begin(data_);
   return read(region, denominator, false);
+}
+
+bool JpegDecoder::uses_own_huffman() {
+  static const bool agrees = [] {
+    try {
+      return JpegHuffman::is_built() && huffman_agrees(std::as_bytes(std::span(kJpegCheckPicture)));
+    } catch (const Error&) {
+      return false;  // libjpeg will say it of the user's pictures too
+    }
+  }();
+  return agrees;
+}
+
+bool JpegDecoder::huffman_agrees(std::span<const std::byte> jpeg) {
+  JpegDecoder decoder;
+  const ImageInfo info = decoder.begin(jpeg);
+  const Rect all{0, 0, info.width, info.height};
+  const Rect middle{info.width / 2, info.height / 2, 1 + info.width / 4, 1 + info.height / 4};
+  return decoder.agrees_on(all, 1) && decoder.agrees_on(middle, 1) && decoder.agrees_on(all, 4);
+}
+
+bool JpegDecoder::agrees_on(const Rect& region, int denominator) {
+  std::vector<uint8_t> pixels[2];
+  for (const bool own : {false, true}) {
+    begin(data_);
+    const Part part = read(region, denominator, own);
+    if (own && (!huffman_is_attached_ || huffman_.failed())) return false;
+    for (int y = 0; y < part.pixels.height; ++y) {
+      const uint8_t* row = part.pixels.data + y * part.pixels.stride;
+      pixels[own].insert(pixels[own].end(), row, row + ptrdiff_t{3} * part.pixels.width);
+    }
+  }
+  return pixels[0] == pixels[1];
 }
 
 JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool own_huffman) {
@@ -128,12 +164,13 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool ow
     // Moves x to the left and widens to whole blocks.
     errors_.guard(data_.size(), [&] { jpeg_crop_scanline(&info_, &x, &width); });
   }
-  if (own_huffman) {
+  huffman_is_attached_ = false;
+  if (own_huffman && JpegHuffman::can_take(data_)) {
     // As jpeg_crop_scanline() counts the columns it keeps.
     const int samples = info_.num_components == 1 ? 1 : info_.max_h_samp_factor;
     const auto column_width = static_cast<JDIMENSION>(samples * info_.min_DCT_scaled_size);
-    huffman_.attach(info_, static_cast<int>(x / column_width),
-                    static_cast<int>((x + width - 1) / column_width));
+    huffman_is_attached_ = huffman_.attach(info_, static_cast<int>(x / column_width),
+                                           static_cast<int>((x + width - 1) / column_width));
   }
   const int y = std::max(0, region.y - kMargin);
   if (y > 0) {

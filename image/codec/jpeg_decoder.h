@@ -37,6 +37,12 @@ class JpegDecoder {
   // scale; the view lives until the next begin().
   Part read(const Rect& region, int denominator);
 
+  // Whether `jpeg`, which is good, gives the same pixels with JpegHuffman as by libjpeg alone, whole and in part.
+  static bool huffman_agrees(std::span<const std::byte> jpeg);
+  // Whether JpegHuffman is built and agrees on a built-in picture, which is looked at once. The libjpeg of this process may be another one
+  // than that of the build.
+  static bool uses_own_huffman();
+
  private:
   // Keeps no tables from image to image. libjpeg itself does, in the pool of what lives as long as the decompressor, as MJPEG's pictures
   // without tables want it; here that pool is that of the image from the first image on.
@@ -51,11 +57,13 @@ class JpegDecoder {
   static void skip_input_data(j_decompress_ptr info, long num_bytes);
   Part read(const Rect& region, int denominator, bool own_huffman);
   void read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows);
+  bool agrees_on(const Rect& region, int denominator);
 
   JpegErrors errors_;
   Decompressor info_ = {};
   jpeg_source_mgr source_ = {};
   JpegHuffman huffman_;
+  bool huffman_is_attached_ = false;
   std::span<const std::byte> data_;
   PixelBuffer pixels_;
   PixelBuffer cmyk_row_;

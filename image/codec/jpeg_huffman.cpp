@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#if __has_include(<jpegint.h>)
-// libjpeg's internal interface, of which only the entropy decoder's entry point is used; that has not changed since 1995.
+#ifdef FFKIT_JPEG_HUFFMAN
+// libjpeg's internal interface, of which only the entropy decoder's entry point is used. image/CMakeLists.txt names the versions it was
+// tested with.
 #include <jpegint.h>
-#define FFKIT_HAVE_JPEG_INTERNALS 1
 #endif
 
 namespace ffkit {
@@ -156,9 +156,36 @@ void JpegHuffman::remove_stuffing(const jpeg_source_mgr& source) {
   end_ = out;
 }
 
+bool JpegHuffman::is_built() {
+#ifdef FFKIT_JPEG_HUFFMAN
+  return true;
+#else
+  return false;
+#endif
+}
+
+bool JpegHuffman::can_take(std::span<const std::byte> jpeg) {
+  const auto byte = [&](size_t i) { return std::to_integer<unsigned>(jpeg[i]); };
+  // Markers behind the first one: FF, the kind, and the length of what follows, itself included (T.81, B.1.1).
+  for (size_t i = 2; i + 4 <= jpeg.size();) {
+    if (byte(i) != 0xFF) return false;
+    const unsigned kind = byte(i + 1);
+    if (kind == 0xFF) {  // a fill byte
+      ++i;
+      continue;
+    }
+    // C0 and C1 are sequential and Huffman coded; C2 is progressive, C3 and C7 lossless, C9 and above arithmetic.
+    const bool is_frame =
+        kind >= 0xC0 && kind <= 0xCF && kind != 0xC4 && kind != 0xC8 && kind != 0xCC;
+    if (is_frame) return kind == 0xC0 || kind == 0xC1;
+    i += 2 + (byte(i + 2) << 8) + byte(i + 3);
+  }
+  return false;
+}
+
 bool JpegHuffman::attach(jpeg_decompress_struct& info, int first_column, int last_column) {
   failed_ = false;
-#ifdef FFKIT_HAVE_JPEG_INTERNALS
+#ifdef FFKIT_JPEG_HUFFMAN
   if (info.progressive_mode || info.arith_code || jpeg_has_multiple_scans(&info) ||
       info.restart_interval != 0 || info.comps_in_scan != info.num_components ||
       info.data_precision != 8) {

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "codec/jpeg_huffman_table.h"
 #include "codec/libjpeg.h"
@@ -28,7 +29,13 @@ class JpegHuffman {
   JpegHuffman(const JpegHuffman&) = delete;
   JpegHuffman& operator=(const JpegHuffman&) = delete;
 
-  // Takes over the entropy decoding of `info`, whose source holds the whole rest of the image, and its client_data. Only the blocks
+  // Whether the build has it (FFKIT_JPEG_HUFFMAN).
+  static bool is_built();
+  // Whether the frame of a JPEG is sequential and Huffman coded: attach() is only for such ones. Lossless and arithmetic ones have other decoders
+  // behind libjpeg's interface.
+  static bool can_take(std::span<const std::byte> jpeg);
+
+  // Precondition: can_take(). Takes over the entropy decoding of `info`, whose source holds the whole rest of the image, and its client_data. Only the blocks
   // of MCU columns first_column .. last_column will be asked for. Returns false where the image is not of the usual kind.
   bool attach(jpeg_decompress_struct& info, int first_column, int last_column);
 

@@ -24,6 +24,7 @@ struct JpegKind {
   J_COLOR_SPACE stored = JCS_YCbCr;  // or JCS_GRAYSCALE, JCS_RGB, JCS_CMYK, JCS_YCCK
   int quality = 85;
   bool optimized = false;  // Huffman tables made for this picture
+  bool arithmetic = false;
 };
 
 // Four-component kinds take the picture's RGB as CMY and red as K.
@@ -52,6 +53,7 @@ inline std::vector<std::byte> encode_jpeg_as(const Picture& picture, const JpegK
     info.comp_info[3].v_samp_factor = kind.v_samp;
   }
   info.optimize_coding = kind.optimized ? TRUE : FALSE;
+  info.arith_code = kind.arithmetic ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&info);
   info.restart_interval = unsigned(kind.restart_interval);
   jpeg_start_compress(&info, TRUE);

@@ -7,6 +7,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "codec/jpeg_check_picture.h"
+#include "codec/jpeg_decoder.h"
 #include "codec/jpeg_error.h"
 #include "encode_for_test.h"
 #include "shared_data.h"
@@ -23,6 +25,7 @@ using testing::make_picture;
 using testing::Picture;
 
 bool attaches(const std::vector<std::byte>& image) {
+  if (!JpegHuffman::can_take(image)) return false;
   JpegErrors errors;
   jpeg_decompress_struct info = {};
   info.err = errors.base();
@@ -47,6 +50,45 @@ TEST(JpegHuffman, TakesTheUsualJpegAndLeavesTheOthers) {
   EXPECT_TRUE(attaches(encode_jpeg_as(picture, {.stored = JCS_CMYK})));
   EXPECT_FALSE(attaches(encode_jpeg_as(picture, {.progressive = true})));
   EXPECT_FALSE(attaches(encode_jpeg_as(picture, {.restart_interval = 4})));
+}
+
+// libjpeg has other decoders for these, of which nothing may be replaced.
+TEST(JpegHuffman, NeverReachesOtherKindsOfFrames) {
+  const Picture picture = make_picture(60, 50);
+  const auto baseline = encode_jpeg(picture.view());
+  ASSERT_TRUE(JpegHuffman::can_take(baseline));
+  const auto arithmetic = encode_jpeg_as(picture, {.arithmetic = true});
+  EXPECT_FALSE(JpegHuffman::can_take(arithmetic));
+  EXPECT_EQ(copy(ImageDecoder().decode(arithmetic)).rgb, decode_with_libjpeg(arithmetic).rgb);
+  // The same with the frame's marker changed: C3 and C7 are lossless, C9 to CB arithmetic.
+  size_t frame = 2;
+  while (baseline[frame + 1] != std::byte{0xC0}) {
+    frame += 2 + (std::to_integer<size_t>(baseline[frame + 2]) << 8) +
+             std::to_integer<size_t>(baseline[frame + 3]);
+  }
+  for (unsigned kind = 0xC0; kind <= 0xCF; ++kind) {
+    if (kind == 0xC4 || kind == 0xC8 || kind == 0xCC) continue;  // no frames
+    auto other = baseline;
+    other[frame + 1] = static_cast<std::byte>(kind);
+    EXPECT_EQ(JpegHuffman::can_take(other), kind <= 0xC1) << kind;
+  }
+  for (size_t size = 0; size <= frame + 3; ++size) {
+    EXPECT_FALSE(JpegHuffman::can_take(std::span(baseline).first(size))) << size;
+  }
+}
+
+TEST(JpegHuffman, ChecksItselfWithTheBuiltInPicture) {
+  EXPECT_EQ(jpeg_huffman_decoder(), JpegHuffmanDecoder::own);
+  std::vector<std::byte> picture(kJpegCheckPicture.size());
+  std::memcpy(picture.data(), kJpegCheckPicture.data(), picture.size());
+  EXPECT_TRUE(attaches(picture));
+  EXPECT_TRUE(JpegDecoder::huffman_agrees(picture));
+  // What it does not take, or gives up, is no agreement.
+  EXPECT_FALSE(
+      JpegDecoder::huffman_agrees(encode_jpeg_as(make_picture(40, 24), {.progressive = true})));
+  auto broken = picture;
+  std::fill(broken.end() - 60, broken.end() - 2, std::byte{0x7F});
+  EXPECT_FALSE(JpegDecoder::huffman_agrees(broken));
 }
 
 // Everything from flat to pure noise: short codes, codes beyond the lookup, runs of 16, blocks without an end.

@@ -34,6 +34,15 @@ struct ImageInfo {
 // Error(corrupt) for a broken header.
 ImageInfo read_image_info(std::span<const std::byte> data);
 
+// Who does the Huffman decoding of JPEGs, over half of the time that a picture takes. The pixels are the same.
+enum class JpegHuffmanDecoder : uint8_t {
+  own,      // ffkit, hooked into libjpeg: the build option FFKIT_JPEG_HUFFMAN
+  libjpeg,  // libjpeg: the build is without the option
+  libjpeg_after_check  // libjpeg: with the one that this process runs, ffkit's gave other pixels for a built-in picture
+};
+// Looks once a process.
+JpegHuffmanDecoder jpeg_huffman_decoder();
+
 // Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last row of what ImageDecoder
 // returns, 64 more bytes may be read (not used): whole vector registers can be loaded at the end of a row.
 struct RgbView {
