@@ -20,8 +20,8 @@ foreach(part MAJOR MINOR PATCH)
   string(REGEX MATCH "[0-9]+$" number "${line}")
   list(APPEND torch_version ${number})
 endforeach()
-list(JOIN torch_version "." torch_version)
-message(STATUS "libtorch ${torch_version}: ${torch_root}")
+list(JOIN torch_version "." FFKIT_TORCH_VERSION)
+message(STATUS "libtorch ${FFKIT_TORCH_VERSION}: ${torch_root}")
 
 add_library(ffkit_torch INTERFACE)
 # libtorch's include folder brings headers of an fmt whose library it does not bring, and they would hide the system's.
