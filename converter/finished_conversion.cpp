@@ -105,7 +105,7 @@ std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t n
   const std::string facts = difference_of_facts(found, plan, num_left_out, options);
   if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
   if (const std::string listing = listing_of(found.manifest()); !listing.empty()) {
-    const std::string words = split_difference(name, listing, describe_split(plan));
+    std::string words = split_difference(name, listing, describe_split(plan));
     if (!words.empty()) return words;
   }
   const std::string shards = difference_of_shards(found, plan);

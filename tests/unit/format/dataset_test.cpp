@@ -266,5 +266,14 @@ TEST(Dataset, DoesNotWaitForAFifo) {
   EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "is not a regular file");
 }
 
+TEST(Dataset, WithoutShardsIsOfTheNewestVersion) {
+  const TempDir dir;
+  write_manifest(dir / "manifest.json",
+                 {.split = "train", .schema = image_classification_schema()});
+  const Dataset dataset = Dataset::open(dir.path());
+  EXPECT_EQ(dataset.format_version(), 2);
+  EXPECT_EQ(dataset.num_records(), 0);
+}
+
 }  // namespace
 }  // namespace ffkit

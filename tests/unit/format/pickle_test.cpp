@@ -150,6 +150,11 @@ TEST(Pickle, BrokenOnesAreRefused) {
   }
 }
 
+TEST(Pickle, WhatFollowsItsEndIsCounted) {
+  Pickle pickle;
+  EXPECT_ERROR(pickle.parse(pickle_bytes("K\x01.xyz"s)), corrupt, "3 bytes follow its end");
+}
+
 TEST(Pickle, EveryTruncationIsRefused) {
   const auto whole = pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2, 70000, -5});
   Pickle pickle;

@@ -57,6 +57,12 @@ std::vector<std::string> read_raw(const std::filesystem::path& path) {
   return records;
 }
 
+TEST(V1, TheLastRecordMayBeEmpty) {
+  const TempDir dir;
+  write_v1(dir / "a.ffr", v1_bytes({"one", ""}));
+  EXPECT_THAT(read_raw(dir / "a.ffr"), ElementsAre("one", ""));
+}
+
 TEST(V1, ReadsTheFilesOfTheOriginal) {
   FFKIT_REQUIRE_SHARED_DATA(root, "ffrecord-v1");
   const auto all = expected(root);
