@@ -212,6 +212,22 @@ TEST_P(WriterFaults, EndInAnErrorWhicheverCallFails) {
   }
 }
 
+TEST_P(WriterFaults, NameTheRemedyForAFullDiskAlone) {
+  for (const int error : {ENOSPC, EDQUOT, EIO}) {
+    const TempDir dir;
+    try {
+      const FaultInjection injection(
+          {.call = SystemCall::write, .first = 0, .error = error, .forever = true});
+      GetParam().write(dir.path());
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& e) {
+      const bool has_remedy =
+          std::string(e.what()).find("free some space and run again") != std::string::npos;
+      EXPECT_EQ(has_remedy, error != EIO) << e.what();
+    }
+  }
+}
+
 TEST_P(WriterFaults, EndInAnErrorWhenNothingIsTaken) {
   for (int64_t i = 0; i < num_calls_[SystemCall::write]; ++i) {
     const TempDir dir;

@@ -16,6 +16,7 @@ struct MetaRow {
   std::string wnid;
   std::string words;
   double num_children = 0;
+  std::u16string words16 = {};  // instead of `words`, unless it is empty
 };
 
 enum class MetaFlaw { none, other_table, no_wnid, id_is_text };
@@ -54,6 +55,12 @@ class MatWriter {
     return array(4, 1, static_cast<uint32_t>(value.size()), "", element(16, value));
   }
 
+  // As MATLAB keeps texts that it cannot keep as bytes.
+  static std::string text16(const std::u16string& value) {
+    const std::string bytes(reinterpret_cast<const char*>(value.data()), 2 * value.size());
+    return array(4, 1, static_cast<uint32_t>(value.size()), "", element(4, bytes));
+  }
+
   static std::string word(uint32_t value) {
     std::string bytes(sizeof(value), '\0');
     std::memcpy(bytes.data(), &value, sizeof(value));
@@ -74,7 +81,7 @@ inline std::string meta_mat(const std::vector<MetaRow>& rows, MetaFlaw flaw = Me
   for (const MetaRow& row : rows) {
     table += flaw == MetaFlaw::id_is_text ? MatWriter::text("one") : MatWriter::number(row.id);
     table += MatWriter::text(row.wnid);
-    table += MatWriter::text(row.words);
+    table += row.words16.empty() ? MatWriter::text(row.words) : MatWriter::text16(row.words16);
     table += MatWriter::number(row.num_children);
     table += MatWriter::array(6, 0, 0, "", MatWriter::element(9, ""));  // no number, no text
   }

@@ -18,6 +18,14 @@ TEST(PartRange, IsReadAsItIsWritten) {
   EXPECT_EQ(read->num_shards, 80);
 }
 
+TEST(PartRange, NumbersMayBeginWithAnyDigit) {
+  for (const char* text : {"1/9: shards 0 to 0 of 9", "9/9: shards 9 to 90 of 99"}) {
+    const auto read = parse_part_range(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->text(), text);
+  }
+}
+
 TEST(PartRange, IsReadOfNothingElse) {
   for (const char* text :
        {"", "2/8", "2/8: shards 10 to 19", "2/8: shards 10 to 19 of", "2/8: shards 10 to 19 of 80 ",

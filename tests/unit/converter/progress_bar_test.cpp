@@ -22,6 +22,8 @@ TEST(ProgressLine, TellsRateAndTimeLeft) {
 
 TEST(ProgressLine, HasNoRateBeforeTheFirstSample) {
   EXPECT_EQ(progress_line({.split = "val", .num_samples = 100}, 0), "val   0 %  0 of 100 images");
+  EXPECT_EQ(progress_line({.split = "val", .num_samples = 100, .num_done = 5}, 0),
+            "val   5 %  5 of 100 images");
 }
 
 TEST(ProgressBar, IsSilentOnAPipe) {

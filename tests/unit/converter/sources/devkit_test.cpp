@@ -116,6 +116,17 @@ TEST(MetaMat, TextsAreUtf8) {
   EXPECT_THAT(devkit_error(meta_mat({{1, "n1", "ca\xf1on", 0}})), HasSubstr("is damaged"));
 }
 
+TEST(MetaMat, TextsOf16BitUnitsBecomeUtf8) {
+  const auto words = [](const std::u16string& text) {
+    return parse(
+               meta_mat({{.id = 1, .wnid = "n1", .words = "", .num_children = 0, .words16 = text}}))
+        .words.at(0);
+  };
+  EXPECT_EQ(words(u"a\x7F"), "a\x7F");
+  EXPECT_EQ(words(u"\x80\u00F1\u07FF"), "\xC2\x80\xC3\xB1\xDF\xBF");
+  EXPECT_EQ(words(u"\u0800\u20AC\uFFFD"), "\xE0\xA0\x80\xE2\x82\xAC\xEF\xBF\xBD");
+}
+
 TEST(GroundTruth, MapsNumbersToClasses) {
   const Synsets synsets = parse(meta_mat(testing::three_classes()));
   EXPECT_THAT(parse_ground_truth("1\n2\n3\n3", synsets, "gt"), ElementsAre(2, 0, 1, 1));
