@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -24,10 +26,11 @@ namespace {
 
 constexpr const char* kViewFooter =
     R"(Under each picture are the number of its record, its label, its class and the readable name of the class. A picture
-that cannot be decoded is drawn as a crossed box with the reason in it.
+that cannot be decoded is drawn as a crossed box with the reason in it. Boxes of a set made from COCO are drawn into its pictures; --record N
+--size 1024 shows one large.
 
 With --json: one document with split, field, output, width, height, samples: [record, label, class, class_name,
-  problem], where problem says why a picture cannot be shown.
+  problem], where problem says why a picture cannot be shown; num_boxes too, where records have boxes.
 With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
   width, height.
 For nuScenes, --size is the width of one camera's image; default: 640.)";
@@ -98,6 +101,36 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
   throw Error(ErrorCode::invalid_argument, problem, {.path = dataset.path().string()});
 }
 
+// The boxes of a set made from COCO: `boxes` f32 [N, 4] as (x, y, width, height), with `labels` i64 [N] where there are classes. None of other
+// sets.
+std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& record) {
+  const Schema& schema = dataset.schema();
+  const int at = schema.index_of("boxes");
+  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
+      record.is_null(static_cast<size_t>(at))) {
+    return {};
+  }
+  const auto [dtype, shape, data] = record.tensor(static_cast<size_t>(at));
+  if (dtype != DType::f32 || shape.size() != 2 || shape[1] != 4) return {};
+  std::vector<SheetBox> boxes(static_cast<size_t>(shape[0]));
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    std::array<float, 4> numbers{};
+    std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));
+    boxes[i] = {.x = numbers[0], .y = numbers[1], .width = numbers[2], .height = numbers[3]};
+  }
+  const int labels_at = schema.index_of("labels");
+  if (labels_at < 0 || record.is_null(static_cast<size_t>(labels_at))) return boxes;
+  const auto labels = record.tensor(static_cast<size_t>(labels_at));
+  if (labels.dtype != DType::i64 || labels.data.size() != boxes.size() * sizeof(int64_t)) {
+    return boxes;
+  }
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    std::memcpy(&boxes[i].class_number, labels.data.data() + i * sizeof(int64_t), sizeof(int64_t));
+    boxes[i].name = class_of(dataset.manifest(), boxes[i].class_number);
+  }
+  return boxes;
+}
+
 // Reads the record; what is wrong with it becomes the entry's problem.
 SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field, Json& json) {
   SheetEntry entry;
@@ -117,6 +150,10 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
     }
     const auto image = record.bytes(image_field);
     entry.image.assign(image.begin(), image.end());
+    if (dataset.schema().index_of("boxes") >= 0) {
+      entry.boxes = read_boxes(dataset, record);
+      json["num_boxes"] = entry.boxes.size();
+    }
   } catch (const Error& error) {
     entry.problem = error.what();
   }

@@ -3,78 +3,55 @@
 #include <algorithm>
 #include <cmath>
 
+#include <opencv2/imgproc.hpp>
+
 namespace ffkit {
 namespace {
 
-// The input pixels that one output pixel covers, and how much of each.
-struct Cover {
-  int first = 0;
-  std::vector<float> weights;  // their sum is 1
-};
-
-// Output pixel i of `count` covers `extent` / count input pixels from `begin` on, within [0, limit).
-std::vector<Cover> make_covers(double begin, double extent, int limit, int count) {
-  std::vector<Cover> covers(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    Cover& cover = covers[static_cast<size_t>(i)];
-    const double low = std::clamp(begin + extent * i / count, 0.0, limit - 1e-6);
-    const double high = std::clamp(begin + extent * (i + 1) / count, low + 1e-6, double(limit));
-    cover.first = static_cast<int>(low);
-    const int last = std::min(limit - 1, static_cast<int>(std::ceil(high)) - 1);
-    for (int k = cover.first; k <= std::max(last, cover.first); ++k) {
-      const double share = std::min(high, k + 1.0) - std::max(low, double(k));
-      cover.weights.push_back(static_cast<float>(share / (high - low)));
-    }
-  }
-  return covers;
+cv::Scalar scalar_of(Color color) {
+  return {double(color[0]), double(color[1]), double(color[2])};
 }
 
 }  // namespace
 
 Canvas::Canvas(int width, int height, Color background)
-    : width_(width),
-      height_(height),
-      rgb_(static_cast<size_t>(width) * static_cast<size_t>(height) * 3) {
-  fill({0, 0, width, height}, background);
-}
+    : pixels_(height, width, CV_8UC3, scalar_of(background)) {}
 
 RgbView Canvas::view() const {
-  return {rgb_.data(), width_, height_, ptrdiff_t{3} * width_};
+  return {pixels_.data, pixels_.cols, pixels_.rows, static_cast<ptrdiff_t>(pixels_.step[0])};
 }
 
-uint8_t* Canvas::at(int x, int y) {
-  return &rgb_[(static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3];
+cv::Rect Canvas::within_canvas(const Rect& rect) const {
+  return cv::Rect(rect.x, rect.y, rect.width, rect.height) & cv::Rect(0, 0, width(), height());
 }
 
 void Canvas::fill(const Rect& rect, Color color) {
-  for (int y = std::max(0, rect.y); y < std::min(height_, rect.y + rect.height); ++y) {
-    for (int x = std::max(0, rect.x); x < std::min(width_, rect.x + rect.width); ++x) {
-      std::ranges::copy(color, at(x, y));
-    }
-  }
+  pixels_(within_canvas(rect)).setTo(scalar_of(color));
+}
+
+void Canvas::draw_box(const Rect& rect, Color color, int thickness) {
+  const int inner = thickness / 2;
+  cv::rectangle(
+      pixels_,
+      cv::Rect(rect.x + inner, rect.y + inner, rect.width - 2 * inner, rect.height - 2 * inner),
+      scalar_of(color), thickness);
 }
 
 void Canvas::draw_crossed_box(const Rect& rect, Color color) {
-  fill({rect.x, rect.y, rect.width, 1}, color);
-  fill({rect.x, rect.y + rect.height - 1, rect.width, 1}, color);
-  fill({rect.x, rect.y, 1, rect.height}, color);
-  fill({rect.x + rect.width - 1, rect.y, 1, rect.height}, color);
-  const int steps = std::max(rect.width, rect.height);
-  for (int i = 0; i < steps; ++i) {
-    const int x = i * rect.width / steps;
-    const int y = i * rect.height / steps;
-    fill({rect.x + x, rect.y + y, 1, 1}, color);
-    fill({rect.x + rect.width - 1 - x, rect.y + y, 1, 1}, color);
-  }
+  draw_box(rect, color);
+  const double right = rect.x + rect.width - 1;
+  const double bottom = rect.y + rect.height - 1;
+  draw_line(rect, rect.x, rect.y, right, bottom, color);
+  draw_line(rect, rect.x, bottom, right, rect.y, color);
 }
 
-void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, double y1,
-                       Color color) {
-  const int left = std::max(0, within.x);
-  const int top = std::max(0, within.y);
-  const int right = std::min(width_, within.x + within.width) - 1;
-  const int bottom = std::min(height_, within.y + within.height) - 1;
-  // Liang-Barsky: the stretch of the line, 0 .. 1, that lies inside.
+bool clip_line(const Rect& rect, double& x0, double& y0, double& x1, double& y1) {
+  const double dx = x1 - x0;
+  const double dy = y1 - y0;
+  if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(dx) || !std::isfinite(dy)) {
+    return false;
+  }
+  // Liang-Barsky: the stretch of the line, 0 .. 1, that lies inside. (cv::clipLine counts in whole pixels, and overflows far outside.)
   double begin = 0;
   double end = 1;
   const auto clip = [&](double from, double step, double low, double high) {
@@ -85,42 +62,47 @@ void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, doub
     end = std::min(end, std::max(a, b));
     return begin <= end;
   };
-  const double dx = x1 - x0;
-  const double dy = y1 - y0;
-  if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(dx) || !std::isfinite(dy)) return;
-  if (!clip(x0, dx, left, right) || !clip(y0, dy, top, bottom)) return;
-  const double length = std::max(std::fabs(dx), std::fabs(dy)) * (end - begin);
-  const int steps = std::max(1, static_cast<int>(std::ceil(length)));
-  for (int i = 0; i <= steps; ++i) {
-    const double t = begin + (end - begin) * i / steps;
-    const int x = std::clamp(static_cast<int>(std::lround(x0 + t * dx)), left, right);
-    const int y = std::clamp(static_cast<int>(std::lround(y0 + t * dy)), top, bottom);
-    std::ranges::copy(color, at(x, y));
+  if (!clip(x0, dx, rect.x, rect.x + rect.width - 1) ||
+      !clip(y0, dy, rect.y, rect.y + rect.height - 1)) {
+    return false;
   }
+  x1 = x0 + end * dx;
+  y1 = y0 + end * dy;
+  x0 += begin * dx;
+  y0 += begin * dy;
+  return true;
+}
+
+void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color,
+                       int thickness) {
+  const cv::Rect inside = within_canvas(within);
+  if (inside.empty() ||
+      !clip_line({inside.x, inside.y, inside.width, inside.height}, x0, y0, x1, y1)) {
+    return;
+  }
+  constexpr int kShift = 4;  // sixteenths of a pixel
+  const auto at = [&](double x, double y) {
+    return cv::Point(static_cast<int>(std::lround((x - inside.x) * (1 << kShift))),
+                     static_cast<int>(std::lround((y - inside.y) * (1 << kShift))));
+  };
+  cv::Mat part = pixels_(inside);
+  cv::line(part, at(x0, y0), at(x1, y1), scalar_of(color), thickness, cv::LINE_AA, kShift);
 }
 
 void Canvas::draw_picture(const ImageDecoder::Region& picture, const Rect& to) {
-  const RgbView& pixels = picture.pixels;
-  const auto columns = make_covers(picture.x, picture.width, pixels.width, to.width);
-  const auto rows = make_covers(picture.y, picture.height, pixels.height, to.height);
-  std::vector<float> line;  // one output row before the horizontal pass
-  for (int y = 0; y < to.height; ++y) {
-    const Cover& row = rows[static_cast<size_t>(y)];
-    line.assign(static_cast<size_t>(pixels.width) * 3, 0);
-    for (size_t k = 0; k < row.weights.size(); ++k) {
-      const uint8_t* source = pixels.data + (row.first + static_cast<int>(k)) * pixels.stride;
-      for (size_t i = 0; i < line.size(); ++i) line[i] += row.weights[k] * source[i];
-    }
-    uint8_t* out = at(to.x, to.y + y);
-    for (const Cover& column : columns) {
-      float sum[3] = {};
-      for (size_t k = 0; k < column.weights.size(); ++k) {
-        const float* source = &line[3 * (static_cast<size_t>(column.first) + k)];
-        for (size_t c = 0; c < 3; ++c) sum[c] += column.weights[k] * source[c];
-      }
-      for (const float value : sum) *out++ = static_cast<uint8_t>(std::lround(value));
-    }
-  }
+  const RgbView& view = picture.pixels;
+  // OpenCV has no picture of constant pixels; it writes to none that it reads.
+  const cv::Mat all(view.height, view.width, CV_8UC3, const_cast<uint8_t*>(view.data),
+                    static_cast<size_t>(view.stride));
+  const int left = std::clamp(static_cast<int>(std::lround(picture.x)), 0, view.width - 1);
+  const int top = std::clamp(static_cast<int>(std::lround(picture.y)), 0, view.height - 1);
+  const int right = static_cast<int>(std::lround(picture.x + picture.width));
+  const int bottom = static_cast<int>(std::lround(picture.y + picture.height));
+  const cv::Rect from(left, top, std::clamp(right - left, 1, view.width - left),
+                      std::clamp(bottom - top, 1, view.height - top));
+  const bool is_smaller = to.width <= from.width && to.height <= from.height;
+  cv::Mat part = pixels_(cv::Rect(to.x, to.y, to.width, to.height));
+  cv::resize(all(from), part, part.size(), 0, 0, is_smaller ? cv::INTER_AREA : cv::INTER_NEAREST);
 }
 
 }  // namespace ffkit

@@ -1,9 +1,11 @@
-// Canvas: RGB pixels to draw on. A plain value; not thread-safe, but threads may draw on parts that do not overlap.
+// Canvas: RGB pixels to draw on, by OpenCV; lines are anti-aliased. Can be moved, not copied. Not thread-safe, but threads may
+// draw on parts that do not overlap.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <vector>
+
+#include <opencv2/core/mat.hpp>
 
 #include <ffkit/image/image_codec.h>
 
@@ -14,28 +16,35 @@ using Color = std::array<uint8_t, 3>;
 class Canvas {
  public:
   Canvas(int width, int height, Color background);
+  Canvas(Canvas&&) = default;
+  Canvas& operator=(Canvas&&) = default;
 
-  int width() const { return width_; }
-  int height() const { return height_; }
+  int width() const { return pixels_.cols; }
+  int height() const { return pixels_.rows; }
   RgbView view() const;
+  // [height, width] of three bytes, R first.
+  cv::Mat& pixels() { return pixels_; }
 
   // What lies outside of the canvas is cut off.
   void fill(const Rect& rect, Color color);
-  // A line of one pixel width along the inner edge of `rect`, and its two diagonals.
+  // A line along the inner edge of `rect`.
+  void draw_box(const Rect& rect, Color color, int thickness = 1);
+  // As draw_box(), and its two diagonals.
   void draw_crossed_box(const Rect& rect, Color color);
-  // A line of one pixel width; what lies outside of `within`, or of the canvas, is cut off. The ends may lie anywhere, and need not be finite: then
-  // nothing is drawn.
-  void draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color);
-  // Draws the wished region of a picture scaled to `to`, which must lie within the canvas: every pixel is the mean over the area that
-  // it covers in the picture (so enlarged pixels stay sharp squares).
+  // What lies outside of `within`, or of the canvas, is cut off. The ends may lie anywhere, and need not be finite: then nothing is drawn.
+  void draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color,
+                 int thickness = 1);
+  // Draws the wished region of a picture scaled to `to`, which must lie within the canvas: a pixel is the mean over the area that it covers in
+  // the picture, and enlarged pixels stay sharp squares.
   void draw_picture(const ImageDecoder::Region& picture, const Rect& to);
 
  private:
-  uint8_t* at(int x, int y);
+  cv::Rect within_canvas(const Rect& rect) const;
 
-  int width_;
-  int height_;
-  std::vector<uint8_t> rgb_;
+  cv::Mat pixels_;
 };
+
+// The part of a line that lies within `rect`; false where there is none, or an end is not finite.
+bool clip_line(const Rect& rect, double& x0, double& y0, double& x1, double& y1);
 
 }  // namespace ffkit

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "draw/font.h"
+#include "draw/text.h"
 
 namespace ffkit {
 namespace {
@@ -15,9 +15,8 @@ constexpr Color kChartWhite = {255, 255, 255};
 constexpr Color kChartBlack = {30, 30, 30};
 constexpr Color kChartGrid = {225, 225, 225};
 constexpr int kChartMargin = 10;
-constexpr int kScale = 2;   // of text
 constexpr int kLeft = 100;  // room for the numbers of the vertical axis
-constexpr int kChartTextHeight = kLineHeight * kScale;
+constexpr int kChartTextHeight = kText;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -40,15 +39,6 @@ bool has_points(const ChartPanel& panel) {
 std::string tick_text(double value) {
   if (value != 0 && std::fabs(value) >= 1e6) return fmt::format("{:g}M", value / 1e6);
   return fmt::format("{:g}", value);
-}
-
-void draw_line(Canvas& canvas, double x0, double y0, double x1, double y1, Color color) {
-  const int steps = std::max(1, int(std::ceil(std::max(std::fabs(x1 - x0), std::fabs(y1 - y0)))));
-  for (int i = 0; i <= steps; ++i) {
-    const double t = double(i) / steps;
-    canvas.fill({int(std::lround(x0 + t * (x1 - x0))), int(std::lround(y0 + t * (y1 - y0))), 2, 2},
-                color);
-  }
 }
 
 // At most one point a pixel.
@@ -79,7 +69,7 @@ void draw_axes(Canvas& canvas, const Rect& box, const std::vector<double>& x_tic
     const int y = box.y + int(std::lround((1 - y_range.place(tick)) * box.height));
     canvas.fill({box.x, y, box.width, 1}, kChartGrid);
     const std::string text = tick_text(tick);
-    draw_text(canvas, box.x - 8 - text_width(text, kScale), y - 7, text, kScale, kChartBlack);
+    draw_text(canvas, box.x - 8 - text_width(text, kText), y - 7, text, kText, kChartBlack);
   }
   for (const double tick : x_ticks) {
     if (tick < x_range.low || tick > x_range.high) continue;
@@ -87,8 +77,8 @@ void draw_axes(Canvas& canvas, const Rect& box, const std::vector<double>& x_tic
     canvas.fill({x, box.y, 1, box.height}, kChartGrid);
     const std::string text = tick_text(tick);
     const int left =
-        std::min(x - text_width(text, kScale) / 2, canvas.width() - text_width(text, kScale) - 2);
-    draw_text(canvas, left, box.y + box.height + 6, text, kScale, kChartBlack);
+        std::min(x - text_width(text, kText) / 2, canvas.width() - text_width(text, kText) - 2);
+    draw_text(canvas, left, box.y + box.height + 6, text, kText, kChartBlack);
   }
   canvas.fill({box.x, box.y, 1, box.height}, kChartBlack);
   canvas.fill({box.x, box.y + box.height, box.width, 1}, kChartBlack);
@@ -104,8 +94,10 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
   const Range y_range{y_ticks.front(), y_ticks.back()};
   draw_axes(canvas, box, make_ticks(x_range.low, x_range.high, 8), y_ticks, x_range, y_range);
 
-  int legend_x = box.x + text_width(panel.title, kScale) + 24;
-  draw_text(canvas, box.x, box.y - kChartTextHeight - 4, panel.title, kScale, kChartBlack);
+  // Lines along an axis are as thick as others.
+  const Rect around{box.x - 2, box.y - 2, box.width + 4, box.height + 4};
+  int legend_x = box.x + text_width(panel.title, kText) + 24;
+  draw_text(canvas, box.x, box.y - kChartTextHeight - 4, panel.title, kText, kChartBlack);
   for (const ChartLine& line : panel.lines) {
     if (line.points.empty()) continue;
     const auto to_x = [&](double x) { return box.x + x_range.place(x) * box.width; };
@@ -113,15 +105,15 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
     const std::vector<ChartPoint> points = thin_out(line.points, x_range, box.width);
     for (size_t i = 0; i < points.size(); ++i) {
       const ChartPoint& from = points[i > 0 ? i - 1 : 0];
-      draw_line(canvas, to_x(from.x), to_y(from.y), to_x(points[i].x), to_y(points[i].y),
-                line.color);
+      canvas.draw_line(around, to_x(from.x), to_y(from.y), to_x(points[i].x), to_y(points[i].y),
+                       line.color, 2);
       if (line.has_marks || points.size() == 1) {
         canvas.fill({int(to_x(points[i].x)) - 2, int(to_y(points[i].y)) - 2, 6, 6}, line.color);
       }
     }
     canvas.fill({legend_x, box.y - kChartTextHeight + 1, 24, 4}, line.color);
-    draw_text(canvas, legend_x + 30, box.y - kChartTextHeight - 4, line.name, kScale, kChartBlack);
-    legend_x += 30 + text_width(line.name, kScale) + 24;
+    draw_text(canvas, legend_x + 30, box.y - kChartTextHeight - 4, line.name, kText, kChartBlack);
+    legend_x += 30 + text_width(line.name, kText) + 24;
   }
 }
 
@@ -165,7 +157,7 @@ Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panel
   const int height =
       top + int(shown.size()) * options.panel_height + kChartMargin + kChartTextHeight;
   Canvas canvas(options.width, height, kChartWhite);
-  draw_text(canvas, kChartMargin, kChartMargin, title, kScale, kChartBlack);
+  draw_text(canvas, kChartMargin, kChartMargin, title, kText, kChartBlack);
   for (size_t i = 0; i < shown.size(); ++i) {
     const int y = top + int(i) * options.panel_height;
     // Above the axes the panel's title, below them the numbers of the horizontal one.
@@ -174,7 +166,7 @@ Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panel
                    options.panel_height - 2 * kChartTextHeight - 2 * kChartMargin};
     draw_panel(canvas, *shown[i], box, x_range);
   }
-  draw_text(canvas, kLeft, height - kChartTextHeight - 2, options.x_name, kScale, kChartBlack);
+  draw_text(canvas, kLeft, height - kChartTextHeight - 2, options.x_name, kText, kChartBlack);
   return canvas;
 }
 

@@ -5,11 +5,12 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <ffkit/format/error.h>
 
-#include "draw/font.h"
+#include "draw/text.h"
 
 namespace ffkit {
 namespace {
@@ -21,7 +22,7 @@ constexpr Color kRed = {200, 40, 40};
 constexpr int kSheetMargin = 8;
 
 struct Layout {
-  int scale = 1;  // of text
+  int line_height = kSmallText;  // of text
   int columns = 0;
   int rows = 0;
   int cell_width = 0;
@@ -37,15 +38,15 @@ Layout make_layout(const std::string& title, const std::vector<SheetEntry>& entr
   for (const SheetEntry& entry : entries) num_lines = std::max(num_lines, entry.lines.size());
   const auto count = static_cast<int>(entries.size());
   Layout layout;
-  layout.scale = std::max(1, options.size / 160);
+  layout.line_height = kSmallText * std::max(1, options.size / 160);
   layout.columns = std::clamp(options.columns, 1, count);
   layout.rows = (count + layout.columns - 1) / layout.columns;
   layout.cell_width = options.size + kSheetMargin;
   layout.cell_height =
-      options.size + kSheetMargin + (static_cast<int>(num_lines) * kLineHeight + 4) * layout.scale;
-  layout.top = 2 * kSheetMargin + kLineHeight * layout.scale;
+      options.size + kSheetMargin + static_cast<int>(num_lines) * layout.line_height + 6;
+  layout.top = 2 * kSheetMargin + layout.line_height;
   const int64_t width = std::max<int64_t>(int64_t{layout.columns} * layout.cell_width,
-                                          text_width(title, layout.scale)) +
+                                          text_width(title, layout.line_height)) +
                         kSheetMargin;
   const int64_t height = layout.top + int64_t{layout.rows} * layout.cell_height;
   if (width * height > ImageDecoder::max_pixels()) {
@@ -67,6 +68,44 @@ Rect fit(int width, int height, const Rect& box) {
   return {box.x + (box.width - w) / 2, box.y + (box.height - h) / 2, w, h};
 }
 
+// Colours that differ from each other, by the number of a class.
+Color color_of_box(int64_t class_number) {
+  constexpr std::array<Color, 8> kColors = {{{230, 60, 60},
+                                             {40, 110, 240},
+                                             {30, 150, 60},
+                                             {240, 140, 20},
+                                             {160, 60, 200},
+                                             {0, 160, 170},
+                                             {220, 60, 150},
+                                             {140, 110, 30}}};
+  if (class_number < 0) return {90, 90, 90};
+  return kColors[static_cast<size_t>(class_number) % kColors.size()];
+}
+
+// `picture` is where the picture of width x height pixels lies on the canvas.
+void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, int width,
+                int height) {
+  const double scale_x = double(picture.width) / width;
+  const double scale_y = double(picture.height) / height;
+  for (const SheetBox& box : entry.boxes) {
+    const double left = picture.x + box.x * scale_x;
+    const double top = picture.y + box.y * scale_y;
+    const double right = left + box.width * scale_x;
+    const double bottom = top + box.height * scale_y;
+    const Color color = color_of_box(box.class_number);
+    canvas.draw_line(picture, left, top, right, top, color);
+    canvas.draw_line(picture, left, bottom, right, bottom, color);
+    canvas.draw_line(picture, left, top, left, bottom, color);
+    canvas.draw_line(picture, right, top, right, bottom, color);
+    // Names only where they hide little.
+    const int name_width = text_width(box.name, kSmallText);
+    if (!box.name.empty() && name_width < right - left && 2 * kSmallText < bottom - top) {
+      canvas.fill({int(left) + 1, int(top) + 1, name_width + 2, kSmallText}, kSheetWhite);
+      draw_text(canvas, int(left) + 2, int(top) + 1, box.name, kSmallText, color);
+    }
+  }
+}
+
 void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, const Rect& box) {
   if (!entry.problem.empty()) return;
   try {
@@ -75,21 +114,23 @@ void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, cons
     canvas.draw_picture(
         decoder.decode_region(entry.image, {0, 0, info.width, info.height}, to.width, to.height),
         to);
+    draw_boxes(canvas, entry, to, info.width, info.height);
   } catch (const Error& error) {
     entry.problem = error.what();
   }
 }
 
-void draw_problem(Canvas& canvas, const std::string& problem, const Rect& box, int scale) {
+void draw_problem(Canvas& canvas, const std::string& problem, const Rect& box, int line_height) {
   canvas.draw_crossed_box(box, kRed);
   const int width = box.width - 2 * kSheetMargin;
-  const auto max_lines = std::max(1, (box.height - 2 * kSheetMargin) / (kLineHeight * scale));
+  const auto max_lines = std::max(1, (box.height - 2 * kSheetMargin) / line_height);
   int y = box.y + kSheetMargin;
-  for (const std::string& line : wrap_text(problem, width, scale, static_cast<size_t>(max_lines))) {
-    canvas.fill({box.x + kSheetMargin - 2, y - 1, text_width(line, scale) + 3, kLineHeight * scale},
+  for (const std::string& line :
+       wrap_text(problem, width, line_height, static_cast<size_t>(max_lines))) {
+    canvas.fill({box.x + kSheetMargin - 2, y - 1, text_width(line, line_height) + 3, line_height},
                 kPaper);
-    draw_text(canvas, box.x + kSheetMargin, y, line, scale, kRed);
-    y += kLineHeight * scale;
+    draw_text(canvas, box.x + kSheetMargin, y, line, line_height, kRed);
+    y += line_height;
   }
 }
 
@@ -99,7 +140,7 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
                           const SheetOptions& options) {
   const Layout layout = make_layout(title, entries, options);
   Canvas canvas(layout.width, layout.height, kSheetWhite);
-  draw_text(canvas, kSheetMargin, kSheetMargin, title, layout.scale, kSheetBlack);
+  draw_text(canvas, kSheetMargin, kSheetMargin, title, layout.line_height, kSheetBlack);
   tbb::enumerable_thread_specific<ImageDecoder> decoders;
   tbb::parallel_for(size_t{0}, entries.size(), [&](size_t i) {
     SheetEntry& entry = entries[i];
@@ -109,13 +150,13 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
                    options.size, options.size};
     canvas.fill(box, kPaper);
     draw_picture(canvas, decoders.local(), entry, box);
-    if (!entry.problem.empty()) draw_problem(canvas, entry.problem, box, layout.scale);
-    int y = box.y + box.height + 3 * layout.scale;
+    if (!entry.problem.empty()) draw_problem(canvas, entry.problem, box, layout.line_height);
+    int y = box.y + box.height + 3;
     for (const std::string& text : entry.lines) {
-      for (const std::string& line : wrap_text(text, box.width, layout.scale, 1)) {
-        draw_text(canvas, box.x, y, line, layout.scale, kSheetBlack);
+      for (const std::string& line : wrap_text(text, box.width, layout.line_height, 1)) {
+        draw_text(canvas, box.x, y, line, layout.line_height, kSheetBlack);
       }
-      y += kLineHeight * layout.scale;
+      y += layout.line_height;
     }
   });
   return canvas;

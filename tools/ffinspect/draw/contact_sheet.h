@@ -18,9 +18,17 @@ struct SheetOptions {
   int size = 192;  // pixels: pictures are scaled to fit size x size
 };
 
+// A box of the picture's annotations, in its pixels.
+struct SheetBox {
+  double x = 0, y = 0, width = 0, height = 0;
+  int64_t class_number = -1;  // chooses the colour
+  std::string name;           // may be empty
+};
+
 struct SheetEntry {
   std::vector<std::byte> image;    // encoded
   std::vector<std::string> lines;  // under the picture
+  std::vector<SheetBox> boxes;     // drawn into the picture
   // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be decoded. It is written into a crossed box.
   std::string problem;
 };

@@ -8,7 +8,7 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/sweeps.h>
 
-#include "draw/font.h"
+#include "draw/text.h"
 
 namespace ffkit {
 namespace {
@@ -43,7 +43,8 @@ class FromAbove {
   // Beside `at`; nothing outside.
   void label(const Vector3& at, const std::string& text, Color color) {
     if (std::fabs(at[0]) > kRange || std::fabs(at[1]) > kRange) return;
-    draw_text(canvas_, static_cast<int>(x(at)) + 5, static_cast<int>(y(at)) - 3, text, 1, color);
+    draw_text(canvas_, static_cast<int>(x(at)) + 5, static_cast<int>(y(at)) - 7, text, kSmallText,
+              color);
   }
   void dot(const Vector3& p, int size, Color color) {
     const double u = x(p);
@@ -65,7 +66,7 @@ class FromAbove {
     for (int step = 0; step < kSteps; ++step) line(at(step), at(step + 1), kGridAbove);
     const Vector3 top = at(0);
     draw_text(canvas_, static_cast<int>(x(top)) + 3, static_cast<int>(y(top)) + 3,
-              fmt::format("{} m", metres), 1, kSceneBlack);
+              fmt::format("{} m", metres), kSmallText, kSceneBlack);
   }
 
   Canvas& canvas_;
@@ -139,20 +140,20 @@ void draw_boxes_above(FromAbove& above, const Keyframe& record, const std::vecto
 // What the signs mean, at the bottom left.
 void draw_legend_above(Canvas& canvas, const Rect& place) {
   constexpr int kSign = 44;  // pixels
-  constexpr int kHeight = 4 * kLineHeight + 4;
+  constexpr int kHeight = 4 * kSmallText + 4;
   const std::string dashes = "dashes: under 40 % visible, or behind another box";
-  const int width = kSign + text_width(dashes, 1) + 12;
+  const int width = kSign + text_width(dashes, kSmallText) + 12;
   if (width > place.width || kHeight > place.height) return;
   const int left = place.x + 2;
   int y = place.y + place.height - kHeight - 2;
   canvas.fill({left, y, width, kHeight}, kAboveWhite);
   const auto row = [&](const std::string& text) {
-    draw_text(canvas, left + kSign + 8, y + 3, text, 1, kSceneBlack);
-    y += kLineHeight;
+    draw_text(canvas, left + kSign + 8, y + 1, text, kSmallText, kSceneBlack);
+    y += kSmallText;
   };
-  const double middle = 6;
+  const double middle = 8;
   for (int i = 0; i < kSign; ++i) {
-    canvas.fill({left + 2 + i, y + 3, 1, 6}, color_of_distance(kRange * i / kSign));
+    canvas.fill({left + 2 + i, y + 5, 1, 6}, color_of_distance(kRange * i / kSign));
   }
   row(fmt::format("lidar points, 0 to {:.0f} m away", kRange));
   canvas.draw_line(place, left + 6, y + middle, left + 14, y + middle, kSceneRed);
@@ -196,9 +197,9 @@ std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, cons
   draw_legend_above(canvas, place);
   int y = place.y + 4;
   for (const std::string& problem : problems) {
-    for (const std::string& line : wrap_text(problem, place.width - 8, 1, 3)) {
-      draw_text(canvas, place.x + 4, y, line, 1, kSceneRed);
-      y += kLineHeight;
+    for (const std::string& line : wrap_text(problem, place.width - 8, kSmallText, 3)) {
+      draw_text(canvas, place.x + 4, y, line, kSmallText, kSceneRed);
+      y += kSmallText;
     }
   }
   return problems;

@@ -6,14 +6,15 @@
 
 #include <ffkit/nuscenes/classes.h>
 
-#include "draw/font.h"
+#include "draw/text.h"
 
 namespace ffkit {
 namespace {
 
 using namespace nuscenes;
 
-constexpr int kTitleHeight = kLineHeight * 2;
+constexpr int kTitleHeight = kText;
+constexpr int kReasonMargin = 10;
 
 // A box as a camera sees it.
 struct Drawn {
@@ -133,7 +134,7 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
     const Drawn& box = seen[i];
     constexpr double kSmall = 14;  // pixels
     if (is_covered[i] || box.seen->is_hidden || box.right - box.left < kSmall) continue;
-    draw_label(canvas, place, box.left, box.top - kLineHeight, box.seen->name,
+    draw_label(canvas, place, box.left, box.top - kSmallText, box.seen->name,
                color_of_class(box.seen->class_number));
   }
 }
@@ -143,7 +144,7 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
 std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& record,
                         const std::string& name, const std::vector<SeenBox>& boxes,
                         int64_t& num_boxes) {
-  draw_text(canvas, place.x, place.y - kTitleHeight + 2, name, 2, kSceneBlack);
+  draw_text(canvas, place.x, place.y - kTitleHeight, name, kText, kSceneBlack);
   const std::string image = channel_field(name, channel::kImage);
   try {
     if (!record.has(image)) {
@@ -159,9 +160,10 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
     return "";
   } catch (const Error& error) {
     canvas.draw_crossed_box(place, kSceneRed);
-    int y = place.y + kLineHeight;
-    for (const std::string& line : wrap_text(error.what(), place.width - 2 * kLineHeight, 2, 6)) {
-      draw_text(canvas, place.x + kLineHeight, y, line, 2, kSceneRed);
+    int y = place.y + kReasonMargin;
+    for (const std::string& line :
+         wrap_text(error.what(), place.width - 2 * kReasonMargin, kText, 6)) {
+      draw_text(canvas, place.x + kReasonMargin, y, line, kText, kSceneRed);
       y += kTitleHeight;
     }
     return error.what();

@@ -6,7 +6,7 @@
 
 #include <ffkit/nuscenes/classes.h>
 
-#include "draw/font.h"
+#include "draw/text.h"
 
 namespace ffkit {
 namespace {
@@ -28,29 +28,6 @@ constexpr std::array<Color, kClasses.size()> kClassColors = {{{255, 140, 0},
                                                               {0, 170, 120},
                                                               {40, 90, 255},
                                                               {60, 60, 60}}};
-
-// Leaves of the line what lies in `within`; returns whether anything does (Liang and Barsky).
-bool clip(const Rect& within, double& x0, double& y0, double& x1, double& y1) {
-  const double dx = x1 - x0;
-  const double dy = y1 - y0;
-  if (!std::isfinite(dx) || !std::isfinite(dy)) return false;
-  double begin = 0;
-  double end = 1;
-  const std::array<double, 4> steps = {-dx, dx, -dy, dy};
-  const std::array<double, 4> room = {x0 - within.x, within.x + within.width - x0, y0 - within.y,
-                                      within.y + within.height - y0};
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i] == 0 && room[i] < 0) return false;
-    if (steps[i] < 0) begin = std::max(begin, room[i] / steps[i]);
-    if (steps[i] > 0) end = std::min(end, room[i] / steps[i]);
-  }
-  if (begin >= end) return false;
-  x1 = x0 + end * dx;
-  y1 = y0 + end * dy;
-  x0 += begin * dx;
-  y0 += begin * dy;
-  return true;
-}
 
 }  // namespace
 
@@ -94,7 +71,7 @@ std::vector<SeenBox> read_boxes(const Keyframe& record) {
 
 void draw_dashed_line(Canvas& canvas, const Rect& within, double x0, double y0, double x1,
                       double y1, Color color) {
-  if (!clip(within, x0, y0, x1, y1)) return;
+  if (!clip_line(within, x0, y0, x1, y1)) return;
   constexpr double kPeriod = 8;
   constexpr double kDash = 4;
   const double length = std::hypot(x1 - x0, y1 - y0);
@@ -120,14 +97,14 @@ void draw_arrow(Canvas& canvas, const Rect& within, double x0, double y0, double
 
 void draw_label(Canvas& canvas, const Rect& within, double x, double y, std::string_view text,
                 Color color) {
-  const int width = text_width(text, 1) + 2;
+  const int width = text_width(text, kSmallText) + 2;
   if (!std::isfinite(x) || !std::isfinite(y) || width > within.width) return;
   const int left =
       static_cast<int>(std::clamp<double>(x, within.x, within.x + within.width - width));
   const int top =
-      static_cast<int>(std::clamp<double>(y, within.y, within.y + within.height - kLineHeight));
-  canvas.fill({left, top, width, kLineHeight}, kRecordWhite);
-  draw_text(canvas, left + 1, top + 1, text, 1, color);
+      static_cast<int>(std::clamp<double>(y, within.y, within.y + within.height - kSmallText));
+  canvas.fill({left, top, width, kSmallText}, kRecordWhite);
+  draw_text(canvas, left + 1, top, text, kSmallText, color);
 }
 
 }  // namespace ffkit

@@ -9,10 +9,10 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "draw/font.h"
 #include "draw/scene_above.h"
 #include "draw/scene_cameras.h"
 #include "draw/scene_record.h"
+#include "draw/text.h"
 
 namespace ffkit {
 namespace {
@@ -21,7 +21,7 @@ using namespace nuscenes;
 
 constexpr Color kWhite = {255, 255, 255};
 constexpr int kMargin = 10;
-constexpr int kTextHeight = kLineHeight * 2;
+constexpr int kTextHeight = kText;
 
 void draw_legend(Canvas& canvas, int right, int y, const std::vector<SeenBox>& boxes) {
   std::map<int64_t, int64_t> counts;
@@ -30,8 +30,8 @@ void draw_legend(Canvas& canvas, int right, int y, const std::vector<SeenBox>& b
     const std::string_view name =
         count->first < 0 ? "other" : kClasses.at(static_cast<size_t>(count->first));
     const std::string text = fmt::format("{} {}", count->second, name);
-    right -= text_width(text, 2) + 2 * kMargin;
-    draw_text(canvas, right, y, text, 2, color_of_class(count->first));
+    right -= text_width(text, kText) + 2 * kMargin;
+    draw_text(canvas, right, y, text, kText, color_of_class(count->first));
   }
 }
 
@@ -66,7 +66,7 @@ SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width) {
   draw_text(view.canvas, kMargin, kMargin,
             fmt::format("{} #{}  {}  {}", view.scene, dataset.index_in_split(index), view.token,
                         text_of(record, keyframe::kLocation)),
-            2, kSceneBlack);
+            kText, kSceneBlack);
   draw_legend(view.canvas, view.canvas.width(), kMargin, boxes);
   for (size_t i = 0; i < kPlaces.size(); ++i) {
     const int column = static_cast<int>(i) % 3;

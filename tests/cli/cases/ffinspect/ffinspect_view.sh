@@ -57,3 +57,44 @@ run 1 "$FFINSPECT" view dst --output no/folder/x.png
 one_line_err 'no/folder/x.png: cannot create the file'
 run 1 "$FFINSPECT" view dst --output /dev/full
 one_line_err '/dev/full: cannot write the file: .*ENOSPC'
+
+# The boxes of a set made from COCO are drawn in the picture: a red and a blue one, and nothing where there is none.
+pictures coco/val2017 2
+mkdir -p coco/annotations
+cat >coco/annotations/instances_val2017.json <<'EOF'
+{"images": [{"id": 5, "file_name": "0000.jpg", "width": 32, "height": 32}, {"id": 6, "file_name": "0001.jpg", "width": 32, "height": 32}],
+ "annotations": [
+  {"id": 1, "image_id": 6, "category_id": 1, "bbox": [4, 4, 24, 24], "area": 9, "iscrowd": 0},
+  {"id": 2, "image_id": 6, "category_id": 2, "bbox": [10, 10, 1e6, 8], "area": 9, "iscrowd": 0}],
+ "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]}
+EOF
+run 0 "$FFCONVERT" coco coco coco_ff --quiet
+run 0 "$FFINSPECT" view coco_ff --split val2017 --size 256 --output boxes.png --json
+json '[s["num_boxes"] for s in d["samples"]] == [0, 2]'
+count_pixels() { # FILE R,G,B: pixels of about this colour (lines are anti-aliased)
+  python3 - "$@" <<'EOF'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+width, height = struct.unpack(">II", data[16:24])
+at, packed = 8, b""
+while at < len(data):
+    length, kind = struct.unpack(">I4s", data[at:at + 8])
+    packed += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+    at += length + 12
+raw, stride, row, count = zlib.decompress(packed), 3 * width, bytearray(3 * width), 0
+wanted = bytes(map(int, sys.argv[2].split(",")))
+for y in range(height):
+    kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+    for i in range(stride):
+        a, b, c = (line[i - 3] if i > 2 else 0), row[i], (row[i - 3] if i > 2 else 0)
+        p = a + b - c
+        paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+        line[i] = (line[i] + [0, a, b, (a + b) // 2, paeth][kind]) & 255
+    row = line
+    count += sum(max(abs(line[i + c] - wanted[c]) for c in range(3)) <= 40 for i in range(0, stride, 3))
+print(count)
+EOF
+}
+run 0 "$FFINSPECT" view coco_ff --split val2017 --where 'image_id = 5' --size 256 --output none.png
+check test "$(count_pixels boxes.png 230,60,60)" -gt "$(($(count_pixels none.png 230,60,60) + 500))"
+check test "$(count_pixels boxes.png 40,110,240)" -gt "$(($(count_pixels none.png 40,110,240) + 300))"

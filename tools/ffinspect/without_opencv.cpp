@@ -1,0 +1,35 @@
+// The subcommands that draw, in a build without OpenCV: they say so.
+#include <ffkit/format/error.h>
+
+#include "commands.h"
+
+namespace ffkit {
+namespace {
+
+void add_missing_command(CLI::App& app, const char* name, Action& action) {
+  CLI::App* command =
+      app.add_subcommand(name, "Not in this build, which has no OpenCV")->allow_extras();
+  command->callback([name, &action] {
+    action = [name]() -> int {
+      throw Error(ErrorCode::unsupported,
+                  std::string(name) +
+                      " draws with OpenCV, which this build does not have; build with "
+                      "-DFFKIT_OPENCV=ON");
+    };
+  });
+}
+
+}  // namespace
+
+// Declared where they are called; see commands.h.
+void add_view_command(CLI::App& app, Action& action);
+void add_plot_command(CLI::App& app, Action& action);
+
+void add_view_command(CLI::App& app, Action& action) {
+  add_missing_command(app, "view", action);
+}
+void add_plot_command(CLI::App& app, Action& action) {
+  add_missing_command(app, "plot", action);
+}
+
+}  // namespace ffkit
