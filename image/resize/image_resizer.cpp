@@ -76,6 +76,11 @@ RgbView ImageResizer::resize(const RgbView& pixels, int width, int height,
                             "must be 1 or more",
                             pixels.width, pixels.height, width, height));
   }
+  if (interpolation == Interpolation::opencv_bilinear) {
+    throw Error(ErrorCode::unsupported,
+                "ImageResizer makes Pillow's pixels; for OpenCV's, call cv::resize "
+                "(ffkit/image/opencv.h)");
+  }
   Impl& impl = *impl_;
   impl.make_room(pixels, width, height);
   impl.filter_x.build(pixels.width, 0, pixels.width, width, 0, width, interpolation);

@@ -8,10 +8,12 @@
 
 #include <ffkit/image/image_codec.h>
 
+#include "codec/pixel_buffer.h"
 #include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"
 #include "random_numbers/random_streams.h"
 #include "resize/axis_filter.h"
+#include "resize/opencv_resize.h"
 #include "transform/augmenter.h"
 #include "transform/crop.h"
 #include "transform/erasing.h"
@@ -34,6 +36,13 @@ void copy_row(const uint8_t* from, int width, bool flip, uint8_t* to) {
     return;
   }
   for (int x = 0; x < width; ++x) std::memcpy(to + 3 * (width - 1 - x), from + 3 * x, 3);
+}
+
+// The pixels of a region that were wished for.
+RgbView part_of(const ImageDecoder::Region& region) {
+  const RgbView& all = region.pixels;
+  return {all.data + region.source.y * all.stride + ptrdiff_t{3} * region.source.x,
+          region.source.width, region.source.height, all.stride};
 }
 
 }  // namespace
@@ -76,6 +85,8 @@ struct ImagePipeline::Impl {
   // Pixels `from` of `image` go to (x, y) of the output as they are; the rest is `fill`.
   void copy(const RgbView& image, const Rect& from, bool flip, int x, int y, RgbColor fill,
             const SampleKey& key, void* out);
+  // All of `image` as cv::resize makes it.
+  RgbView resize_whole(const RgbView& image, int to_width, int to_height);
   // From `pixels` to the output.
   void finish(const SampleKey& key, void* out);
   uint8_t* reserve_pixels();
@@ -92,12 +103,20 @@ struct ImagePipeline::Impl {
   PixelWriter writer;
   Augmenter augmenter;
   std::vector<uint8_t> pixels;  // [height, width, 3] and slack
+  PixelBuffer resized;          // by OpenCV
   Clock::time_point decoded;    // when the last run() had its pixels
 };
 
 uint8_t* ImagePipeline::Impl::reserve_pixels() {
   pixels.resize(static_cast<size_t>(3 * size.width * size.height) + kScratchSlack);
   return pixels.data();
+}
+
+RgbView ImagePipeline::Impl::resize_whole(const RgbView& image, int to_width, int to_height) {
+  const ptrdiff_t stride = ptrdiff_t{3} * to_width;
+  uint8_t* out = resized.reserve(static_cast<size_t>(stride) * static_cast<size_t>(to_height));
+  resize_by_opencv(image, to_width, to_height, out);
+  return {out, to_width, to_height, stride};
 }
 
 void ImagePipeline::Impl::finish(const SampleKey& key, void* out) {
@@ -139,9 +158,15 @@ void ImagePipeline::Impl::run(const RandomResizedCrop& crop, std::span<const std
   const ImageInfo info = decoder.read_info(encoded);
   CounterRandom random(key, kCropStream);
   const DrawnCrop drawn = draw_crop(crop, info.width, info.height, random);
-  const ImageDecoder::Region region = decoder.decode_region(
-      encoded, drawn.rect, crop.scaled_decode ? width : 0, crop.scaled_decode ? height : 0);
+  const bool is_opencv = crop.interpolation == Interpolation::opencv_bilinear;
+  const bool may_scale = crop.scaled_decode && !is_opencv;
+  const ImageDecoder::Region region =
+      decoder.decode_region(encoded, drawn.rect, may_scale ? width : 0, may_scale ? height : 0);
   decoded = Clock::now();
+  if (is_opencv) {
+    return copy(resize_whole(part_of(region), width, height), {0, 0, width, height}, drawn.flip, 0,
+                0, {}, key, out);
+  }
   if (region.source.width == width && region.source.height == height && region.width == width &&
       region.height == height && region.x == region.source.x && region.y == region.source.y) {
     return copy(region.pixels, region.source, drawn.flip, 0, 0, {}, key, out);
@@ -169,6 +194,13 @@ void ImagePipeline::Impl::run(const ResizeCenterCrop& crop, std::span<const std:
     decoded = Clock::now();
     return copy(region.pixels, region.source, false, geometry.pad_x, geometry.pad_y, {}, key, out);
   }
+  if (crop.interpolation == Interpolation::opencv_bilinear) {
+    const ImageDecoder::Region region =
+        decoder.decode_region(encoded, {0, 0, info.width, info.height}, 0, 0);
+    decoded = Clock::now();
+    return copy(resize_whole(part_of(region), geometry.resized_width, geometry.resized_height),
+                taken, false, geometry.pad_x, geometry.pad_y, {}, key, out);
+  }
   filter_x.build(info.width, 0, info.width, geometry.resized_width, taken.x, taken.width,
                  crop.interpolation);
   filter_y.build(info.height, 0, info.height, geometry.resized_height, taken.y, taken.height,
@@ -193,6 +225,10 @@ void ImagePipeline::Impl::run(const Resize& whole, std::span<const std::byte> en
   decoded = Clock::now();
   if (info.width == width && info.height == height) {
     return copy(region.pixels, region.source, false, 0, 0, {}, key, out);
+  }
+  if (whole.interpolation == Interpolation::opencv_bilinear) {
+    return copy(resize_whole(part_of(region), width, height), {0, 0, width, height}, false, 0, 0,
+                {}, key, out);
   }
   filter_x.build(info.width, 0, info.width, width, 0, width, whole.interpolation);
   filter_y.build(info.height, 0, info.height, height, 0, height, whole.interpolation);
@@ -238,6 +274,13 @@ void ImagePipeline::Impl::run(const ResizeCrop& crop, std::span<const std::byte>
     decoder.decode_region(encoded, {0, 0, 1, 1}, 0, 0);
     decoded = Clock::now();
     return copy({}, {}, false, 0, 0, {}, key, out);
+  }
+  if (crop.interpolation == Interpolation::opencv_bilinear) {
+    const ImageDecoder::Region region =
+        decoder.decode_region(encoded, {0, 0, info.width, info.height}, 0, 0);
+    decoded = Clock::now();
+    return copy(resize_whole(part_of(region), drawn.resized_width, drawn.resized_height),
+                {left, top, num_x, num_y}, drawn.flip, left - drawn.x, top - drawn.y, {}, key, out);
   }
   filter_x.build(info.width, 0, info.width, drawn.resized_width, left, num_x, crop.interpolation);
   filter_y.build(info.height, 0, info.height, drawn.resized_height, top, num_y, crop.interpolation);

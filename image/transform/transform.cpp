@@ -4,6 +4,7 @@
 #include <ffkit/image/transform.h>
 
 #include "format/refuse.h"
+#include "resize/opencv_resize.h"
 
 namespace ffkit {
 namespace {
@@ -117,8 +118,15 @@ ImageSize image_size(const ImageTransform& transform) {
 void validate(const ImageTransform& transform, const ImageOutput& output) {
   std::visit([](const auto& t) { check(t); }, transform);
   const Interpolation interpolation = interpolation_of(transform);
-  if (interpolation != Interpolation::bilinear && interpolation != Interpolation::bicubic) {
-    refuse("interpolation", static_cast<double>(interpolation), "bilinear or bicubic");
+  if (interpolation == Interpolation::opencv_bilinear) {
+    if (!has_opencv()) {
+      throw Error(ErrorCode::unsupported,
+                  "interpolation opencv_bilinear needs OpenCV, which this build does not have; "
+                  "build with -DFFKIT_OPENCV=ON");
+    }
+  } else if (interpolation != Interpolation::bilinear && interpolation != Interpolation::bicubic) {
+    refuse("interpolation", static_cast<double>(interpolation),
+           "bilinear, bicubic or opencv_bilinear");
   }
   check(output);
 }

@@ -28,6 +28,9 @@ run(${FFCONVERT} demo ${WORK_DIR}/data --classes 3 --images 48 --val-images 6 --
 build_and_run(${SOURCE_DIR} consumer "3 batches of 16 images, 48 samples" ${WORK_DIR}/data)
 build_and_run(${EXAMPLES_DIR}/custom_batches custom_batches
   "48 samples of 3 classes; each target adds up to 1.000\n[a-z]+-bound: " ${WORK_DIR}/data)
+if(OPENCV)
+  build_and_run(${EXAMPLES_DIR}/opencv_pixels opencv_pixels "48 pictures of 64 x 64 pixels as cv::Mat" ${WORK_DIR}/data)
+endif()
 file(WRITE ${WORK_DIR}/table/a.bin "abcde")
 file(WRITE ${WORK_DIR}/table/b.bin "xyz")
 file(WRITE ${WORK_DIR}/table/table.csv "a.bin,0.5,1,2\nb.bin,0.25,3,-4.5\n")

@@ -18,7 +18,7 @@ class ImageResizer {
 
   // Pillow's Image.resize((width, height)) of `pixels`; all sizes are at least 1. The view lives until the next call, and has the 64 readable
   // bytes behind its last row that RgbView asks for; `pixels` must have them too, and be no result of this resizer. Throws Error(invalid_argument)
-  // for a size below 1.
+  // for a size below 1, and Error(unsupported) for OpenCV's filter: call cv::resize for it.
   RgbView resize(const RgbView& pixels, int width, int height,
                  Interpolation interpolation = Interpolation::bilinear);
 

@@ -1,0 +1,29 @@
+// Pictures as cv::Mat, without a copy: for pixel transforms by OpenCV. Header only, for programs that have OpenCV (core):
+//
+//   void apply(const ffkit::RgbImage& image, ffkit::CounterRandom& random) const override {
+//     cv::Mat pixels = ffkit::as_mat(image);
+//     cv::GaussianBlur(pixels.clone(), pixels, {5, 5}, 0);   // the result must go to the same pixels
+//   }
+//
+// OpenCV takes three channels for B, G, R in what knows about colours; ffkit's are R, G, B: use cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
+#pragma once
+
+#include <opencv2/core/mat.hpp>
+
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/rgb_image.h>
+
+namespace ffkit {
+
+// [height, width] of three u8, which may be changed. Valid as long as the pixels are.
+inline cv::Mat as_mat(const RgbImage& image) {
+  return {image.height, image.width, CV_8UC3, image.data};
+}
+
+// As above. OpenCV has no picture of constant pixels: do not write to this one.
+inline cv::Mat as_mat(const RgbView& view) {
+  return {view.height, view.width, CV_8UC3, const_cast<uint8_t*>(view.data),
+          static_cast<size_t>(view.stride)};
+}
+
+}  // namespace ffkit

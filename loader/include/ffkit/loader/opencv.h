@@ -1,0 +1,43 @@
+// Pictures of a batch as cv::Mat, without a copy. Header only, for programs that have OpenCV (core).
+#pragma once
+
+#include <opencv2/core/mat.hpp>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/batch.h>
+
+namespace ffkit {
+
+// Picture i of the batch, 0 <= i < batch.size(): [H, W] of three channels R, G, B of u8, f16 or f32, in the values of the batch (normalised, where
+// the loader normalises). Valid as long as the batch is. Throws Error(not_found) without images, and Error(unsupported) for Layout::nchw, whose
+// channels lie apart, and for bf16, which OpenCV lacks.
+inline cv::Mat picture_mat(Batch& batch, int64_t i) {
+  if (batch.images() == nullptr) throw Error(ErrorCode::not_found, "the batch has no images");
+  if (batch.layout() != Layout::nhwc) {
+    throw Error(ErrorCode::unsupported,
+                "OpenCV's pictures have their channels side by side; load with Layout::nhwc");
+  }
+  int type = 0;
+  switch (batch.dtype()) {
+    case DType::u8:
+      type = CV_8UC3;
+      break;
+    case DType::f16:
+      type = CV_16FC3;
+      break;
+    case DType::f32:
+      type = CV_32FC3;
+      break;
+    default:
+      throw Error(ErrorCode::unsupported, "OpenCV has no pictures of this dtype");
+  }
+  const auto [count, height, width, channels] = batch.shape();
+  if (i < 0 || i >= count) {
+    throw Error(ErrorCode::invalid_argument, "the batch has no picture of this number");
+  }
+  auto* pixels = static_cast<uint8_t*>(batch.images()) +
+                 i * height * width * channels * static_cast<int64_t>(size_of(batch.dtype()));
+  return {static_cast<int>(height), static_cast<int>(width), type, pixels};
+}
+
+}  // namespace ffkit
