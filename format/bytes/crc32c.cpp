@@ -11,6 +11,13 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#define FFKIT_CRC __attribute__((target("sse4.2,pclmul")))
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <arm_neon.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#define FFKIT_CRC __attribute__((target("+crc+crypto")))
 #endif
 
 namespace ffkit {
@@ -53,17 +60,40 @@ uint32_t extend_by_tables(uint32_t crc, const std::byte* p, size_t n) {
   return crc;
 }
 
+#ifdef FFKIT_CRC
+
+// The register after eight more bytes, after one, and the carry-less product of two 32-bit numbers. `Crc` is as wide as the instruction's
+// result, which saves an instruction in the chain; its value has 32 bits.
 #if defined(__x86_64__)
+using Crc = uint64_t;
+FFKIT_CRC inline Crc add_word(Crc crc, uint64_t word) {
+  return _mm_crc32_u64(crc, word);
+}
+FFKIT_CRC inline Crc add_byte(Crc crc, std::byte byte) {
+  return _mm_crc32_u8(static_cast<uint32_t>(crc), std::to_integer<uint8_t>(byte));
+}
+FFKIT_CRC inline uint64_t multiply(Crc a, uint32_t b) {
+  return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_clmulepi64_si128(
+      _mm_cvtsi64_si128(static_cast<int64_t>(a)), _mm_cvtsi64_si128(int64_t{b}), 0)));
+}
+#else
+using Crc = uint32_t;
+FFKIT_CRC inline Crc add_word(Crc crc, uint64_t word) {
+  return __crc32cd(crc, word);
+}
+FFKIT_CRC inline Crc add_byte(Crc crc, std::byte byte) {
+  return __crc32cb(crc, std::to_integer<uint8_t>(byte));
+}
+FFKIT_CRC inline uint64_t multiply(Crc a, uint32_t b) {
+  return vgetq_lane_u64(vreinterpretq_u64_p128(vmull_p64(poly64_t{a}, poly64_t{b})), 0);
+}
+#endif
 
-#define FFKIT_SSE42 __attribute__((target("sse4.2,pclmul")))
-#define FFKIT_AVX512 __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
-
-FFKIT_SSE42 uint32_t extend_one_stream(uint32_t crc, const std::byte* p, size_t n) {
-  uint64_t wide = crc;
-  for (; n >= 8; p += 8, n -= 8) wide = _mm_crc32_u64(wide, load_le<uint64_t>(p));
-  auto narrow = static_cast<uint32_t>(wide);
-  for (; n > 0; ++p, --n) narrow = _mm_crc32_u8(narrow, std::to_integer<uint8_t>(*p));
-  return narrow;
+FFKIT_CRC uint32_t extend_one_stream(uint32_t begin, const std::byte* p, size_t n) {
+  Crc crc = begin;
+  for (; n >= 8; p += 8, n -= 8) crc = add_word(crc, load_le<uint64_t>(p));
+  for (; n > 0; ++p, --n) crc = add_byte(crc, *p);
+  return static_cast<uint32_t>(crc);
 }
 
 // The CRC instruction takes three cycles, but one can start in each: three adjacent streams at once (Gopal et al., "Fast CRC
@@ -84,31 +114,32 @@ constexpr auto make_skips() {
 
 constexpr auto kSkips = make_skips();
 
-FFKIT_SSE42 __m128i multiply_by_skip(uint64_t crc, size_t words) {
-  return _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(crc)),
-                              _mm_cvtsi64_si128(int64_t{kSkips[words]}), 0);
-}
-
-FFKIT_SSE42 uint32_t extend_three_streams(uint32_t crc, const std::byte* p, size_t n) {
+FFKIT_CRC uint32_t extend_three_streams(uint32_t crc, const std::byte* p, size_t n) {
   constexpr size_t kMinBytes = 96;  // below, joining costs more than it saves
   while (n >= kMinBytes) {
     const size_t words = std::min(n / 24, kMaxStreamWords);
-    uint64_t a = crc;
-    uint64_t b = 0;
-    uint64_t c = 0;
+    Crc a = crc;
+    Crc b = 0;
+    Crc c = 0;
     const std::byte* const end = p + 8 * words;
     for (; p != end; p += 8) {
-      a = _mm_crc32_u64(a, load_le<uint64_t>(p));
-      b = _mm_crc32_u64(b, load_le<uint64_t>(p + 8 * words));
-      c = _mm_crc32_u64(c, load_le<uint64_t>(p + 16 * words));
+      a = add_word(a, load_le<uint64_t>(p));
+      b = add_word(b, load_le<uint64_t>(p + 8 * words));
+      c = add_word(c, load_le<uint64_t>(p + 16 * words));
     }
-    const __m128i ab = _mm_xor_si128(multiply_by_skip(a, 2 * words), multiply_by_skip(b, words));
-    crc = static_cast<uint32_t>(_mm_crc32_u64(0, static_cast<uint64_t>(_mm_cvtsi128_si64(ab))) ^ c);
+    const uint64_t ab = multiply(a, kSkips[2 * words]) ^ multiply(b, kSkips[words]);
+    crc = static_cast<uint32_t>(add_word(0, ab) ^ c);
     p += 16 * words;
     n -= 24 * words;
   }
   return extend_one_stream(crc, p, n);
 }
+
+#endif  // FFKIT_CRC
+
+#if defined(__x86_64__)
+
+#define FFKIT_AVX512 __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
 
 // Folding (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009), four 128-bit lanes to a
 // register. A lane is L x^64 + H with L its first eight bytes. `bits` further on it counts for L x^(bits + 64) + H x^bits; as
@@ -185,6 +216,11 @@ struct Paths {
       if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq")) {
         paths[count++] = {"folding", extend_folding};
       }
+    }
+#elif defined(__aarch64__)
+    constexpr unsigned long kNeeded = HWCAP_CRC32 | HWCAP_PMULL;
+    if ((getauxval(AT_HWCAP) & kNeeded) == kNeeded) {
+      paths[count++] = {"three_streams", extend_three_streams};
     }
 #endif
   }

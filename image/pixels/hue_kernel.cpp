@@ -44,13 +44,10 @@ HWY_INLINE hn::Vec<Singles> to_single(hn::Vec<Ints> value) {
 
 // Pillow's variables are floats and its constants doubles, which is followed here. What was made cheaper changes none of the 2^24
 // colours: its division by 6 is a multiplication, those by 255 are of floats.
-struct HueSaturation {
-  hn::Vec<Ints> hue;
-  hn::Vec<Ints> saturation;
-};
-
-HWY_INLINE HueSaturation hue_saturation(hn::Vec<Singles> red, hn::Vec<Singles> green,
-                                        hn::Vec<Singles> blue, hn::Vec<Singles> value) {
+// Two results by reference, because vectors of SVE cannot be members.
+HWY_INLINE void hue_saturation(hn::Vec<Singles> red, hn::Vec<Singles> green, hn::Vec<Singles> blue,
+                               hn::Vec<Singles> value, hn::Vec<Ints>& hue_out,
+                               hn::Vec<Ints>& saturation_out) {
   const Singles f;
   const Doubles d;
   const auto one = hn::Set(d, 1.0);
@@ -74,8 +71,8 @@ HWY_INLINE HueSaturation hue_saturation(hn::Vec<Singles> red, hn::Vec<Singles> g
   auto hue = hn::Add(hn::Mul(to_double(turn), hn::Set(d, 1 / 6.0)), one);
   hue = hn::IfThenElse(hn::Ge(hue, one), hn::Sub(hue, one), hue);
   const auto saturation = hn::Div(range, hn::Max(value, hn::Set(f, 1)));
-  return {to_int(hn::Mul(to_double(hn::DemoteTo(f, hue)), scale)),
-          to_int(hn::Mul(to_double(saturation), scale))};
+  hue_out = to_int(hn::Mul(to_double(hn::DemoteTo(f, hue)), scale));
+  saturation_out = to_int(hn::Mul(to_double(saturation), scale));
 }
 
 HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, int shift) {
@@ -89,8 +86,10 @@ HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, int
   const auto blue = load_ints(blues);
   const auto v = hn::Max(red, hn::Max(green, blue));
   const auto value = to_single(v);
-  const auto hs = hue_saturation(to_single(red), to_single(green), to_single(blue), value);
-  const auto hue = hn::And(hn::Add(hs.hue, hn::Set(i32, shift)), hn::Set(i32, 255));
+  hn::Vec<Ints> hue;
+  hn::Vec<Ints> saturation;
+  hue_saturation(to_single(red), to_single(green), to_single(blue), value, hue, saturation);
+  hue = hn::And(hn::Add(hue, hn::Set(i32, shift)), hn::Set(i32, 255));
 
   const auto angle = hn::Mul(hue, hn::Set(i32, 6));
   // angle / 255, exact up to 1530
@@ -98,7 +97,7 @@ HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, int
       hn::ShiftRight<16>(hn::Mul(hn::Add(angle, hn::Set(i32, 1)), hn::Set(i32, 257)));
   const auto rest = hn::Sub(angle, hn::Mul(sector, hn::Set(i32, 255)));
   const auto part = hn::Div(to_single(rest), hn::Set(f, 255));
-  const auto s = hn::Div(to_single(hs.saturation), hn::Set(f, 255));
+  const auto s = hn::Div(to_single(saturation), hn::Set(f, 255));
   // Rounded: 1/2 is added and the rest cut off.
   const auto times_value = [&](auto factor) HWY_ATTR {
     return to_int(hn::Add(hn::Mul(to_double(value), factor), half));
@@ -112,7 +111,7 @@ HWY_INLINE void shift_hue_of(uint8_t* reds, uint8_t* greens, uint8_t* blues, int
   const auto is3 = is(3);
   const auto is4 = is(4);
   const auto is5 = is(5);
-  const auto is_grey = hn::Eq(hs.saturation, hn::Zero(i32));
+  const auto is_grey = hn::Eq(saturation, hn::Zero(i32));
   const auto store = [&](auto v0, auto v1, auto v2, auto v3, auto v4, auto v5, uint8_t* out)
                          HWY_ATTR {
                            auto result = hn::IfThenElse(is1, v1, v0);

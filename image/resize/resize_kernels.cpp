@@ -25,40 +25,49 @@ constexpr int32_t kHalf = 1 << (kShift - 1);
 
 using Bytes = hn::FixedTag<uint8_t, 16>;
 
-// Transposes 16 x 16 bytes: four perfect shuffles of the 16 registers turn the index bits (row, column) into (column, row).
-HWY_INLINE void transpose(hn::Vec<Bytes>* v) {
+// Of a perfect shuffle of 16 vectors twice over: from every fourth vector, four that stand side by side. Vectors of SVE have no size known to the
+// compiler, so no arrays hold them here.
+HWY_INLINE void shuffle_four(const uint8_t* in0, const uint8_t* in1, const uint8_t* in2,
+                             const uint8_t* in3, uint8_t* out, ptrdiff_t stride) {
   const Bytes d;
-  hn::Vec<Bytes> t[16];
-  for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 8; ++i) {
-      t[2 * i] = hn::InterleaveLower(d, v[i], v[i + 8]);
-      t[2 * i + 1] = hn::InterleaveUpper(d, v[i], v[i + 8]);
-    }
-    for (int i = 0; i < 8; ++i) {
-      v[2 * i] = hn::InterleaveLower(d, t[i], t[i + 8]);
-      v[2 * i + 1] = hn::InterleaveUpper(d, t[i], t[i + 8]);
-    }
+  const auto a = hn::LoadU(d, in0);
+  const auto b = hn::LoadU(d, in1);
+  const auto c = hn::LoadU(d, in2);
+  const auto e = hn::LoadU(d, in3);
+  const auto lower_ac = hn::InterleaveLower(d, a, c);
+  const auto upper_ac = hn::InterleaveUpper(d, a, c);
+  const auto lower_be = hn::InterleaveLower(d, b, e);
+  const auto upper_be = hn::InterleaveUpper(d, b, e);
+  hn::StoreU(hn::InterleaveLower(d, lower_ac, lower_be), d, out);
+  hn::StoreU(hn::InterleaveUpper(d, lower_ac, lower_be), d, out + stride);
+  hn::StoreU(hn::InterleaveLower(d, upper_ac, upper_be), d, out + 2 * stride);
+  hn::StoreU(hn::InterleaveUpper(d, upper_ac, upper_be), d, out + 3 * stride);
+}
+
+// Transposes 16 x 16 bytes: four perfect shuffles of the 16 vectors turn the index bits (row, column) into (column, row).
+template <typename Row>
+HWY_INLINE void transpose(const Row& row, uint8_t* out, ptrdiff_t stride) {
+  HWY_ALIGN uint8_t half[16 * 16];
+  for (int i = 0; i < 4; ++i) {
+    shuffle_four(row(i), row(i + 4), row(i + 8), row(i + 12), half + i * 64, 16);
+  }
+  for (int i = 0; i < 4; ++i) {
+    const uint8_t* in = half + i * 16;
+    shuffle_four(in, in + 64, in + 128, in + 192, out + 4 * i * stride, stride);
   }
 }
 
 // out[column][row] for all columns.
 void rows_to_columns(const uint8_t* const* rows, size_t num_columns, uint8_t* out) {
-  const Bytes d;
   for (size_t column = 0; column < num_columns; column += 16) {
-    hn::Vec<Bytes> v[16];
-    for (int row = 0; row < 16; ++row) v[row] = hn::LoadU(d, rows[row] + column);
-    transpose(v);
-    for (size_t i = 0; i < 16; ++i) hn::Store(v[i], d, out + (column + i) * 16);
+    transpose([&](int i) { return rows[i] + column; }, out + column * 16, 16);
   }
 }
 
 void columns_to_rows(const uint8_t* columns, size_t num_columns, uint8_t* out, ptrdiff_t stride) {
-  const Bytes d;
   for (size_t column = 0; column < num_columns; column += 16) {
-    hn::Vec<Bytes> v[16];
-    for (size_t i = 0; i < 16; ++i) v[i] = hn::Load(d, columns + (column + i) * 16);
-    transpose(v);
-    for (int row = 0; row < 16; ++row) hn::StoreU(v[row], d, out + row * stride + column);
+    const uint8_t* in = columns + column * 16;
+    transpose([&](int i) { return in + 16 * i; }, out + column, stride);
   }
 }
 
@@ -104,41 +113,64 @@ void ResampleHorizontal(const HorizontalJob& job) {
                   job.out_stride);
 }
 
-// kVectors registers of columns from `column` on.
-template <typename Store, int kVectors>
-HWY_INLINE void filter_part(const VerticalJob& job, const AxisFilter::Taps& taps, size_t column,
+// What becomes of the sums of the columns from `column` on.
+template <typename Store>
+HWY_INLINE void store_sums(const VerticalJob& job, hn::Vec<Words> sums, size_t column,
+                           typename Store::Element* out) {
+  const size_t at = Store::kIsScaled ? column : 0;
+  Store()(hn::ShiftRight<kShift>(sums), job.scale + at, job.bias + at, out + column);
+}
+
+// A register of columns from `column` on.
+template <typename Store>
+HWY_INLINE void filter_one(const VerticalJob& job, const AxisFilter::Taps& taps, size_t column,
+                           typename Store::Element* out) {
+  const Words d;
+  const uint8_t* in = job.rows + taps.first * job.stride + column;
+  auto sums = hn::Set(d, kHalf);
+  for (int k = 0; k < taps.count; ++k) {
+    sums = hn::Add(sums, hn::Mul(load_words(in), hn::Set(d, taps.weights[k])));
+    in += job.stride;
+  }
+  store_sums<Store>(job, sums, column, out);
+}
+
+// Four registers of columns: a row of weights is read once for all of them.
+template <typename Store>
+HWY_INLINE void filter_four(const VerticalJob& job, const AxisFilter::Taps& taps, size_t column,
                             typename Store::Element* out) {
   const Words d;
   const size_t lanes = hn::Lanes(d);
   const uint8_t* in = job.rows + taps.first * job.stride + column;
-  hn::Vec<Words> sums[kVectors];
-  for (auto& sum : sums) sum = hn::Set(d, kHalf);
+  auto sums0 = hn::Set(d, kHalf);
+  auto sums1 = sums0;
+  auto sums2 = sums0;
+  auto sums3 = sums0;
   for (int k = 0; k < taps.count; ++k) {
     const auto weight = hn::Set(d, taps.weights[k]);
-    for (int i = 0; i < kVectors; ++i) {
-      sums[i] = hn::Add(sums[i], hn::Mul(load_words(in + i * lanes), weight));
-    }
+    sums0 = hn::Add(sums0, hn::Mul(load_words(in), weight));
+    sums1 = hn::Add(sums1, hn::Mul(load_words(in + lanes), weight));
+    sums2 = hn::Add(sums2, hn::Mul(load_words(in + 2 * lanes), weight));
+    sums3 = hn::Add(sums3, hn::Mul(load_words(in + 3 * lanes), weight));
     in += job.stride;
   }
-  for (int i = 0; i < kVectors; ++i) {
-    const size_t at = Store::kIsScaled ? column : 0;
-    Store()(hn::ShiftRight<kShift>(sums[i]), job.scale + at, job.bias + at, out + column);
-    column += lanes;
-  }
+  store_sums<Store>(job, sums0, column, out);
+  store_sums<Store>(job, sums1, column + lanes, out);
+  store_sums<Store>(job, sums2, column + 2 * lanes, out);
+  store_sums<Store>(job, sums3, column + 3 * lanes, out);
 }
 
 template <typename Store>
 HWY_INLINE void filter_row(const VerticalJob& job, const AxisFilter::Taps& taps,
                            typename Store::Element* out) {
-  constexpr int kVectors = 4;
   const size_t lanes = hn::Lanes(Words());
   const size_t end = job.num_columns;
   size_t column = 0;
-  for (; column + kVectors * lanes <= end; column += kVectors * lanes) {
-    filter_part<Store, kVectors>(job, taps, column, out);
+  for (; column + 4 * lanes <= end; column += 4 * lanes) {
+    filter_four<Store>(job, taps, column, out);
   }
-  for (; column + lanes <= end; column += lanes) filter_part<Store, 1>(job, taps, column, out);
-  if (column < end) filter_part<Store, 1>(job, taps, end - lanes, out);  // overlaps what is done
+  for (; column + lanes <= end; column += lanes) filter_one<Store>(job, taps, column, out);
+  if (column < end) filter_one<Store>(job, taps, end - lanes, out);  // overlaps what is done
 }
 
 template <typename Store>

@@ -29,8 +29,8 @@ inline std::vector<int64_t> highway_targets() {
   for (int bit = 0; bit < 62; ++bit) {
     const int64_t target = int64_t{1} << bit;
     const std::string name = hwy::TargetName(target);
-    const bool compiled =
-        name == "SSSE3" || name == "SSE4" || name == "AVX2" || name == "AVX3" || name == "NEON";
+    const bool compiled = name == "SSSE3" || name == "SSE4" || name == "AVX2" || name == "AVX3" ||
+                          name.starts_with("NEON") || name.starts_with("SVE");
     if ((all & target) != 0 && compiled) list.push_back(target);
   }
   return list;

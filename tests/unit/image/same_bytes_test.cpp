@@ -1,0 +1,71 @@
+// Samples have the same bytes on every processor, with every set of vector instructions: checksums that were taken on x86-64.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/crc32c.h>
+#include <ffkit/image/image_codec.h>
+
+#include "highway_targets.h"
+#include "test_images.h"
+#include "transform/image_pipeline.h"
+
+namespace ffkit {
+namespace {
+
+class SameBytes : public testing::HighwayTargetTest {};
+FFKIT_INSTANTIATE_HIGHWAY_TARGETS(SameBytes);
+
+// Of 12 samples: a raw picture and a JPEG, six random views each.
+uint32_t checksum_of(const ImageOptions& options) {
+  const testing::Picture picture = testing::make_picture(211, 157);
+  std::vector<std::byte> raw;
+  encode_ppm(picture.view(), raw);
+  const std::vector<std::byte> jpeg = encode_jpeg(picture.view());
+  const ImageSize size = image_size(options.transform);
+  std::vector<std::byte> out(size_t(3 * size.height * size.width) * size_of(options.output.dtype));
+  ImagePipeline pipeline(options);
+  PipelineTimes times;
+  uint32_t crc = 0;
+  for (const std::span<const std::byte> image : {std::span<const std::byte>(raw), std::span<const std::byte>(jpeg)}) {
+    for (int64_t i = 0; i < 6; ++i) {
+      pipeline.run(image, {1, 2, i}, out.data(), times);
+      crc = crc32c(out, crc);
+    }
+  }
+  return crc;
+}
+
+TEST_P(SameBytes, InEveryTypeAndLayout) {
+  const ImageTransform bilinear = RandomResizedCrop{.size = {37, 53}};
+  const ImageTransform bicubic =
+      ResizeCenterCrop{.resize = 80, .size = {41, 67}, .interpolation = Interpolation::bicubic};
+  std::vector<uint32_t> found;
+  for (const ImageTransform& transform : {bilinear, bicubic}) {
+    for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+      for (const DType dtype : {DType::u8, DType::f16, DType::bf16, DType::f32}) {
+        found.push_back(checksum_of(
+            {.transform = transform,
+             .output = {.dtype = dtype, .layout = layout, .normalize = dtype != DType::u8}}));
+      }
+    }
+  }
+  EXPECT_EQ(found, (std::vector<uint32_t>{0x15A88EBF, 0x2DFBBDD1, 0x1FC81FB6, 0x528E5DC8, 0xAA7FDDE7, 0xAA595E71, 0x38EFEAC8, 0x66BA2233, 0xF940B0BB, 0xC6D895B1, 0x4C871258, 0x13949333, 0x4F75F93F, 0xB3259CC3, 0xD012EC21, 0x177CB40E}));
+}
+
+TEST_P(SameBytes, AfterAugmentations) {
+  const ImageTransform transform = RandomResizedCrop{.size = {45, 61}};
+  std::vector<uint32_t> found;
+  for (const std::vector<Augmentation>& augmentations :
+       {std::vector<Augmentation>{ColorJitter{0.4, 0.4, 0.4, 0.3}},
+        std::vector<Augmentation>{RandAugment{}}, std::vector<Augmentation>{TrivialAugmentWide{}}}) {
+    found.push_back(checksum_of({.transform = transform, .augmentations = augmentations}));
+  }
+  EXPECT_EQ(found, (std::vector<uint32_t>{0xADB2DECF, 0x2EC60C13, 0x05E0AEFF}));
+}
+
+}  // namespace
+}  // namespace ffkit
