@@ -1,7 +1,7 @@
 // ffinspect plot: the course of a training run as one picture.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -18,14 +18,16 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kPlotFooter =
-    R"(Loss, accuracy and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on.
+    R"(Loss, metrics and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on.
 
 With --json: one document with output, width, height, train: [step, epoch, loss, lr, images_per_second,
-  data_wait_share], validation: [step, epoch, train_loss, loss, top1, top5, images, seconds].)";
+  data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. Where a task counts others than
+  images, their name stands in these places.)";
 
 constexpr Color kBlue = {31, 119, 180};
 constexpr Color kOrange = {230, 115, 10};
 constexpr Color kGreen = {44, 140, 44};
+constexpr std::array<Color, 4> kColors = {kOrange, kGreen, kBlue, {130, 90, 160}};
 
 struct PlotOptions {
   std::string work_dir;
@@ -34,11 +36,11 @@ struct PlotOptions {
 };
 
 ChartLine make_line(const std::string& name, Color color, const std::vector<Json>& lines,
-                    const char* key, double factor = 1) {
+                    const std::string& key) {
   ChartLine out{.name = name, .color = color, .has_marks = false, .points = {}};
   for (const Json& line : lines) {
-    if (!line.at(key).is_number()) continue;  // null: not a finite number
-    out.points.push_back({line.at("step").get<double>(), factor * line.at(key).get<double>()});
+    if (!line.contains(key) || !line[key].is_number()) continue;  // null: not a finite number
+    out.points.push_back({line.at("step").get<double>(), line[key].get<double>()});
   }
   return out;
 }
@@ -52,14 +54,15 @@ std::string title_of(const PlotOptions& options, const RunMetrics& metrics) {
   std::string title = std::filesystem::path(options.work_dir).lexically_normal().string();
   if (title.size() > 1 && title.back() == '/') title.pop_back();
   if (metrics.validation.empty()) return title + ": no validation yet";
-  const auto top1 = [](const Json& line) {
-    return line.at("top1").is_number() ? line.at("top1").get<double>() : -1;
-  };
-  const Json& best =
-      *std::max_element(metrics.validation.begin(), metrics.validation.end(),
-                        [&](const Json& a, const Json& b) { return top1(a) < top1(b); });
-  return fmt::format("{}: best top-1 {:.2f} % (epoch {})", title, 100 * top1(best),
-                     best.at("epoch").dump());
+  const Json& last = metrics.validation.back();
+  title += fmt::format(": epoch {}", last.at("epoch").dump());
+  std::vector<std::string> keys = metrics.metrics;
+  keys.insert(keys.begin(), "loss");
+  for (const std::string& key : keys) {
+    if (last.contains(key) && last[key].is_number())
+      title += fmt::format(", {} {:.4g}", key, last[key].get<double>());
+  }
+  return title;
 }
 
 int plot(const PlotOptions& options) {
@@ -71,16 +74,21 @@ int plot(const PlotOptions& options) {
   }
   require_no_input(options.output, {std::filesystem::path(options.work_dir) / "metrics.jsonl"});
   const RunMetrics metrics = read_metrics(options.work_dir);
-  const std::vector<ChartPanel> panels = {
+  std::vector<ChartPanel> panels = {
       {"loss",
        {make_line("training", kBlue, metrics.train, "loss"),
-        with_marks(make_line("validation", kOrange, metrics.validation, "loss"))}},
-      {"accuracy, %",
-       {with_marks(make_line("top-1", kOrange, metrics.validation, "top1", 100)),
-        with_marks(make_line("top-5", kGreen, metrics.validation, "top5", 100))}},
+        with_marks(make_line("validation", kOrange, metrics.validation, "loss"))}}};
+  if (!metrics.metrics.empty()) {
+    ChartPanel& panel = panels.emplace_back(ChartPanel{"metrics", {}});
+    for (size_t i = 0; i < metrics.metrics.size(); ++i) {
+      panel.lines.push_back(with_marks(make_line(metrics.metrics[i], kColors[i % kColors.size()],
+                                                 metrics.validation, metrics.metrics[i])));
+    }
+  }
+  panels.push_back(
       {"throughput",
-       {make_line("images/s", kBlue, metrics.train, "images_per_second")},
-       /*from_zero=*/true}};
+       {make_line(metrics.units + "/s", kBlue, metrics.train, metrics.units + "_per_second")},
+       /*from_zero=*/true});
   const Canvas canvas =
       make_chart(title_of(options, metrics), panels, {.x_name = "training steps"});
   write_output(options.output, encode_png(canvas.view()));
@@ -103,7 +111,7 @@ int plot(const PlotOptions& options) {
 void add_plot_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<PlotOptions>();
   CLI::App* command =
-      app.add_subcommand("plot", "Plot as PNG: loss, accuracy and throughput of a training run");
+      app.add_subcommand("plot", "Plot as PNG: loss, metrics and throughput of a training run");
   command->add_option("WORKDIR", options->work_dir, "Work folder of a run of fftrain")
       ->required()
       ->option_text(" ");

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -12,16 +14,35 @@
 namespace ffkit {
 namespace {
 
-constexpr const char* kTrainKeys[] = {"epoch", "loss", "lr", "images_per_second"};
-constexpr const char* kValidationKeys[] = {"epoch", "loss", "top1", "top5"};
+constexpr std::string_view kSpeed = "_per_second";
 
-template <size_t N>
-bool has_numbers(const Json& json, const char* const (&keys)[N]) {
+bool has_numbers(const Json& json, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     const auto it = json.find(key);
     if (it == json.end() || !(it->is_number() || it->is_null())) return false;
   }
   return true;
+}
+
+// "images" of a training line with the key "images_per_second"; empty without such a key.
+std::string units_of(const Json& line) {
+  for (const auto& item : line.items()) {
+    const std::string& key = item.key();
+    if (key.ends_with(kSpeed)) return key.substr(0, key.size() - kSpeed.size());
+  }
+  return {};
+}
+
+// What stands in a validation line between train_loss and the number of units: the task's metrics.
+std::vector<std::string> metrics_of(const Json& line, const std::string& units) {
+  std::vector<std::string> keys;
+  for (const auto& item : line.items()) {
+    const std::string& key = item.key();
+    const bool is_of_all = key == "kind" || key == "step" || key == "epoch" ||
+                           key == "train_loss" || key == "seconds" || key == "loss";
+    if (!is_of_all && key != units && item.value().is_number()) keys.push_back(key);
+  }
+  return keys;
 }
 
 // Whether `line` is one that is known, which is then put where it belongs.
@@ -33,9 +54,10 @@ bool add_line(const std::string& line, RunMetrics& metrics) {
   const std::string kind = json.contains("kind") && json["kind"].is_string()
                                ? json["kind"].get<std::string>()
                                : std::string();
-  if (kind == "train" && has_numbers(json, kTrainKeys)) {
+  if (kind == "train" && has_numbers(json, {"epoch", "loss", "lr"}) && !units_of(json).empty()) {
+    metrics.units = units_of(json);
     metrics.train.push_back(std::move(json));
-  } else if (kind == "validation" && has_numbers(json, kValidationKeys)) {
+  } else if (kind == "validation" && has_numbers(json, {"epoch", "train_loss", "seconds"})) {
     metrics.validation.push_back(std::move(json));
   } else {
     return false;
@@ -68,6 +90,8 @@ RunMetrics read_metrics(const std::filesystem::path& work_dir) {
                 "has no line yet; fftrain writes the first one after --log-every steps",
                 {.path = path.string()});
   }
+  if (!metrics.validation.empty())
+    metrics.metrics = metrics_of(metrics.validation.back(), metrics.units);
   return metrics;
 }
 

@@ -36,3 +36,14 @@ bad 2 'say with --output' run --json
 bad 1 'cannot create the file' run -o nowhere/p.png
 bad 2 'WORKDIR'
 check test ! -e p.png
+
+# Of another task: its own metrics, and its own units.
+mkdir tokens
+cat >tokens/metrics.jsonl <<'LINES'
+{"kind":"train","step":10,"epoch":1,"loss":3.5,"lr":0.1,"tokens_per_second":9000.0,"data_wait_share":0.0}
+{"kind":"validation","step":10,"epoch":1,"train_loss":3.6,"perplexity":33.1,"tokens":4096,"seconds":2.0}
+LINES
+run 0 "$FFINSPECT" plot tokens -o tokens.png --json
+json 'd["validation"][0]["perplexity"] == 33.1 and d["height"] > 600'
+echo '{"kind":"train","step":20,"epoch":1,"loss":3.5,"lr":0.1}' >>tokens/metrics.jsonl
+bad 1 'tokens/metrics.jsonl: line 3 is not one that fftrain writes' tokens -o p.png
