@@ -2,24 +2,24 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include <ffkit/trainer/measure.h>
 #include <ffkit/trainer/stop.h>
+#include <ffkit/trainer/task.h>
 
-#include "data/data_source.h"
 #include "device/autocast.h"
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "launch/waiting.h"
-#include "model_factory.h"
 #include "optim/host_scalar.h"
-#include "optim/optimizer.h"
 #include "report/meters.h"
-#include "tasks/classification/training_step.h"
+#include "step/trained_model.h"
+#include "task_choice.h"
 
 namespace ffkit {
 namespace {
@@ -38,7 +38,7 @@ void say(const ProgressOutput& output, const Communicator& communicator, const s
   std::fflush(output.lines);
 }
 
-// Images a second, with more digits where they are few.
+// Units a second, with more digits where they are few.
 std::string text_of(double rate) {
   return fmt::format("{:.{}f}", rate, rate < 100 ? 2 : 1);
 }
@@ -50,25 +50,30 @@ void check_not_stopped() {
 
 // Runs `step` as often as is measured and five times more; it returns how long it waited for data.
 template <typename Step>
-ThroughputMeter time_steps(int64_t num_steps, int64_t num_images, Step step) {
+ThroughputMeter time_steps(int64_t num_steps, double num_units, Step step) {
   ThroughputMeter meter;
   Clock::time_point start = Clock::now();
   for (int64_t i = 0; i < num_steps + ThroughputMeter::kWarmupSteps; ++i) {
     check_not_stopped();
     const double wait_seconds = step();
     const Clock::time_point now = Clock::now();
-    meter.add_step(num_images, std::chrono::duration<double>(now - start).count(), wait_seconds);
+    meter.add_step(num_units, std::chrono::duration<double>(now - start).count(), wait_seconds);
     start = now;
   }
   return meter;
 }
 
 // Batches without end.
-class Endless {
+class EndlessSource final : public BatchSource {
  public:
-  explicit Endless(BatchSource& source) : source_(source) { source_.start_epoch(epoch_); }
-  TensorBatch next() {
-    std::optional<TensorBatch> batch = source_.next();
+  explicit EndlessSource(BatchSource& source) : source_(source) { source_.start_epoch(epoch_); }
+
+  int64_t num_batches() const override { return std::numeric_limits<int64_t>::max(); }
+  void start_epoch(int64_t epoch) override { source_.start_epoch(epoch_ = epoch); }
+  void restore(const LoaderState& state) override { source_.restore(state); }
+  LoaderState state() const override { return source_.state(); }
+  std::optional<DeviceBatch> next() override {
+    std::optional<DeviceBatch> batch = source_.next();
     if (!batch) {
       source_.start_epoch(++epoch_);
       batch = source_.next();
@@ -76,9 +81,10 @@ class Endless {
     if (!batch)
       throw Error(
           ErrorCode::invalid_argument,
-          "the training split has fewer pictures than one batch; give a smaller --batch-size");
-    return *batch;
+          "the training split has fewer samples than one batch; give a smaller --batch-size");
+    return batch;
   }
+  double wait_seconds() const override { return source_.wait_seconds(); }
 
  private:
   BatchSource& source_;
@@ -88,47 +94,48 @@ class Endless {
 struct Setting {
   Setting(const TrainOptions& given, const ProcessPlace& place)
       : communicator(place, prepare_device(given, place)),
-        options(given.resolved(place.world_size)) {}
+        options(with_task(given).resolved(place.world_size)),
+        entry(TaskRegistry::instance().find(options.task_name())) {}
 
-  DataSource open_loader(int64_t& num_classes) const {
-    const Dataset train = open_data(options, "train");
-    num_classes = int64_t(class_list(train).size());
-    return DataSource(train,
-                      train_loader_options(options, communicator.place(), communicator.device()),
-                      num_classes, 0, communicator.device());
+  // A task whose data is open, or for noise.
+  std::unique_ptr<Task> make_task(bool has_data) const {
+    std::unique_ptr<Task> task = entry.make(
+        {.options = options, .place = communicator.place(), .device = communicator.device()});
+    if (has_data) {
+      task->open();
+    } else {
+      task->open_noise();
+    }
+    return task;
   }
 
   Communicator communicator;
   const TrainOptions options;
+  const TaskEntry& entry;
 };
 
+std::unique_ptr<BatchSource> noise_source(Task& task) {
+  return std::make_unique<RepeatedBatch>(task.noise(), 1);
+}
+
 // Training steps on what `source` gives.
-ThroughputMeter time_training(Setting& s, BatchSource& source, int64_t num_classes) {
-  const std::unique_ptr<Model> model = make_model(s.options, num_classes, s.communicator);
-  if (s.options.sync_bn) model->synchronise_batch_norm(s.communicator);
-  const std::unique_ptr<Optimizer> optimizer = make_optimizer(s.options, *model);
-  TrainingStep step(s.options, *model, *optimizer, s.communicator);
-  Endless batches(source);
+ThroughputMeter time_training(Setting& s, Task& task, BatchSource& source) {
+  TrainedModel trained(task, s.options, s.communicator);
+  EndlessSource batches(source);
   int64_t number = 0;
   std::optional<HostScalar> loss;
-  return time_steps(num_measured_steps(s.options), s.options.global_batch_size, [&] {
-    double wait_seconds = 0;
-    for (int64_t i = 0; i < s.options.accumulate; ++i) {
-      const TensorBatch batch = batches.next();
-      wait_seconds += source.wait_seconds();
-      if (i == 0) step.begin(number++);
-      step.add(batch, i + 1 == s.options.accumulate);
-    }
+  const double units = double(s.options.global_batch_size) * task.units_per_sample();
+  return time_steps(num_measured_steps(s.options), units, [&] {
+    TrainingStep::Result step = *trained.step.run(batches, number++, s.options.lr);
     // As in training: of a GPU's steps the one before is waited for.
-    const std::optional<HostScalar> before =
-        std::exchange(loss, HostScalar(step.end(s.options.lr)));
+    const std::optional<HostScalar> before = std::exchange(loss, std::move(step.loss));
     if (before) before->get();
-    return wait_seconds;
+    return step.wait_seconds;
   });
 }
 
-double time_loader(Setting& s, DataSource& loader) {
-  Endless batches(loader);
+double time_loader(Setting& s, const Task& task, BatchSource& loader) {
+  EndlessSource batches(loader);
   // What was read ahead before the clock started does not count, and small batches are gone too fast to be timed by their number.
   const auto num_ahead = s.options.prefetch + ThroughputMeter::kWarmupSteps;
   for (int64_t i = 0; i < num_ahead; ++i) batches.next();
@@ -141,7 +148,8 @@ double time_loader(Setting& s, DataSource& loader) {
     ++num_batches;
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
   }
-  const double rate = double(num_batches * s.options.batch_size) / seconds;
+  const double rate =
+      double(num_batches * s.options.batch_size) * task.units_per_sample() / seconds;
   return s.communicator.sum(std::vector<double>{rate})[0];
 }
 
@@ -153,28 +161,26 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
     validate(options);
     const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
-    DummySource source(s.options, kDummyClasses, num_measured_steps(options) * 2,
-                       s.communicator.device());
+    const std::unique_ptr<Task> task = s.make_task(/*has_data=*/false);
     double rate = 0;
     if (mode == BenchmarkMode::step) {
-      rate = time_training(s, source, kDummyClasses).images_per_second();
+      rate = time_training(s, *task, *noise_source(*task)).units_per_second();
     } else {
       at::NoGradGuard no_grad;
-      const std::unique_ptr<Model> model = make_model(s.options, kDummyClasses, s.communicator);
-      model->set_training(false);
-      Endless batches(source);
-      const TensorBatch batch = batches.next();
-      const ThroughputMeter meter =
-          time_steps(num_measured_steps(options), s.options.batch_size, [&] {
-            const Autocast autocast(s.options.amp, s.communicator.device());
-            model->forward(batch.images).sum().item<float>();
-            return 0.0;
-          });
-      rate = s.communicator.sum(std::vector<double>{meter.images_per_second()})[0];
+      make_model(*task, s.options, s.communicator).set_training(false);
+      const DeviceBatch batch = task->noise();
+      const double units = double(s.options.batch_size) * task->units_per_sample();
+      const ThroughputMeter meter = time_steps(num_measured_steps(options), units, [&] {
+        const Autocast autocast(s.options.amp, s.communicator.device());
+        task->forward(batch).sum().item<float>();
+        return 0.0;
+      });
+      rate = s.communicator.sum(std::vector<double>{meter.units_per_second()})[0];
     }
     say(output, s.communicator,
-        fmt::format("model alone, {}: {} images/s",
-                    mode == BenchmarkMode::step ? "training step" : "forward", text_of(rate)));
+        fmt::format("model alone, {}: {} {}/s",
+                    mode == BenchmarkMode::step ? "training step" : "forward", text_of(rate),
+                    s.entry.units));
     return rate;
   });
 }
@@ -185,11 +191,13 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
     validate(options);
     const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
-    int64_t num_classes = 0;
-    DataSource loader = s.open_loader(num_classes);
-    const double rate = time_loader(s, loader);
+    const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+    const std::unique_ptr<BatchSource> loader = task->training_batches(0);
+    const double rate = time_loader(s, *task, *loader);
+    const std::string verdict = loader->verdict();
     say(output, s.communicator,
-        fmt::format("loader alone: {} images/s; {}", text_of(rate), loader.statistics().verdict()));
+        fmt::format("loader alone: {} {}/s{}{}", text_of(rate), s.entry.units,
+                    verdict.empty() ? "" : "; ", verdict));
     return rate;
   });
 }
@@ -201,31 +209,29 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
     const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
     Bottleneck out;
-    int64_t num_classes = 0;
     {
-      DataSource loader = s.open_loader(num_classes);
-      out.loader = time_loader(s, loader);
+      const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+      out.loader = time_loader(s, *task, *task->training_batches(0));
     }
     {
-      DummySource noise(s.options, num_classes, num_measured_steps(options) * 2,
-                        s.communicator.device());
-      out.model = time_training(s, noise, num_classes).images_per_second();
+      const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+      out.model = time_training(s, *task, *noise_source(*task)).units_per_second();
     }
     {
-      DataSource loader = s.open_loader(num_classes);
-      const ThroughputMeter meter = time_training(s, loader, num_classes);
-      out.both = meter.images_per_second();
+      const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+      const ThroughputMeter meter = time_training(s, *task, *task->training_batches(0));
+      out.both = meter.units_per_second();
       out.data_wait_share = meter.wait_share();
     }
-    const char* limit =
+    const std::string limit =
         out.data_wait_share > 0.05
-            ? "the loader: more --threads, or smaller pictures (ffconvert --max-resolution)"
+            ? fmt::format("the loader: more --threads, or smaller {}", s.entry.samples)
         : out.loader < 1.2 * out.model ? "the model, but the loader has little to spare"
                                        : "the model";
     say(output, s.communicator,
-        fmt::format("loader alone {}, model alone {}, both {} images/s; data wait {:.1f} %; the "
+        fmt::format("loader alone {}, model alone {}, both {} {}/s; data wait {:.1f} %; the "
                     "limit is {}",
-                    text_of(out.loader), text_of(out.model), text_of(out.both),
+                    text_of(out.loader), text_of(out.model), text_of(out.both), s.entry.units,
                     100 * out.data_wait_share, limit));
     return out;
   });

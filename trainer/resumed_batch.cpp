@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/task_registry.h>
 
 namespace ffkit {
 namespace {
@@ -23,25 +24,25 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
       options.global_batch_size > 0 ? options.global_batch_size : options.batch_size * shares;
   // 0: written by an fftrain that did not keep it.
   if (before == 0 || now == before || resume.accept_batch_change) return options;
+  const std::string& samples = TaskRegistry::instance().find(stored.options.task_name()).samples;
   const ErrorContext context{.path = checkpoint.string()};
   const bool is_left_open = options.global_batch_size == 0 &&
                             options.batch_size == stored.options.batch_size &&
                             options.accumulate == stored.options.accumulate;
   if (!is_left_open) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("a step of its run takes {} pictures, but these options make it {} with "
-                    "{}; give --global-batch-size {}, or --accept-batch-change "
-                    "to go on with {}",
-                    before, now, processes_text(world_size), before, now),
-        context);
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a step of its run takes {} {}, but these options make it {} with "
+                            "{}; give --global-batch-size {}, or --accept-batch-change "
+                            "to go on with {}",
+                            before, samples, now, processes_text(world_size), before, now),
+                context);
   }
   if (before % shares != 0) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("a step of its run takes {} pictures, which {} with {} "
+                fmt::format("a step of its run takes {} {}, which {} with {} "
                             "batches a step cannot share evenly; start another number of "
                             "processes, or give --accept-batch-change to go on with {} a step",
-                            before, processes_text(world_size), options.accumulate, now),
+                            before, samples, processes_text(world_size), options.accumulate, now),
                 context);
   }
   options.global_batch_size = before;

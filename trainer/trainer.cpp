@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "checkpoint/checkpoint.h"
@@ -14,10 +15,10 @@
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "launch/waiting.h"
-#include "model/model_registry.h"
-#include "model_factory.h"
 #include "resumed_batch.h"
-#include "tasks/classification/validation.h"
+#include "step/trained_model.h"
+#include "step/validation.h"
+#include "task_choice.h"
 #include "training_run.h"
 
 namespace ffkit {
@@ -53,6 +54,17 @@ class GettingReady {
   std::optional<Waiting> waiting_{std::in_place, "getting ready", Waiting::kNothingToLose};
 };
 
+// "best top-1 61.90 % (epoch 15), last 61.20 %; ".
+std::string best_and_last_text(const TaskEntry& task, const TrainSummary& s) {
+  const MetricInfo& metric = task.best_metric();
+  std::string last =
+      s.last.has_value(metric.name)
+          ? fmt::format(", last {:.{}f}{}{}", metric.scale * s.last.value(metric.name),
+                        metric.digits, metric.unit.empty() ? "" : " ", metric.unit)
+          : "";
+  return fmt::format("best {} (epoch {}){}; ", metric_text(metric, s.best), s.best_epoch, last);
+}
+
 // `checkpoint` empty: from the beginning.
 TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
                  const ProgressOutput& output, Communicator& communicator,
@@ -74,13 +86,11 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
                    : fmt::format("; {} holds everything: the same command with --resume continues",
                                  s.checkpoint.string()));
   } else {
-    const std::string best = options.dummy
-                                 ? ""
-                                 : fmt::format("best top-1 {:.2f} % (epoch {}), last {:.2f} %; ",
-                                               100 * s.best_top1, s.best_epoch, 100 * s.last.top1);
-    const std::string rate = throughput_text(s.images_per_second, s.data_wait_share);
-    fmt::print(output.lines, "{}{}; {} in all{}{}\n", best,
-               rate.empty() ? "too few steps to measure images/s" : rate,
+    const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
+    const std::string rate = throughput_text(s.units_per_second, task.units, s.data_wait_share);
+    fmt::print(output.lines, "{}{}; {} in all{}{}\n",
+               options.dummy ? "" : best_and_last_text(task, s),
+               rate.empty() ? fmt::format("too few steps to measure {}/s", task.units) : rate,
                format_duration(s.seconds), s.checkpoint.empty() ? "" : "; ", s.checkpoint.string());
   }
   std::fflush(output.lines);
@@ -99,8 +109,9 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
   options = with_batch_of(stored, checkpoint, given, world_size, resume);
   const bool is_changed = options.global_batch_size != given.global_batch_size;
   if (is_changed && output.lines != nullptr && communicator.rank() == 0) {
-    fmt::print(output.lines, "a step takes {} pictures as before, {} a process instead of {}\n",
+    fmt::print(output.lines, "a step takes {} {} as before, {} a process instead of {}\n",
                options.global_batch_size,
+               TaskRegistry::instance().find(options.task_name()).samples,
                options.resolved(world_size).batch_size * options.accumulate,
                given.batch_size * given.accumulate);
     std::fflush(output.lines);
@@ -112,13 +123,15 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
 TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
                       const ProgressOutput& output, int rank) {
   TrainSummary summary;
-  summary.best_top1 = info.best_top1;
+  summary.best = info.best;
   summary.best_epoch = info.best_epoch;
   if (rank != 0) return summary;
   summary.checkpoint = checkpoint;
   if (output.lines != nullptr) {
-    fmt::print(output.lines, "the run is finished: {} epochs, best top-1 {:.2f} % (epoch {}); {}\n",
-               info.epochs_done, 100 * info.best_top1, info.best_epoch, checkpoint.string());
+    const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+    fmt::print(output.lines, "the run is finished: {} epochs, best {} (epoch {}); {}\n",
+               info.epochs_done, metric_text(task.best_metric(), info.best), info.best_epoch,
+               checkpoint.string());
     std::fflush(output.lines);
   }
   return summary;
@@ -133,64 +146,74 @@ TrainOptions evaluation_options(TrainOptions options, int world_size) {
   return options;
 }
 
-EvalResult evaluate_model(const TrainOptions& options, Model& model, DataSource& val,
-                          Communicator& communicator) {
+std::unique_ptr<Task> make_task(const TrainOptions& options, const Communicator& communicator) {
+  return TaskRegistry::instance()
+      .find(options.task_name())
+      .make({.options = options, .place = communicator.place(), .device = communicator.device()});
+}
+
+EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model, BatchSource& val,
+                          Communicator& communicator, const fs::path& results) {
   communicator.broadcast(model_state(model));
-  const std::optional<EvalResult> result = validate_model(model, val, options.amp, communicator);
+  communicator.broadcast(task.state());
+  const std::optional<EvalResult> result =
+      validate_model(task, model, val, options.amp, communicator, results);
   if (!result)
     throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
   return *result;
 }
 
 EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
-                               Communicator& communicator) {
+                               Communicator& communicator, const fs::path& results) {
   std::string info;
   on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
   const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
-  const auto num_classes = int64_t(stored.classes.size());
   const TrainOptions options = evaluation_options(given, communicator.world_size());
-  DataSource val(open_val(options, stored.classes),
-                 val_loader_options(options, communicator.place(), communicator.device()),
-                 num_classes, options.limit_batches, communicator.device());
-  const std::unique_ptr<Model> model = make_model(options, num_classes, communicator);
-  on_rank_0(communicator, [&] { load_checkpoint(file, evaluated_state(*model, stored.options)); });
-  return evaluate_model(options, *model, val, communicator);
+  if (stored.options.task_name() != options.task_name()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is of the task {}, but {} was asked for", stored.options.task_name(),
+                            options.task_name()),
+                {.path = file.string()});
+  }
+  const std::unique_ptr<Task> task = make_task(options, communicator);
+  task->set_facts(stored.facts);
+  const std::unique_ptr<BatchSource> val = task->validation_batches();
+  Model& model = make_model(*task, options, communicator);
+  on_rank_0(communicator, [&] {
+    std::vector<NamedTensor> state = evaluated_state(model, stored.options);
+    append_with_prefix("task.", task->state(), state);
+    load_checkpoint(file, state);
+  });
+  return evaluate_model(options, *task, model, *val, communicator, results);
 }
 
 EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file,
-                            Communicator& communicator) {
+                            Communicator& communicator, const fs::path& results) {
   const TrainOptions options = evaluation_options(given, communicator.world_size());
-  const ModelEntry& entry = ModelRegistry::instance().find(options.arch);
+  const std::unique_ptr<Task> task = make_task(options, communicator);
   Weights weights;
-  std::string classes_text;
-  Dataset data = open_data(options, "val");
+  CheckpointInfo info{.options = options};
+  std::string facts;
   on_rank_0(communicator, [&] {
     weights = read_weights(file);
-    const int64_t classes = num_classes(weights, entry);
-    const size_t data_classes = data.manifest().classes.size();
-    if (data_classes != 0 && int64_t(data_classes) != classes) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("its {} classes are not the {} of the data set {}", classes,
-                              data_classes, options.data.string()),
-                  {.path = file.string()});
-    }
-    classes_text = std::to_string(classes);
+    info.facts = task->facts_of_weights(weights.tensors, file);
+    facts = info_to_text(info);
   });
-  const int64_t classes = std::stoll(communicator.broadcast(classes_text));
-  DataSource val(std::move(data),
-                 val_loader_options(options, communicator.place(), communicator.device()), classes,
-                 options.limit_batches, communicator.device());
-  const std::unique_ptr<Model> model = make_model(options, classes, communicator);
-  on_rank_0(communicator, [&] { load_weights(weights, entry, *model, HeadPolicy::must_fit); });
-  return evaluate_model(options, *model, val, communicator);
+  task->set_facts(info_from_text(communicator.broadcast(facts)).facts);
+  const std::unique_ptr<BatchSource> val = task->validation_batches();
+  Model& model = make_model(*task, options, communicator);
+  on_rank_0(communicator,
+            [&] { load_weights(weights, task->weight_rules(), model, HeadPolicy::must_fit); });
+  return evaluate_model(options, *task, model, *val, communicator, results);
 }
 
 }  // namespace
 
-TrainSummary train(const TrainOptions& options, const ProgressOutput& output,
+TrainSummary train(const TrainOptions& given, const ProgressOutput& output,
                    const ProcessPlace& place) {
   return with_torch_errors([&] {
-    validate(options);
+    validate(given);
+    const TrainOptions options = with_task(given);
     GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
@@ -199,11 +222,12 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output,
   });
 }
 
-TrainSummary resume_training(const TrainOptions& options, const fs::path& checkpoint,
+TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoint,
                              const ProgressOutput& output, const ProcessPlace& place,
                              const ResumeOptions& resume) {
   return with_torch_errors([&] {
-    validate(options);
+    validate(given);
+    const TrainOptions options = with_task(given);
     GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
@@ -220,10 +244,11 @@ TrainSummary resume_training(const TrainOptions& options, const fs::path& checkp
   });
 }
 
-TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output,
+TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& output,
                              const ProcessPlace& place, const ResumeOptions& resume) {
   return with_torch_errors([&] {
-    validate(options);
+    validate(given);
+    const TrainOptions options = with_task(given);
     GettingReady getting_ready;
     if (options.work_dir.empty()) {
       throw Error(ErrorCode::invalid_argument,
@@ -259,10 +284,16 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
   });
 }
 
-EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
+EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
                     const ProgressOutput& output, const ProcessPlace& place) {
   return with_torch_errors([&] {
-    validate(options);
+    validate(given);
+    const TrainOptions options = with_task(given);
+    const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
+    if (!output.results.empty() && task.results.empty()) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the task {} writes no results; leave --results out", task.name));
+    }
     const Waiting waiting("validating", Waiting::kNothingToLose);
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
@@ -273,11 +304,12 @@ EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
       is_alone = holds_weights_alone(file);
     });
     is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
-    const EvalResult result = is_alone ? evaluate_weights(options, file, communicator)
-                                       : evaluate_checkpoint(options, file, communicator);
+    const EvalResult result =
+        is_alone ? evaluate_weights(options, file, communicator, output.results)
+                 : evaluate_checkpoint(options, file, communicator, output.results);
     if (output.lines != nullptr && communicator.rank() == 0) {
-      fmt::print(output.lines, "val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  {} images\n",
-                 result.loss, 100 * result.top1, 100 * result.top5, result.num_images);
+      fmt::print(output.lines, "val {}  {} {}\n", metrics_text(task.metrics, result), result.count,
+                 task.units);
       std::fflush(output.lines);
     }
     return result;

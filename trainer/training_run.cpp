@@ -12,10 +12,8 @@
 #include "checkpoint/options_file.h"
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
-#include "model/model_registry.h"
-#include "model_factory.h"
 #include "optim/lr_schedule.h"
-#include "tasks/classification/validation.h"
+#include "step/validation.h"
 
 namespace ffkit {
 namespace {
@@ -37,96 +35,72 @@ double seconds_since(Clock::time_point start) {
 
 TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
                          Communicator& communicator)
-    : TrainingRun(options, output, communicator,
-                  open_data(options.resolved(communicator.world_size()), communicator)) {}
-
-TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-                         Communicator& communicator, Data data)
     : options_(options),
       resolved_(options.resolved(communicator.world_size())),
       output_(communicator.rank() == 0 ? output
                                        : ProgressOutput{.lines = nullptr, .live = nullptr}),
       communicator_(communicator),
       live_(output_.live),
-      data_(std::move(data)),
+      entry_(TaskRegistry::instance().find(options.task_name())),
+      task_(open_task()),
+      train_(open_training()),
+      val_(options.dummy ? nullptr : task_->validation_batches()),
       state_{.options = options,
-             .classes = data_.classes,
+             .facts = task_->facts(),
              .global_batch_size = resolved_.global_batch_size,
-             .loader = data_.start},
-      model_(make_model(resolved_, int64_t(state_.classes.size()), communicator)),
-      optimizer_(make_optimizer(resolved_, *model_)),
-      average_(options.ema_decay > 0 ? std::make_unique<ModelAverage>(*model_, options.ema_decay)
-                                     : nullptr),
-      train_size_(train_image_size(options, 0)),
-      step_(resolved_, *model_, *optimizer_, communicator),
-      steps_per_epoch_(data_.train->num_batches() / options.accumulate),
+             .loader = {.fingerprint = task_->fingerprint(), .seed = options.seed}},
+      model_(*task_, resolved_, communicator),
+      average_(options.ema_decay > 0
+                   ? std::make_unique<ModelAverage>(model_.model, options.ema_decay)
+                   : nullptr),
+      units_per_step_(double(resolved_.global_batch_size) * task_->units_per_sample()),
+      steps_per_epoch_(train_->num_batches() / options.accumulate),
       profiler_(output.profile, communicator.rank(), communicator.device().is_cuda()) {
-  if (resolved_.sync_bn) model_->synchronise_batch_norm(communicator);
   if (steps_per_epoch_ == 0) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("the training split has fewer pictures than one step of {}; give a "
+                fmt::format("the training split has fewer {} than one step of {}; give a "
                             "smaller --batch-size",
-                            resolved_.global_batch_size),
+                            entry_.samples, resolved_.global_batch_size),
                 {.path = options.data.string()});
   }
 }
 
-TrainingRun::Data TrainingRun::open_data(const TrainOptions& options, Communicator& communicator) {
-  Data data;
-  const int64_t shares = communicator.world_size() * options.accumulate;
-  const int64_t limit = options.limit_batches * options.accumulate;
-  if (options.dummy) {
-    for (int64_t i = 0; i < kDummyClasses; ++i) data.classes.push_back(std::to_string(i));
-    const int64_t num_batches =
-        options.limit_batches > 0 ? limit : kDummySteps * options.accumulate;
-    data.train =
-        std::make_unique<DummySource>(options, kDummyClasses, num_batches, communicator.device());
-    return data;
+std::unique_ptr<Task> TrainingRun::open_task() {
+  std::unique_ptr<Task> task = entry_.make(
+      {.options = resolved_, .place = communicator_.place(), .device = communicator_.device()});
+  if (options_.dummy) {
+    task->open_noise();
+  } else {
+    task->open();
+    check_same_data(communicator_, task->fingerprint(), options_.data);
   }
-  const Dataset train = ffkit::open_data(options, "train");
-  data.classes = class_list(train);
-  const auto num_classes = int64_t(data.classes.size());
-  check_same_data(communicator, train.fingerprint(), options.data);
-  data.start = {.fingerprint = train.fingerprint(), .seed = options.seed};
-  if (train.num_records() < options.batch_size * shares) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format(
-            "the split has {} records, fewer than one step of {}; give a smaller --batch-size",
-            train.num_records(), options.batch_size * shares),
-        {.path = train.path().string()});
-  }
-  const ProcessPlace& place = communicator.place();
-  const c10::Device device = communicator.device();
-  data.dataset = train;
-  data.train = std::make_unique<DataSource>(train, train_loader_options(options, place, device),
-                                            num_classes, limit, device);
-  data.val = std::make_unique<DataSource>(open_val(options, data.classes),
-                                          val_loader_options(options, place, device), num_classes,
-                                          options.limit_batches, device);
-  return data;
+  return task;
+}
+
+std::unique_ptr<BatchSource> TrainingRun::open_training() {
+  if (!options_.dummy) return task_->training_batches(source_epoch_);
+  const int64_t steps = options_.limit_batches > 0 ? options_.limit_batches : kDummySteps;
+  return std::make_unique<RepeatedBatch>(task_->noise(), steps * options_.accumulate);
 }
 
 std::vector<NamedTensor> TrainingRun::state_tensors() const {
-  std::vector<NamedTensor> out = model_state(*model_);
-  append_with_prefix("optimizer.", optimizer_->state(), out);
+  std::vector<NamedTensor> out = model_state(model_.model);
+  append_with_prefix("optimizer.", model_.optimizer->state(), out);
   if (average_) append_with_prefix(kAveragePrefix, average_->tensors(), out);
-  append_with_prefix("scaler.", step_.scaler().state(), out);
+  append_with_prefix("scaler.", model_.step.scaler().state(), out);
+  append_with_prefix("task.", task_->state(), out);
   return out;
 }
 
 void TrainingRun::check_fits(const CheckpointInfo& stored,
                              const std::filesystem::path& checkpoint) const {
   // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
-  if (stored.options.arch != options_.arch) {
-    refuse_checkpoint(checkpoint, fmt::format("is of arch {}, but {} was asked for",
-                                              stored.options.arch, options_.arch));
+  if (stored.options.task_name() != entry_.name) {
+    refuse_checkpoint(checkpoint, fmt::format("is of the task {}, but {} was asked for",
+                                              stored.options.task_name(), entry_.name));
   }
-  if (stored.classes != state_.classes) {
-    refuse_checkpoint(checkpoint, fmt::format("its {} classes are not the {} of the data set {}",
-                                              stored.classes.size(), state_.classes.size(),
-                                              options_.data.string()));
-  }
+  const std::string misfit = task_->misfit(stored.options, stored.facts);
+  if (!misfit.empty()) refuse_checkpoint(checkpoint, misfit);
   if (stored.loader.fingerprint != state_.loader.fingerprint) {
     refuse_checkpoint(checkpoint,
                       fmt::format("its run was on other data than {}; give the same data set, or "
@@ -169,15 +143,17 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
 void TrainingRun::load_pretrained() {
   on_rank_0(communicator_, [&] {
     const Weights weights = read_weights(options_.pretrained);
-    const ModelEntry& entry = ModelRegistry::instance().find(options_.arch);
-    if (load_weights(weights, entry, *model_, HeadPolicy::may_differ) || output_.lines == nullptr)
+    const WeightRules rules = task_->weight_rules();
+    if (load_weights(weights, rules, model_.model, HeadPolicy::may_differ) ||
+        output_.lines == nullptr)
       return;
-    fmt::print(output_.lines,
-               "{}: its head has {} classes and the data set {}; the head is drawn anew\n",
-               options_.pretrained.string(), num_classes(weights, entry), state_.classes.size());
+    const Weights own{.path = {}, .tensors = model_.model.parameters()};
+    fmt::print(
+        output_.lines, "{}: its head has {} {} and the data set {}; the head is drawn anew\n",
+        options_.pretrained.string(), head_rows(weights, rules), rules.rows, head_rows(own, rules));
     std::fflush(output_.lines);
   });
-  communicator_.broadcast(model_state(*model_));
+  communicator_.broadcast(model_state(model_.model));
   if (average_) average_->reset();
 }
 
@@ -185,18 +161,18 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   const Clock::time_point start = Clock::now();
   last_checkpoint_time_ = start;
   TrainSummary summary;
-  // With another batch size than before the schedule goes on from the same picture, and the mean loss of the epoch's steps so far stands for as
-  // many pictures as it was taken over.
+  // With another batch size than before the schedule goes on from the same sample, and the mean loss of the epoch's steps so far stands for as
+  // many samples as it was taken over.
   const int64_t steps_before = state_.epoch_steps;
   state_.epoch_steps = state_.loader.position / resolved_.global_batch_size;
   if (steps_before > 0 && steps_before != state_.epoch_steps)
     state_.epoch_loss_sum *= double(state_.epoch_steps) / double(steps_before);
   state_.steps_done = state_.epochs_done * steps_per_epoch_ + state_.epoch_steps;
-  prepare_loader(state_.epochs_done);
-  data_.train->restore(state_.loader);
+  prepare_source(state_.epochs_done);
+  train_->restore(state_.loader);
   if (work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
-    metrics_.emplace(work_dir->path(), state_.steps_done);
+    metrics_.emplace(work_dir->path(), state_.steps_done, entry_.units);
   }
   while (state_.epochs_done < options_.epochs && !is_stopped_) {
     const std::optional<EpochResult> epoch = run_epoch(work_dir);
@@ -214,16 +190,17 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   communicator_.barrier();
   summary.is_stopped = is_stopped_;
   summary.checkpoint = last_checkpoint_;
-  summary.best_top1 = state_.best_top1;
+  summary.best = state_.best;
   summary.best_epoch = state_.best_epoch;
   summary.seconds = seconds_since(start);
-  summary.images_per_second = throughput_.images_per_second();
+  summary.units_per_second = throughput_.units_per_second();
   summary.data_wait_share = throughput_.wait_share();
   return summary;
 }
 
 std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     const std::optional<WorkDir>& work_dir) {
+  task_->start_epoch(state_.epochs_done);
   EpochResult result;
   // Of the last step, also where only the validation is left.
   result.lr =
@@ -239,15 +216,15 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     profiler_.after_step();
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - step_start).count();
-    throughput_.add_step(resolved_.global_batch_size, seconds, step_wait_);
-    window_.add_step(last_loss_, resolved_.global_batch_size, seconds, step_wait_);
+    throughput_.add_step(units_per_step_, seconds, step_wait_);
+    window_.add_step(last_loss_, units_per_step_, seconds, step_wait_);
     if (metrics_ && state_.steps_done % options_.log_every == 0) {
       metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
     }
     step_start = now;
     if ((is_checkpoint_due_ || is_stopped_) && state_.epoch_steps < steps_per_epoch_) {
       take_losses(0);
-      state_.loader = data_.train->state();
+      state_.loader = train_->state();
       if (is_stopped_) return std::nullopt;
       write_checkpoint(work_dir);
     }
@@ -259,16 +236,16 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   result.train_loss =
       state_.epoch_steps > 0 ? state_.epoch_loss_sum / double(state_.epoch_steps) : 0;
   const int64_t next_epoch = state_.epochs_done + 1;
-  if (data_.val) {
+  if (val_) {
     // A run that is ended during the validation goes on with just that.
-    state_.loader = data_.train->state();
+    state_.loader = train_->state();
     write_checkpoint(work_dir);
     if (work_dir) before_validation_ = last_checkpoint_;
     if (is_stopped_) return std::nullopt;
   }
-  prepare_loader(next_epoch);
+  prepare_source(next_epoch);
   // Before the validation: the loader reads ahead during it.
-  data_.train->start_epoch(next_epoch);
+  train_->start_epoch(next_epoch);
   const std::optional<EvalResult> val = validate_epoch();
   if (!val) {
     is_stopped_ = true;
@@ -279,10 +256,11 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   state_.epoch_steps = 0;
   state_.epoch_loss_sum = 0;
   state_.steps_done = state_.epochs_done * steps_per_epoch_;
-  state_.loader = data_.train->state();
+  state_.loader = train_->state();
   result.seconds = seconds_since(start);
-  if (state_.best_epoch == 0 || result.val.top1 > state_.best_top1) {
-    state_.best_top1 = result.val.top1;
+  const double value = val_ ? result.val.value(entry_.best) : 0;
+  if (state_.best_epoch == 0 || entry_.is_better(value, state_.best)) {
+    state_.best = value;
     state_.best_epoch = state_.epochs_done;
   }
   live_.clear();
@@ -290,15 +268,10 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
 }
 
 bool TrainingRun::run_step(double lr) {
-  step_wait_ = 0;
-  for (int64_t i = 0; i < options_.accumulate; ++i) {
-    const std::optional<TensorBatch> batch = data_.train->next();
-    if (!batch) return false;
-    step_wait_ += data_.train->wait_seconds();
-    if (i == 0) step_.begin(state_.steps_done);
-    step_.add(*batch, i + 1 == options_.accumulate);
-  }
-  losses_.emplace_back(step_.end(lr));
+  std::optional<TrainingStep::Result> step = model_.step.run(*train_, state_.steps_done, lr);
+  if (!step) return false;
+  step_wait_ = step->wait_seconds;
+  losses_.push_back(std::move(step->loss));
   update_average();
   ++state_.epoch_steps;
   ++state_.steps_done;
@@ -317,16 +290,11 @@ void TrainingRun::update_average() {
   }
 }
 
-void TrainingRun::prepare_loader(int64_t epoch) {
-  const int64_t size = train_image_size(options_, epoch);
-  if (size == train_size_ || !data_.dataset) return;
-  train_size_ = size;
-  data_.train.reset();  // its threads and memory go first
-  data_.train = std::make_unique<DataSource>(
-      *data_.dataset,
-      train_loader_options(resolved_, communicator_.place(), communicator_.device(), epoch),
-      int64_t(state_.classes.size()), options_.limit_batches * options_.accumulate,
-      communicator_.device());
+void TrainingRun::prepare_source(int64_t epoch) {
+  if (options_.dummy || task_->shares_source(epoch, source_epoch_)) return;
+  source_epoch_ = epoch;
+  train_.reset();  // its threads and memory go first
+  train_ = open_training();
 }
 
 void TrainingRun::take_losses(size_t num_left) {
@@ -378,30 +346,30 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
 }
 
 std::optional<EvalResult> TrainingRun::validate_epoch() {
-  if (!data_.val) return EvalResult{};
+  if (!val_) return EvalResult{};
   // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
-  communicator_.broadcast(model_->buffers());
+  communicator_.broadcast(model_.model.buffers());
   if (average_) communicator_.broadcast(average_->tensors());
   const AveragedWeights averaged(average_.get());
-  return validate_model(*model_, *data_.val, resolved_.amp, communicator_);
+  return validate_model(*task_, model_.model, *val_, resolved_.amp, communicator_);
 }
 
 void TrainingRun::show_progress(double loss) {
-  const double rate = throughput_.images_per_second();
+  const double rate = throughput_.units_per_second();
   const int64_t steps_left = options_.epochs * steps_per_epoch_ - state_.steps_done;
-  live_.update(
-      {.epoch = state_.epochs_done + 1,
-       .num_epochs = options_.epochs,
-       .step = state_.epoch_steps,
-       .num_steps = steps_per_epoch_,
-       .loss = loss,
-       .images_per_second = rate,
-       .wait_share = throughput_.wait_share(),
-       .seconds_left = rate > 0 ? double(steps_left * resolved_.global_batch_size) / rate : 0});
+  live_.update({.epoch = state_.epochs_done + 1,
+                .num_epochs = options_.epochs,
+                .step = state_.epoch_steps,
+                .num_steps = steps_per_epoch_,
+                .loss = loss,
+                .units_per_second = rate,
+                .wait_share = throughput_.wait_share(),
+                .seconds_left = rate > 0 ? double(steps_left) * units_per_step_ / rate : 0,
+                .units = entry_.units});
 }
 
 void TrainingRun::report(const EpochResult& epoch) {
-  if (metrics_ && data_.val) {
+  if (metrics_ && val_) {
     metrics_->add(ValidationMetrics{.step = state_.steps_done,
                                     .epoch = state_.epochs_done,
                                     .train_loss = epoch.train_loss,
@@ -409,17 +377,14 @@ void TrainingRun::report(const EpochResult& epoch) {
                                     .result = epoch.val});
   }
   if (output_.lines == nullptr) return;
-  const std::string val =
-      data_.val ? fmt::format("val loss {:.4f}  top-1 {:.2f} %  top-5 {:.2f} %  ", epoch.val.loss,
-                              100 * epoch.val.top1, 100 * epoch.val.top5)
-                : "";
+  const std::string val = val_ ? "val " + metrics_text(entry_.metrics, epoch.val) + "  " : "";
   const std::string rate =
-      throughput_text(throughput_.images_per_second(), throughput_.wait_share());
+      throughput_text(throughput_.units_per_second(), entry_.units, throughput_.wait_share());
   fmt::print(output_.lines, "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {}{}{}\n",
              state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
              rate.empty() ? "" : rate + "  ", format_duration(epoch.seconds),
-             step_.num_skipped() > 0
-                 ? fmt::format("  {} steps left out (overflow)", step_.num_skipped())
+             model_.step.num_skipped() > 0
+                 ? fmt::format("  {} steps left out (overflow)", model_.step.num_skipped())
                  : "");
   std::fflush(output_.lines);
 }

@@ -1,4 +1,4 @@
-// TrainingRun: one run of training on one data set, from its first or from a later step to its last. Every process that trains along has
+// TrainingRun: one run of training of a task, from its first or from a later step to its last. Every process that trains along has
 // one; rank 0's writes and talks.
 #pragma once
 
@@ -10,35 +10,33 @@
 #include <optional>
 #include <vector>
 
+#include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_writer.h"
 #include "checkpoint/work_dir.h"
-#include "data/data_source.h"
 #include "distributed/communicator.h"
-#include "model/model.h"
 #include "model/model_average.h"
 #include "optim/host_scalar.h"
-#include "optim/optimizer.h"
 #include "report/meters.h"
 #include "report/metrics_log.h"
 #include "report/progress.h"
 #include "report/step_profiler.h"
-#include "tasks/classification/training_step.h"
+#include "step/trained_model.h"
 
 namespace ffkit {
 
 class TrainingRun {
  public:
-  // Opens the data, seeds libtorch and draws the initial weights. Throws as train().
+  // Opens the data, seeds libtorch and draws the initial weights. `options` name the task. Throws as train().
   TrainingRun(const TrainOptions& options, const ProgressOutput& output,
               Communicator& communicator);
 
   // Takes over the state of a checkpoint file, which rank 0 alone reads; all processes call it, before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
-  // Starts from the weights in options.pretrained, which rank 0 alone reads; says so on output.lines when their head is of other classes.
+  // Starts from the weights in options.pretrained, which rank 0 alone reads; says so on output.lines when their head has other rows.
   // Throws as load_weights().
   void load_pretrained();
 
@@ -56,19 +54,9 @@ class TrainingRun {
     EvalResult val;
   };
 
-  // What a run trains on: a data set, or noise with --dummy.
-  struct Data {
-    std::vector<std::string> classes;
-    LoaderState start;
-    std::optional<Dataset> dataset;  // of train; nothing with --dummy
-    std::unique_ptr<BatchSource> train;
-    std::unique_ptr<BatchSource> val;  // null: no validation
-  };
-
-  TrainingRun(const TrainOptions& options, const ProgressOutput& output, Communicator& communicator,
-              Data data);
-
-  static Data open_data(const TrainOptions& options, Communicator& communicator);
+  // The task with its data open.
+  std::unique_ptr<Task> open_task();
+  std::unique_ptr<BatchSource> open_training();
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
   // Everything that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;
@@ -78,8 +66,8 @@ class TrainingRun {
   // The batches of a step; false at the end of the epoch.
   bool run_step(double lr);
   void update_average();
-  // Makes the loader anew where the pictures of `epoch` have another size than before.
-  void prepare_loader(int64_t epoch);
+  // Makes the source anew where that of before is not for `epoch`.
+  void prepare_source(int64_t epoch);
   // Takes in the losses of steps but for the newest `num_left`: reading one waits for its step. Throws when one is not finite.
   void take_losses(size_t num_left);
   // Of the state as it is; written while training goes on.
@@ -94,13 +82,15 @@ class TrainingRun {
   ProgressOutput output_;
   Communicator& communicator_;
   LiveProgress live_;
-  Data data_;
-  CheckpointInfo state_;  // of the run so far
-  std::unique_ptr<Model> model_;
-  std::unique_ptr<Optimizer> optimizer_;
+  const TaskEntry& entry_;
+  int64_t source_epoch_ = 0;  // that train_ was made for
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<BatchSource> train_;
+  std::unique_ptr<BatchSource> val_;  // null with --dummy: no validation
+  CheckpointInfo state_;              // of the run so far
+  TrainedModel model_;
   std::unique_ptr<ModelAverage> average_;  // null without --ema-decay
-  int64_t train_size_;                     // of the pictures of data_.train
-  TrainingStep step_;
+  double units_per_step_;                  // of all processes
   int64_t steps_per_epoch_ = 0;
   std::deque<HostScalar> losses_;  // of steps that were not looked at yet
   double last_loss_ = 0;

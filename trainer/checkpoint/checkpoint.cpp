@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/task_registry.h>
 
 #include "files/safetensors.h"
 #include "options/options_json.h"
@@ -23,12 +24,17 @@ constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
 constexpr char kModel[] = "model.";
 
+// Of the best value in the progress: "best_top1".
+std::string best_key(const TrainOptions& options) {
+  return "best_" + TaskRegistry::instance().find(options.task_name()).best;
+}
+
 std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
   const Json progress = {{"epochs_done", info.epochs_done},
                          {"steps_done", info.steps_done},
                          {"epoch_steps", info.epoch_steps},
                          {"epoch_loss_sum", info.epoch_loss_sum},
-                         {"best_top1", info.best_top1},
+                         {best_key(info.options), info.best},
                          {"best_epoch", info.best_epoch},
                          {"global_batch_size", info.global_batch_size}};
   const Json loader = {{"fingerprint", info.loader.fingerprint},
@@ -36,11 +42,12 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
                        {"epoch", info.loader.epoch},
                        {"position", info.loader.position},
                        {"order", info.loader.order}};
-  return {{kVersionKey, std::to_string(kVersion)},
-          {"options", options_to_json(info.options)},
-          {"classes", Json(info.classes).dump()},
-          {"progress", progress.dump()},
-          {"loader", loader.dump()}};
+  std::map<std::string, std::string> out = {{kVersionKey, std::to_string(kVersion)},
+                                            {"options", options_to_json(info.options)},
+                                            {"progress", progress.dump()},
+                                            {"loader", loader.dump()}};
+  out.insert(info.facts.begin(), info.facts.end());
+  return out;
 }
 
 CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, std::string>& text) {
@@ -63,15 +70,17 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   try {
     part = "options";
     info.options = options_from_json(text.at(part), path.string());
-    part = "classes";
-    Json::parse(text.at(part)).get_to(info.classes);
+    for (const std::string& name : TaskRegistry::instance().find(info.options.task_name()).facts) {
+      part = name;
+      info.facts[name] = text.at(name);
+    }
     part = "progress";
     const Json progress = Json::parse(text.at(part));
     progress.at("epochs_done").get_to(info.epochs_done);
     progress.at("steps_done").get_to(info.steps_done);
     info.epoch_steps = progress.value("epoch_steps", int64_t{0});
     info.epoch_loss_sum = progress.value("epoch_loss_sum", 0.0);
-    progress.at("best_top1").get_to(info.best_top1);
+    progress.at(best_key(info.options)).get_to(info.best);
     progress.at("best_epoch").get_to(info.best_epoch);
     info.global_batch_size = progress.value("global_batch_size", int64_t{0});
     part = "loader";
@@ -102,7 +111,7 @@ const at::Tensor& find_matching(const fs::path& path,
   const auto it = stored.find(wanted.name);
   if (it == stored.end()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no tensor '{}', which the run needs; is it of another --arch, "
+                fmt::format("has no tensor '{}', which the run needs; is it of another model, "
                             "--optimizer or --amp?",
                             wanted.name),
                 {.path = path.string()});
@@ -111,8 +120,8 @@ const at::Tensor& find_matching(const fs::path& path,
       it->second.sizes() != wanted.tensor.sizes()) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch, "
-                    "--image-size or number of classes?",
+        fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, "
+                    "or one with other options?",
                     wanted.name, describe_tensor(it->second), describe_tensor(wanted.tensor)),
         {.path = path.string()});
   }

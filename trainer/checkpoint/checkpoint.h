@@ -1,7 +1,8 @@
 // Checkpoints: the whole state of a training run in one safetensors file.
 //
-//   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>, scaler.<name>
-//   metadata  ffkit_checkpoint: version; options, classes, progress, loader: JSON
+//   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>, scaler.<name>,
+//             task.<name>
+//   metadata  ffkit_checkpoint: version; options, progress, loader and the facts of the task: JSON
 //
 // There is no state of a random generator: what a model draws is keyed by seed, step and rank (TrainingStep::begin).
 #pragma once
@@ -13,25 +14,26 @@
 #include <vector>
 
 #include <ffkit/loader/loader.h>
+#include <ffkit/trainer/model.h>
+#include <ffkit/trainer/task_facts.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "files/safetensors.h"
-#include "model/model.h"
 
 namespace ffkit {
 
 // What a checkpoint says beside its tensors.
 struct CheckpointInfo {
-  TrainOptions options;              // without work_dir
-  std::vector<std::string> classes;  // of the data set, by label
+  TrainOptions options;  // without work_dir
+  TaskFacts facts;       // of the task that the options name
   int64_t epochs_done = 0;
   int64_t steps_done = 0;         // over all epochs: the position in the learning rate schedule
   int64_t epoch_steps = 0;        // of the epoch that is not finished
   double epoch_loss_sum = 0;      // over these steps
-  int64_t global_batch_size = 0;  // pictures a step of all processes; 0: not kept by older versions
-  double best_top1 = 0;
-  int64_t best_epoch = 0;  // counted from 1; 0: none yet
-  LoaderState loader;      // of the training loader
+  int64_t global_batch_size = 0;  // samples a step of all processes; 0: not kept by older versions
+  double best = 0;                // of the task's best metric
+  int64_t best_epoch = 0;         // counted from 1; 0: none yet
+  LoaderState loader;             // of the training loader
 };
 
 // Of the tensors of an average of the weights.

@@ -35,9 +35,10 @@ std::string type_and_shape(const at::Tensor& t) {
   return fmt::format("{} [{}]", c10::toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
 }
 
-// Whether `stored` is a head's weight or bias for another number of classes.
-bool is_other_head(const ModelEntry& entry, const NamedTensor& target, const at::Tensor& stored) {
-  if (target.name != entry.head + ".weight" && target.name != entry.head + ".bias") return false;
+// Whether `stored` is a head's weight or bias with another number of rows.
+bool is_other_head(const WeightRules& rules, const NamedTensor& target, const at::Tensor& stored) {
+  if (rules.head.empty()) return false;
+  if (target.name != rules.head + ".weight" && target.name != rules.head + ".bias") return false;
   return stored.dim() > 0 && stored.dim() == target.tensor.dim() && stored.size(0) > 0 &&
          stored.size(0) != target.tensor.size(0) &&
          stored.sizes().slice(1) == target.tensor.sizes().slice(1);
@@ -91,24 +92,24 @@ void write_weights(const Weights& weights, const fs::path& path) {
   }
 }
 
-int64_t num_classes(const Weights& weights, const ModelEntry& entry) {
+int64_t head_rows(const Weights& weights, const WeightRules& rules) {
   for (const NamedTensor& t : weights.tensors) {
-    if (t.name == entry.head + ".weight" && t.tensor.dim() == 2 && t.tensor.size(0) > 0) {
+    if (t.name == rules.head + ".weight" && t.tensor.dim() == 2 && t.tensor.size(0) > 0) {
       return t.tensor.size(0);
     }
   }
   refuse_weights(
       weights,
       fmt::format(
-          "has no tensor '{}.weight' of two dimensions, which a {} has; is it of another --arch?",
-          entry.head, entry.name));
+          "has no tensor '{}.weight' of two dimensions, which a {} has; is it of another {}?",
+          rules.head, rules.name, rules.choice));
 }
 
-bool load_weights(const Weights& weights, const ModelEntry& entry, Model& model,
+bool load_weights(const Weights& weights, const WeightRules& rules, Model& model,
                   HeadPolicy policy) {
   std::unordered_map<std::string, at::Tensor> stored;
   for (const NamedTensor& t : weights.tensors) {
-    const std::string name = entry.current_name ? entry.current_name(t.name) : t.name;
+    const std::string name = rules.current_name ? rules.current_name(t.name) : t.name;
     if (!stored.emplace(name, t.tensor).second) {
       refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));
     }
@@ -123,22 +124,22 @@ bool load_weights(const Weights& weights, const ModelEntry& entry, Model& model,
     if (it == stored.end()) {
       if (target.name.ends_with(".num_batches_tracked")) continue;
       refuse_weights(weights,
-                     fmt::format("has no tensor '{}', which a {} needs; is it of another --arch?",
-                                 target.name, entry.name));
+                     fmt::format("has no tensor '{}', which a {} needs; is it of another {}?",
+                                 target.name, rules.name, rules.choice));
     }
     const at::Tensor tensor = it->second;
     stored.erase(it);
-    if (policy == HeadPolicy::may_differ && is_other_head(entry, target, tensor)) {
+    if (policy == HeadPolicy::may_differ && is_other_head(rules, target, tensor)) {
       has_head = false;
       continue;
     }
     if (!can_be_converted(tensor.scalar_type(), target.tensor.scalar_type()) ||
         tensor.sizes() != target.tensor.sizes()) {
-      refuse_weights(
-          weights,
-          fmt::format("tensor '{}' is {}, but the model needs {}; is it of another --arch, "
-                      "--image-size or number of classes?",
-                      target.name, type_and_shape(tensor), type_and_shape(target.tensor)));
+      refuse_weights(weights,
+                     fmt::format("tensor '{}' is {}, but the model needs {}; is it of another {}, "
+                                 "or of one with other options?",
+                                 target.name, type_and_shape(tensor), type_and_shape(target.tensor),
+                                 rules.choice));
     }
     copies.emplace_back(target.tensor, tensor);
   }
@@ -147,8 +148,9 @@ bool load_weights(const Weights& weights, const ModelEntry& entry, Model& model,
     for (const auto& [name, tensor] : stored) names.push_back(name);
     refuse_weights(
         weights,
-        fmt::format("holds the tensor '{}', which a {} does not have; is it of another --arch?",
-                    printable(*std::min_element(names.begin(), names.end())), entry.name));
+        fmt::format("holds the tensor '{}', which a {} does not have; is it of another {}?",
+                    printable(*std::min_element(names.begin(), names.end())), rules.name,
+                    rules.choice));
   }
   at::NoGradGuard no_grad;
   for (auto& [to, from] : copies) to.copy_(from);

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
-#include "model/model_registry.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit {
 
@@ -27,17 +26,18 @@ Weights read_weights(const std::filesystem::path& path);
 // Writes the tensors to `path`, by its ending a safetensors or a .pth file. Throws Error(invalid_argument) for another ending and when `path` exists, Error(io).
 void write_weights(const Weights& weights, const std::filesystem::path& path);
 
-// The rows of the head of a model of `entry`'s kind. Throws Error(invalid_argument) when there is none.
-int64_t num_classes(const Weights& weights, const ModelEntry& entry);
+// The rows of the head that `rules` name. Throws Error(invalid_argument) when there is none.
+int64_t head_rows(const Weights& weights, const WeightRules& rules);
 
 enum class HeadPolicy {
   must_fit,
-  may_differ,  // a head with another number of classes stays as it was drawn
+  may_differ,  // a head with another number of rows stays as it was drawn
 };
 
-// Copies `weights` into `model`, whose kind is `entry`; other floating point formats are converted. Every tensor must be there and have its shape, and
+// Copies `weights` into `model` by `rules`; other floating point formats are converted. Every tensor must be there and have its shape, and
 // there must be no other, but that counts of batches may be missing, as in files from before torch 0.4.1. Otherwise throws
 // Error(invalid_argument) naming the first tensor that does not fit, and nothing is changed. False: the head was left alone.
-bool load_weights(const Weights& weights, const ModelEntry& entry, Model& model, HeadPolicy policy);
+bool load_weights(const Weights& weights, const WeightRules& rules, Model& model,
+                  HeadPolicy policy);
 
 }  // namespace ffkit

@@ -1,11 +1,16 @@
+#include <ATen/ops/empty.h>
 #include <c10/core/Event.h>
 #include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <exception>
+#include <set>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -15,20 +20,31 @@
 namespace ffkit {
 namespace {
 
-DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
+DeviceBatch on_host(const std::shared_ptr<Batch>& batch, const std::set<std::string>& with_rows) {
   DeviceBatch out;
   out.size = batch->size();
   out.mix_lambda = batch->mix_lambda();
+  out.record_indices.assign(batch->record_indices().begin(), batch->record_indices().end());
   for (size_t i = 0; i < batch->num_fields(); ++i) {
     const BatchArray array = batch->field(i);
-    if (array.data == batch->images()) {
-      out.fields.push_back(out.images = images_tensor(batch));
-    } else {
-      out.fields.push_back(array_tensor(batch, array));
-      if (array.data == batch->labels().data()) out.labels = out.fields.back();
-    }
+    DeviceField& field = out.fields.emplace_back();
+    field.name = batch->field_name(i);
+    field.values =
+        array.data == batch->images() ? images_tensor(batch) : array_tensor(batch, array);
+    if (!with_rows.contains(field.name)) continue;
+    const std::span<const int64_t> offsets = batch->row_offsets(field.name);
+    field.row_offsets = at::empty({int64_t(offsets.size())}, at::kLong);
+    std::copy(offsets.begin(), offsets.end(), field.row_offsets.mutable_data_ptr<int64_t>());
   }
   return out;
+}
+
+std::set<std::string> fields_with_rows(const LoaderOptions& options) {
+  std::set<std::string> names;
+  for (const BatchField& field : options.fields) {
+    if (dynamic_cast<const RowsDecoder*>(field.decoder.get()) != nullptr) names.insert(field.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -41,7 +57,8 @@ struct DevicePrefetcher::Impl {
     std::shared_ptr<c10::Event> done;
   };
 
-  Impl(Loader& from, c10::Device to) : loader(from), device(to) {}
+  Impl(Loader& from, c10::Device to)
+      : loader(from), device(to), with_rows(fields_with_rows(from.options())) {}
 
   // Nothing at the end of the epoch.
   std::optional<Copy> take() {
@@ -50,25 +67,15 @@ struct DevicePrefetcher::Impl {
     Copy copy;
     copy.source = std::make_shared<Batch>(std::move(*batch));
     copy.state = loader.state();
-    copy.batch = on_host(copy.source);
+    copy.batch = on_host(copy.source, with_rows);
     if (device.is_cpu()) return copy;
     recycle();
     const c10::impl::VirtualGuardImpl streams(device.type());
     if (!copy_stream) copy_stream = streams.getNewStream(device);
     const c10::StreamGuard guard(*copy_stream);
-    const auto to_device = [&](const at::Tensor& tensor) {
-      return tensor.defined() ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/true)
-                              : at::Tensor();
-    };
-    DeviceBatch moved;
-    moved.size = copy.batch.size;
-    moved.mix_lambda = copy.batch.mix_lambda;
-    for (const at::Tensor& field : copy.batch.fields) {
-      moved.fields.push_back(to_device(field));
-      if (field.is_same(copy.batch.images)) moved.images = moved.fields.back();
-      if (field.is_same(copy.batch.labels)) moved.labels = moved.fields.back();
+    for (DeviceField& field : copy.batch.fields) {
+      field.values = field.values.to(device, field.values.scalar_type(), /*non_blocking=*/true);
     }
-    copy.batch = std::move(moved);
     copy.done = std::make_shared<c10::Event>(device.type());
     copy.done->record(*copy_stream);
     sources.emplace_back(copy.done, copy.source);
@@ -93,6 +100,7 @@ struct DevicePrefetcher::Impl {
 
   Loader& loader;
   const c10::Device device;
+  const std::set<std::string> with_rows;  // names of fields
   std::optional<c10::Stream> copy_stream;
   std::optional<Copy> ahead;
   std::deque<std::pair<std::shared_ptr<c10::Event>, std::shared_ptr<Batch>>> sources;
@@ -143,7 +151,7 @@ std::optional<DeviceBatch> DevicePrefetcher::next() {
   const c10::Stream current = streams.getStream(impl_->device);
   copy->done->block(current);
   // The memory belongs to the copy stream: it must not be reused there before the current one is done with it.
-  for (const at::Tensor& field : copy->batch.fields) field.record_stream(current);
+  for (const DeviceField& field : copy->batch.fields) field.values.record_stream(current);
   if (impl_->loader.ready()) impl_->ahead = impl_->take();
   return std::move(copy->batch);
 }

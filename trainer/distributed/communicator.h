@@ -14,8 +14,7 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>
-
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit {
 

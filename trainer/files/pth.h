@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit {
 

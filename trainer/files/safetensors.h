@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit {
 

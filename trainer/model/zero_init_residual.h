@@ -1,7 +1,7 @@
 // Zero initialisation of residual branches (Goyal et al. 2017, section 5.1), as torchvision's zero_init_residual.
 #pragma once
 
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit {
 

@@ -149,7 +149,7 @@ class VisionTransformer : public Net {
   std::shared_ptr<Chain> heads_ = std::make_shared<Chain>();
 };
 
-std::unique_ptr<Model> make_vit_b_16(const ModelShape& shape) {
+std::unique_ptr<ImageModel> make_vit_b_16(const ModelShape& shape) {
   if (shape.image_size < kPatch || shape.image_size % kPatch != 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("vit_b_16 cuts pictures into squares of {0} pixels; image-size must be "

@@ -34,8 +34,9 @@ void AdamW::step(double lr) {
     if (t.weights.empty()) continue;
     const std::vector<at::Tensor> steps(t.weights.size(), step_);
     at::_fused_adamw_(t.weights, t.gradients, t.states[0], t.states[1], /*max_exp_avg_sqs=*/{},
-                      steps, lr, options_.beta1, options_.beta2, groups()[g].weight_decay,
-                      options_.eps, /*amsgrad=*/false, /*maximize=*/false);
+                      steps, lr * groups()[g].lr_scale, options_.beta1, options_.beta2,
+                      groups()[g].weight_decay, options_.eps, /*amsgrad=*/false,
+                      /*maximize=*/false);
   }
 }
 

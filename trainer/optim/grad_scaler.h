@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit {
 

@@ -33,6 +33,7 @@ Lars::Lars(std::vector<ParameterGroup> groups, LarsOptions options)
 void Lars::step(double lr) {
   at::NoGradGuard no_grad;
   for (size_t g = 0; g < groups().size(); ++g) {
+    const double group_lr = lr * groups()[g].lr_scale;
     // Scaled parameters, then the ones that are not.
     for (const bool scaled : {true, false}) {
       std::vector<at::Tensor> weights, gradients, velocities;
@@ -46,14 +47,14 @@ void Lars::step(double lr) {
       if (weights.empty()) continue;
       at::_foreach_mul_(velocities, options_.momentum);
       if (!scaled) {
-        at::_foreach_add_(velocities, gradients, lr);
+        at::_foreach_add_(velocities, gradients, group_lr);
       } else {
         const double decay = groups()[g].weight_decay;
         std::vector<at::Tensor> updates = at::_foreach_add(gradients, weights, decay);
         const at::Tensor ratios =
             trust_ratios(norms(weights), norms(gradients), options_.trust, decay);
         at::_foreach_mul_(updates, ratios.unbind());
-        at::_foreach_add_(velocities, updates, lr);
+        at::_foreach_add_(velocities, updates, group_lr);
       }
       at::_foreach_sub_(weights, velocities);
     }

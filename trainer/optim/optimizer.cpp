@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+
 #include "optim/adamw.h"
 #include "optim/lars.h"
 #include "optim/sgd.h"
@@ -10,14 +12,29 @@
 namespace ffkit {
 
 std::vector<ParameterGroup> parameter_groups(std::vector<NamedTensor> parameters,
-                                             double weight_decay, bool norm_decay) {
-  if (norm_decay) return {{.parameters = std::move(parameters), .weight_decay = weight_decay}};
-  ParameterGroup decayed{.parameters = {}, .weight_decay = weight_decay};
-  ParameterGroup others{.parameters = {}, .weight_decay = 0};
+                                             double weight_decay, bool norm_decay,
+                                             const ParameterSettings& settings) {
+  std::vector<ParameterGroup> groups = {{.parameters = {}, .weight_decay = weight_decay}};
+  if (!norm_decay) groups.push_back({.parameters = {}, .weight_decay = 0});
+  const auto num_plain = std::ptrdiff_t(groups.size());
   for (NamedTensor& p : parameters) {
-    (p.tensor.dim() > 1 ? decayed : others).parameters.push_back(std::move(p));
+    const bool is_decayed = norm_decay || p.tensor.dim() > 1;
+    const ParameterSetting setting = settings ? settings(p) : ParameterSetting{};
+    auto group = groups.begin() + (is_decayed ? 0 : 1);
+    if (setting.lr_scale != 1 || setting.decay_scale != 1) {
+      const double decay = is_decayed ? weight_decay * setting.decay_scale : 0;
+      group = std::find_if(groups.begin() + num_plain, groups.end(), [&](const auto& g) {
+        return g.weight_decay == decay && g.lr_scale == setting.lr_scale;
+      });
+      if (group == groups.end()) {
+        group = groups.insert(
+            groups.end(),
+            ParameterGroup{.parameters = {}, .weight_decay = decay, .lr_scale = setting.lr_scale});
+      }
+    }
+    group->parameters.push_back(std::move(p));
   }
-  return {std::move(decayed), std::move(others)};
+  return groups;
 }
 
 void Optimizer::zero_grad() {
@@ -45,9 +62,10 @@ void Optimizer::append_state(const std::string& kind, const StateTensors& tensor
   }
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& o, const Model& model) {
+std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& o, const Model& model,
+                                          const ParameterSettings& settings) {
   std::vector<ParameterGroup> groups =
-      parameter_groups(model.parameters(), o.weight_decay, o.norm_decay);
+      parameter_groups(model.parameters(), o.weight_decay, o.norm_decay, settings);
   switch (o.optimizer) {
     case OptimizerKind::adamw:
       return std::make_unique<AdamW>(

@@ -4,25 +4,30 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <ffkit/trainer/model.h>
 #include <ffkit/trainer/train_options.h>
-
-#include "model/model.h"
 
 namespace ffkit {
 
-// Parameters that share a weight decay.
+// Parameters that share a weight decay and a scale of the learning rate.
 struct ParameterGroup {
   std::vector<NamedTensor> parameters;
   double weight_decay = 0;
+  double lr_scale = 1;
 };
 
-// All parameters with `weight_decay`; with `norm_decay` false those of one dimension (biases, weights of norms) are a group without any.
+using ParameterSettings = std::function<ParameterSetting(const NamedTensor& parameter)>;
+
+// All parameters with `weight_decay`; with `norm_decay` false those of one dimension (biases, weights of norms) are a group without any. Where
+// `settings` scale some of them, these are groups behind those.
 std::vector<ParameterGroup> parameter_groups(std::vector<NamedTensor> parameters,
-                                             double weight_decay, bool norm_decay);
+                                             double weight_decay, bool norm_decay,
+                                             const ParameterSettings& settings = {});
 
 class Optimizer {
  public:
@@ -55,6 +60,7 @@ class Optimizer {
 };
 
 // The optimiser of the options over all parameters of `model`, which is on its device and in its memory format.
-std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& options, const Model& model);
+std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& options, const Model& model,
+                                          const ParameterSettings& settings = {});
 
 }  // namespace ffkit

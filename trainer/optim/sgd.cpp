@@ -19,7 +19,8 @@ void Sgd::step(double lr) {
     const FusedTensors<1> t = fused_tensors<1>(groups()[g], {&velocities_[g]});
     if (t.weights.empty()) continue;
     at::_fused_sgd_(t.weights, t.gradients, t.states[0], groups()[g].weight_decay,
-                    options_.momentum, lr, /*dampening=*/0.0, options_.nesterov,
+                    options_.momentum, lr * groups()[g].lr_scale, /*dampening=*/0.0,
+                    options_.nesterov,
                     /*maximize=*/false, /*is_first_step=*/false);
   }
 }

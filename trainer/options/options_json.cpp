@@ -127,6 +127,8 @@ std::string options_to_json(const TrainOptions& options) {
   Json json = Json::object();
   for_each_option(options,
                   [&](const char* name, const auto& value) { json[name] = encode(value); });
+  // Checkpoints from before there were tasks have none, and are read by programs of before.
+  if (options.task_name() != kFirstTask) json["task"] = options.task;
   return json.dump();
 }
 
@@ -137,7 +139,7 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
                 {.path = path});
   }
   TrainOptions options;
-  for_each_option(options, [&](const char* name, auto& value) {
+  const auto decode_one = [&](const char* name, auto& value) {
     // A checkpoint of before there was this option: its default is what the run had.
     if (!json.contains(name)) return;
     try {
@@ -149,7 +151,9 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
                       "was written by another version of fftrain or changed by hand",
                   {.path = path});
     }
-  });
+  };
+  for_each_option(options, decode_one);
+  decode_one("task", options.task);
   return options;
 }
 

@@ -149,6 +149,11 @@ Interpolation parse_interpolation(std::string_view name) {
               fmt::format("there is no interpolation '{}'; there are bilinear and bicubic", name));
 }
 
+const std::string& TrainOptions::task_name() const {
+  static const std::string first = kFirstTask;
+  return task.empty() ? first : task;
+}
+
 int64_t TrainOptions::resolved_eval_size() const {
   return eval_size > 0 ? eval_size : image_size;
 }

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -43,39 +45,45 @@ fs::path cut(const fs::path& path, int64_t last_step) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done)
-    : path_(cut(work_dir / kMetricsName, steps_done)), tensorboard_(work_dir, steps_done + 1) {}
+MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done, std::string units)
+    : path_(cut(work_dir / kMetricsName, steps_done)),
+      tensorboard_(work_dir, steps_done + 1),
+      units_(std::move(units)) {}
 
 void MetricsLog::add(const TrainMetrics& m) {
+  const std::string speed = units_ + "_per_second";
+  const std::string speed_tag = "train/" + speed;
   append(Json{{"kind", "train"},
               {"step", m.step},
               {"epoch", m.epoch},
               {"loss", m.loss},
               {"lr", m.lr},
-              {"images_per_second", m.images_per_second},
+              {speed, m.units_per_second},
               {"data_wait_share", m.data_wait_share}}
              .dump());
   tensorboard_.write(m.step, {{"train/loss", m.loss},
                               {"train/lr", m.lr},
-                              {"train/images_per_second", m.images_per_second},
+                              {speed_tag, m.units_per_second},
                               {"train/data_wait_share", m.data_wait_share},
                               {"train/epoch", double(m.epoch)}});
 }
 
 void MetricsLog::add(const ValidationMetrics& m) {
-  append(Json{{"kind", "validation"},
-              {"step", m.step},
-              {"epoch", m.epoch},
-              {"train_loss", m.train_loss},
-              {"loss", m.result.loss},
-              {"top1", m.result.top1},
-              {"top5", m.result.top5},
-              {"images", m.result.num_images},
-              {"seconds", m.seconds}}
-             .dump());
-  tensorboard_.write(m.step, {{"validation/loss", m.result.loss},
-                              {"validation/top1", m.result.top1},
-                              {"validation/top5", m.result.top5}});
+  Json line = {
+      {"kind", "validation"}, {"step", m.step}, {"epoch", m.epoch}, {"train_loss", m.train_loss}};
+  std::vector<std::string> tags;
+  for (const auto& [name, value] : m.result.metrics) {
+    line[name] = value;
+    tags.push_back("validation/" + name);
+  }
+  line[units_] = m.result.count;
+  line["seconds"] = m.seconds;
+  append(line.dump());
+  std::vector<Scalar> scalars;
+  for (size_t i = 0; i < tags.size(); ++i) {
+    scalars.push_back({tags[i], m.result.metrics[i].second});
+  }
+  tensorboard_.write(m.step, scalars);
 }
 
 void MetricsLog::append(const std::string& line) {
@@ -89,9 +97,9 @@ void MetricsLog::append(const std::string& line) {
   }
 }
 
-void MetricsWindow::add_step(double loss, int64_t num_images, double seconds, double wait_seconds) {
+void MetricsWindow::add_step(double loss, double num_units, double seconds, double wait_seconds) {
   ++num_steps_;
-  num_images_ += num_images;
+  num_units_ += num_units;
   loss_sum_ += loss;
   seconds_ += seconds;
   wait_seconds_ += wait_seconds;
@@ -102,7 +110,7 @@ TrainMetrics MetricsWindow::take(int64_t step, int64_t epoch, double lr) {
                          .epoch = epoch,
                          .loss = loss_sum_ / double(num_steps_),
                          .lr = lr,
-                         .images_per_second = seconds_ > 0 ? double(num_images_) / seconds_ : 0,
+                         .units_per_second = seconds_ > 0 ? num_units_ / seconds_ : 0,
                          .data_wait_share = seconds_ > 0 ? wait_seconds_ / seconds_ : 0};
   *this = {};
   return out;

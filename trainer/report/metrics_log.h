@@ -1,7 +1,9 @@
 // MetricsLog: what a run measures, as metrics.jsonl and as a TensorBoard event file in its work folder.
 //
-//   {"kind":"train","step":50,"epoch":1,"loss":6.91,"lr":0.1,"images_per_second":812.4,"data_wait_share":0.002}
-//   {"kind":"validation","step":5004,"epoch":1,"train_loss":5.62,"loss":4.87,"top1":0.143,"top5":0.336,"images":50000,"seconds":..}
+//   {"kind":"train","step":50,"epoch":1,"loss":6.91,"lr":0.1,"<units>_per_second":812.4,"data_wait_share":0.002}
+//   {"kind":"validation","step":5004,"epoch":1,"train_loss":5.62,"<metric>":4.87, ...,"<units>":50000,"seconds":..}
+//
+// Metrics and units (images, tokens) are the task's.
 //
 // Steps are counted from 1 over all epochs, and are those done when the line was written. Every line reaches the kernel before the call
 // returns: a killed run loses at most the steps since the last line. Not thread-safe.
@@ -21,11 +23,11 @@ inline constexpr char kMetricsName[] = "metrics.jsonl";
 
 struct TrainMetrics {
   int64_t step = 0;
-  int64_t epoch = 0;             // counted from 1
-  double loss = 0;               // mean over the steps since the last line
-  double lr = 0;                 // of the last step
-  double images_per_second = 0;  // over the steps since the last line
-  double data_wait_share = 0;    // 0 .. 1, likewise
+  int64_t epoch = 0;            // counted from 1
+  double loss = 0;              // mean over the steps since the last line
+  double lr = 0;                // of the last step
+  double units_per_second = 0;  // over the steps since the last line
+  double data_wait_share = 0;   // 0 .. 1, likewise
 };
 
 struct ValidationMetrics {
@@ -40,7 +42,7 @@ class MetricsLog {
  public:
   // Opens the log of a run that has done `steps_done` steps, and keeps what is there up to that step: lines of later steps, which the run is
   // about to do again, and a last line that was cut off are removed; viewers of event files drop those steps likewise. Throws Error(io).
-  MetricsLog(const std::filesystem::path& work_dir, int64_t steps_done);
+  MetricsLog(const std::filesystem::path& work_dir, int64_t steps_done, std::string units);
 
   // Each throws Error(io).
   void add(const TrainMetrics& metrics);
@@ -51,19 +53,20 @@ class MetricsLog {
 
   std::filesystem::path path_;
   TensorboardWriter tensorboard_;
+  std::string units_;
 };
 
 // The mean of loss and speed over the steps between two lines. Not thread-safe.
 class MetricsWindow {
  public:
-  void add_step(double loss, int64_t num_images, double seconds, double wait_seconds);
+  void add_step(double loss, double num_units, double seconds, double wait_seconds);
   int64_t num_steps() const { return num_steps_; }
   // The metrics of the steps since the last call, at least one; starts anew.
   TrainMetrics take(int64_t step, int64_t epoch, double lr);
 
  private:
   int64_t num_steps_ = 0;
-  int64_t num_images_ = 0;
+  double num_units_ = 0;
   double loss_sum_ = 0;
   double seconds_ = 0;
   double wait_seconds_ = 0;

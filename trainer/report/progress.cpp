@@ -18,15 +18,16 @@ std::string format_duration(double seconds) {
   return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
-std::string throughput_text(double images_per_second, double wait_share) {
-  if (images_per_second <= 0) return {};
-  return fmt::format("{:.0f} images/s  data wait {:.1f} %", images_per_second, 100 * wait_share);
+std::string throughput_text(double units_per_second, const std::string& units, double wait_share) {
+  if (units_per_second <= 0) return {};
+  return fmt::format("{:.0f} {}/s  data wait {:.1f} %", units_per_second, units, 100 * wait_share);
 }
 
 std::string to_string(const ProgressState& s) {
   std::string line = fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}", s.epoch, s.num_epochs,
                                  s.step, s.num_steps, s.loss);
-  if (s.images_per_second > 0) line += "  " + throughput_text(s.images_per_second, s.wait_share);
+  if (s.units_per_second > 0)
+    line += "  " + throughput_text(s.units_per_second, s.units, s.wait_share);
   if (s.seconds_left > 0) line += fmt::format("  {} left", format_duration(s.seconds_left));
   return line;
 }

@@ -14,15 +14,16 @@ struct ProgressState {
   int64_t step = 0;  // done in this epoch
   int64_t num_steps = 0;
   double loss = 0;
-  double images_per_second = 0;
+  double units_per_second = 0;
   double wait_share = 0;
   double seconds_left = 0;  // of the run; 0: not known yet
+  std::string units = {};   // what is counted: "images"
 };
 
 // "epoch 3/15  step 120/156  loss 1.4321  382 images/s  data wait 0.3 %  1:23 left"
 std::string to_string(const ProgressState& state);
 // "382 images/s  data wait 0.3 %"; empty while nothing was measured (ThroughputMeter leaves the first steps out).
-std::string throughput_text(double images_per_second, double wait_share);
+std::string throughput_text(double units_per_second, const std::string& units, double wait_share);
 // Seconds as "1:23" or "2:01:23".
 std::string format_duration(double seconds);
 

@@ -17,10 +17,10 @@ TEST_F(TrainerTest, LearnsToTellColoursApart) {
   TrainOptions o = options();
   o.epochs = 6;
   const TrainSummary summary = train(o, kQuiet);
-  EXPECT_EQ(summary.last.num_images, 20);
-  EXPECT_GT(summary.best_top1, 0.8);
+  EXPECT_EQ(summary.last.count, 20);
+  EXPECT_GT(summary.best, 0.8);
   EXPECT_EQ(summary.epochs_done, 6);
-  EXPECT_GT(summary.images_per_second, 0);
+  EXPECT_GT(summary.units_per_second, 0);
   EXPECT_TRUE(summary.checkpoint.empty());
 }
 
@@ -58,10 +58,10 @@ TEST_F(TrainerTest, DependsOnTheSeedAlone) {
 TEST_F(TrainerTest, EvaluatesACheckpointAsTrainingDid) {
   const TrainSummary summary = train(options("run"), kQuiet);
   const EvalResult result = evaluate(options(), temp_ / "run", kQuiet);
-  EXPECT_EQ(result.num_images, summary.last.num_images);
-  EXPECT_EQ(result.top1, summary.last.top1);
-  EXPECT_EQ(result.top5, summary.last.top5);
-  EXPECT_EQ(result.loss, summary.last.loss);
+  EXPECT_EQ(result.count, summary.last.count);
+  EXPECT_EQ(result.value("top1"), summary.last.value("top1"));
+  EXPECT_EQ(result.value("top5"), summary.last.value("top5"));
+  EXPECT_EQ(result.value("loss"), summary.last.value("loss"));
 }
 
 TEST_F(TrainerTest, GivesTheSameResultInBothMemoryFormats) {
@@ -70,7 +70,7 @@ TEST_F(TrainerTest, GivesTheSameResultInBothMemoryFormats) {
   const TrainSummary summary = train(o, kQuiet);
   o.channels_last = false;
   const EvalResult result = evaluate(o, temp_ / "run", kQuiet);
-  EXPECT_NEAR(result.loss, summary.last.loss, 1e-4);
+  EXPECT_NEAR(result.value("loss"), summary.last.value("loss"), 1e-4);
 }
 
 TEST_F(TrainerTest, EvaluatesEachPictureOnItsOwn) {
@@ -79,15 +79,15 @@ TEST_F(TrainerTest, EvaluatesEachPictureOnItsOwn) {
   const EvalResult eights = evaluate(o, temp_ / "run", kQuiet);
   o.batch_size = 3;
   const EvalResult threes = evaluate(o, temp_ / "run", kQuiet);
-  EXPECT_EQ(threes.num_images, 20);
-  EXPECT_NEAR(threes.loss, eights.loss, 1e-5);
+  EXPECT_EQ(threes.count, 20);
+  EXPECT_NEAR(threes.value("loss"), eights.value("loss"), 1e-5);
 }
 
 TEST_F(TrainerTest, StopsAtTheLimitOfBatches) {
   TrainOptions o = options("run");
   o.limit_batches = 2;
   const TrainSummary summary = train(o, kQuiet);
-  EXPECT_EQ(summary.last.num_images, 16);
+  EXPECT_EQ(summary.last.count, 16);
   EXPECT_EQ(read_metrics(o.work_dir)[0].at("step"), 2);
 }
 

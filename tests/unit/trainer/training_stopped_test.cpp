@@ -45,7 +45,7 @@ TEST_F(StoppedTraining, LosesNothingWhenItIsStoppedWhileItValidates) {
 
   const TrainSummary resumed = train_or_resume(o, kQuiet);
   EXPECT_EQ(resumed.epochs_done, 1);
-  EXPECT_EQ(resumed.last.num_images, 1500);
+  EXPECT_EQ(resumed.last.count, 1500);
   EXPECT_EQ(list_checkpoints(o.work_dir).size(), 1U);
   expect_same_tensors(temp_ / "straight/epoch-0001.safetensors",
                       o.work_dir / "epoch-0001.safetensors");

@@ -11,6 +11,7 @@
 #include "expect_error.h"
 #include "files/safetensors.h"
 #include "model/model_registry.h"
+#include "models/blocks/image_model.h"
 #include "optim/sgd.h"
 #include "temp_dir.h"
 
@@ -21,10 +22,10 @@ CheckpointInfo sample_info() {
   CheckpointInfo info;
   info.options.data = "/data/set";
   info.options.arch = "resnet18";
-  info.classes = {"cat", "dog", "\"quoted\""};
+  info.facts = {{"classes", R"(["cat","dog","\"quoted\""])"}};
   info.epochs_done = 4;
   info.steps_done = 400;
-  info.best_top1 = 2.0 / 3;
+  info.best = 2.0 / 3;
   info.best_epoch = 3;
   info.global_batch_size = 64;
   info.loader = {.fingerprint = "0123456789abcdef",
@@ -78,10 +79,10 @@ TEST(Checkpoint, HoldsTheWholeState) {
   expect_equal(other.optimizer->state(), saved.optimizer->state());
   EXPECT_EQ(info.options.arch, "resnet18");
   EXPECT_EQ(info.options.data, "/data/set");
-  EXPECT_EQ(info.classes, sample_info().classes);
+  EXPECT_EQ(info.facts, sample_info().facts);
   EXPECT_EQ(info.epochs_done, 4);
   EXPECT_EQ(info.steps_done, 400);
-  EXPECT_EQ(info.best_top1, 2.0 / 3);
+  EXPECT_EQ(info.best, 2.0 / 3);
   EXPECT_EQ(info.best_epoch, 3);
   EXPECT_EQ(info.global_batch_size, 64);
   EXPECT_EQ(info.loader, sample_info().loader);
@@ -174,7 +175,7 @@ TEST(Checkpoint, NamesThePartThatIsMissingOrIncomplete) {
     write_safetensors(temp / "c", bad);
     EXPECT_ERROR(read_checkpoint_info(temp / "c"), corrupt, std::string("lacks the part '") + part);
   }
-  for (const char* part : {"classes", "progress", "loader"}) {
+  for (const char* part : {"progress", "loader"}) {
     SafeTensors bad{.tensors = {}, .metadata = good.metadata};
     bad.metadata[part] = "{\"x\":1}";
     write_safetensors(temp / "c", bad);

@@ -13,6 +13,7 @@
 #include "expect_error.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
+#include "model/model_registry.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -30,7 +31,6 @@ class TinyModel : public Model {
         buffers_{{"bn.running_mean", at::zeros({2})},
                  {"bn.num_batches_tracked", at::zeros({}, at::kLong)}} {}
 
-  at::Tensor forward(const at::Tensor& images) override { return images; }
   void set_training(bool /*on*/) override {}
   void use_channels_last() override {}
   void to(c10::Device /*device*/) override {}
@@ -43,7 +43,7 @@ class TinyModel : public Model {
   std::vector<NamedTensor> buffers_;
 };
 
-const ModelEntry kEntry = {.name = "tiny", .head = "head", .make = {}, .current_name = {}};
+const WeightRules kRules = {.name = "tiny", .head = "head", .choice = "--arch"};
 
 std::vector<NamedTensor> weights_sample() {
   return {{"body.weight", at::arange(6, at::kFloat).view({2, 3})},
@@ -70,9 +70,9 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(holds_weights_alone(temp / name));
     const Weights weights = read_weights(temp / name);
-    EXPECT_EQ(num_classes(weights, kEntry), 4);
+    EXPECT_EQ(head_rows(weights, kRules), 4);
     TinyModel model(4);
-    EXPECT_TRUE(load_weights(weights, kEntry, model, HeadPolicy::must_fit));
+    EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit));
     EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
     EXPECT_TRUE(model.parameters()[1].tensor.equal(weights_sample()[1].tensor));
     EXPECT_EQ(model.buffers()[1].tensor.item<int64_t>(), 9);
@@ -83,12 +83,12 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
 
 TEST(Weights, LeaveAHeadOfOtherClassesAlone) {
   TinyModel model(7);
-  EXPECT_FALSE(load_weights(weights_of(weights_sample()), kEntry, model, HeadPolicy::may_differ));
+  EXPECT_FALSE(load_weights(weights_of(weights_sample()), kRules, model, HeadPolicy::may_differ));
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
   EXPECT_TRUE(model.parameters()[1].tensor.equal(at::full({7, 2}, -1.0)));
   EXPECT_TRUE(model.parameters()[2].tensor.equal(at::full({7}, -1.0)));
   TinyModel fitting(4);
-  EXPECT_TRUE(load_weights(weights_of(weights_sample()), kEntry, fitting, HeadPolicy::may_differ));
+  EXPECT_TRUE(load_weights(weights_of(weights_sample()), kRules, fitting, HeadPolicy::may_differ));
   EXPECT_TRUE(fitting.parameters()[1].tensor.equal(at::ones({4, 2})));
 }
 
@@ -99,7 +99,7 @@ TEST(Weights, NameTheTensorThatDoesNotFit) {
     std::vector<NamedTensor> tensors = weights_sample();
     change(tensors);
     for (const HeadPolicy policy : {HeadPolicy::must_fit, HeadPolicy::may_differ}) {
-      EXPECT_ERROR(load_weights(weights_of(tensors), kEntry, model, policy), invalid_argument,
+      EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, policy), invalid_argument,
                    "file.pth: " + text);
     }
     EXPECT_TRUE(model.parameters()[0].tensor.equal(at::zeros({2, 3}))) << "was changed";
@@ -121,9 +121,9 @@ TEST(Weights, NameTheTensorThatDoesNotFit) {
   expect([](auto& t) { t[0].tensor = t[0].tensor.to(at::kLong); },
          "tensor 'body.weight' is Long [2, 3]");
   TinyModel other(5);
-  EXPECT_ERROR(load_weights(weights_of(weights_sample()), kEntry, other, HeadPolicy::must_fit),
+  EXPECT_ERROR(load_weights(weights_of(weights_sample()), kRules, other, HeadPolicy::must_fit),
                invalid_argument, "tensor 'head.weight' is Float [4, 2]");
-  EXPECT_ERROR(num_classes(weights_of({weights_sample()[0]}), kEntry), invalid_argument,
+  EXPECT_ERROR(head_rows(weights_of({weights_sample()[0]}), kRules), invalid_argument,
                "has no tensor 'head.weight'");
 }
 
@@ -132,7 +132,7 @@ TEST(Weights, AreConvertedAndMayLackCounts) {
   tensors[0].tensor = tensors[0].tensor.to(at::kHalf);
   tensors.pop_back();
   TinyModel model(4);
-  EXPECT_TRUE(load_weights(weights_of(tensors), kEntry, model, HeadPolicy::must_fit));
+  EXPECT_TRUE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit));
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
   EXPECT_EQ(model.buffers()[1].tensor.item<int64_t>(), 0);
 }

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -56,18 +57,63 @@ TEST_F(DevicePrefetcherTest, GivesTheLoadersBatchesInOrder) {
         const auto batch = prefetcher.next();
         ASSERT_TRUE(batch.has_value());
         EXPECT_EQ(batch->size, expected->size());
-        EXPECT_EQ(batch->images.device().type(), device().type());
-        EXPECT_TRUE(at::equal(batch->images.cpu(), images_tensor(expected)));
-        EXPECT_TRUE(at::equal(batch->labels.cpu(), labels_tensor(expected)));
+        EXPECT_EQ(batch->field("image").device().type(), device().type());
+        EXPECT_TRUE(at::equal(batch->field("image").cpu(), images_tensor(expected)));
+        EXPECT_TRUE(at::equal(batch->field("label").cpu(), labels_tensor(expected)));
         EXPECT_EQ(batch->fields.size(), 2U);
-        EXPECT_TRUE(batch->images.is_contiguous(layout == Layout::nhwc
-                                                    ? at::MemoryFormat::ChannelsLast
-                                                    : at::MemoryFormat::Contiguous));
+        EXPECT_TRUE(batch->field("image").is_contiguous(layout == Layout::nhwc
+                                                            ? at::MemoryFormat::ChannelsLast
+                                                            : at::MemoryFormat::Contiguous));
         EXPECT_EQ(prefetcher.state(), reference.state()) << "what is ahead does not count";
       }
       EXPECT_FALSE(prefetcher.next().has_value());
     }
   }
+}
+
+// As many rows as the label says, each with the label in it.
+class LabelRows final : public RowsDecoder {
+ public:
+  explicit LabelRows(const Schema& schema) : field_(schema.require("label")) {}
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {2}; }
+  int64_t max_rows() const override { return 16; }
+  int64_t decode_rows(const RecordView& record, const SampleKey&, Scratch*,
+                      void* out) const override {
+    const auto label = record.scalar<int64_t>(field_) % 16;
+    std::fill_n(static_cast<int64_t*>(out), 2 * label, label);
+    return label;
+  }
+
+ private:
+  size_t field_;
+};
+
+TEST_F(DevicePrefetcherTest, KeepsTheNamesOfFieldsAndTheOffsetsOfRows) {
+  LoaderOptions with = options();
+  with.fields = {{"boxes", std::make_shared<LabelRows>(dataset_.schema())}};
+  Loader loader(dataset_, with);
+  DevicePrefetcher prefetcher(loader, device());
+  const DeviceBatch batch = *prefetcher.next();
+  EXPECT_EQ(batch.fields[0].name, "image");
+  EXPECT_EQ(batch.fields[1].name, "label");
+  EXPECT_EQ(batch.fields[2].name, "boxes");
+  const at::Tensor labels = batch.field("label").cpu();
+  const at::Tensor boxes = batch.field("boxes").cpu();
+  const at::Tensor offsets = batch.row_offsets("boxes");
+  ASSERT_EQ(offsets.size(0), batch.size + 1);
+  ASSERT_EQ(int64_t(batch.record_indices.size()), batch.size);
+  const std::vector<int64_t> column = dataset_.int_column("label");
+  for (int64_t i = 0; i < batch.size; ++i) {
+    const auto label = labels[i].item<int64_t>();
+    EXPECT_EQ(column[size_t(batch.record_indices[size_t(i)])], label);
+    const auto begin = offsets[i].item<int64_t>();
+    EXPECT_EQ(offsets[i + 1].item<int64_t>() - begin, label % 16);
+    EXPECT_TRUE(boxes.narrow(0, begin, label % 16).eq(label % 16).all().item<bool>());
+  }
+  EXPECT_ERROR(batch.field("lidar"), not_found,
+               "the batch has no field 'lidar'; it has image, label, boxes");
+  EXPECT_ERROR(batch.row_offsets("label"), not_found, "field 'label' has no rows");
 }
 
 TEST_F(DevicePrefetcherTest, RestoresInTheMiddle) {
@@ -76,10 +122,10 @@ TEST_F(DevicePrefetcherTest, RestoresInTheMiddle) {
   prefetcher.start_epoch(1);
   prefetcher.next();
   const LoaderState state = prefetcher.state();
-  const at::Tensor second = prefetcher.next()->images.clone();
+  const at::Tensor second = prefetcher.next()->field("image").clone();
   prefetcher.next();
   prefetcher.restore(state);
-  EXPECT_TRUE(at::equal(prefetcher.next()->images, second));
+  EXPECT_TRUE(at::equal(prefetcher.next()->field("image"), second));
 }
 
 TEST_F(DevicePrefetcherTest, RefusesALoaderThatHoldsTooFewBatches) {

@@ -15,15 +15,15 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/trainer/task.h>
+
 #include "checkpoint/checkpoint.h"
-#include "data/data_source.h"
 #include "files/pth.h"
-#include "model_factory.h"
 #include "optim/optimizer.h"
 #include "reference_python.h"
+#include "step/trained_model.h"
 #include "support/synthetic_dataset.h"
 #include "support/world.h"
-#include "tasks/classification/training_step.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -86,16 +86,18 @@ Training run_training(const TrainOptions& given, const std::filesystem::path& fo
     ProcessPlace place;
     place.rank = c.rank();
     place.world_size = kRanks;
-    DataSource data(Dataset::open(options.data, "train"), train_loader_options(options, place), 3,
-                    0);
-    std::unique_ptr<Model> model;
+    const std::unique_ptr<Task> task =
+        TaskRegistry::instance().find("classification").make({.options = options, .place = place});
+    task->open();
+    const std::unique_ptr<BatchSource> data = task->training_batches(0);
+    Model* model = nullptr;
     {  // libtorch's seed is the process's, and the ranks are threads here
       static std::mutex mutex;
       const std::lock_guard lock(mutex);
-      model = make_model(options, 3, c);
+      model = &make_model(*task, options, c);
     }
     const std::unique_ptr<Optimizer> optimizer = make_optimizer(options, *model);
-    TrainingStep step(options, *model, *optimizer, c);
+    TrainingStep step(options, *task, *model, *optimizer, c);
     if (c.rank() == 0) {
       std::vector<NamedTensor> weights = model->parameters();
       for (const NamedTensor& b : model->buffers()) weights.push_back(b);
@@ -103,14 +105,14 @@ Training run_training(const TrainOptions& given, const std::filesystem::path& fo
     }
     std::ofstream images(folder / fmt::format("images{}", c.rank()), std::ios::binary);
     std::ofstream labels(folder / fmt::format("labels{}", c.rank()), std::ios::binary);
-    data.start_epoch(0);
+    data->start_epoch(0);
     for (int i = 0; i < kSteps; ++i) {
-      const std::optional<TensorBatch> batch = data.next();
+      const std::optional<DeviceBatch> batch = data->next();
       ASSERT_TRUE(batch);
-      images.write(static_cast<const char*>(batch->images.const_data_ptr()),
-                   static_cast<std::streamsize>(batch->images.nbytes()));
-      labels.write(static_cast<const char*>(batch->labels.const_data_ptr()),
-                   static_cast<std::streamsize>(batch->labels.nbytes()));
+      images.write(static_cast<const char*>(batch->field("image").const_data_ptr()),
+                   static_cast<std::streamsize>(batch->field("image").nbytes()));
+      labels.write(static_cast<const char*>(batch->field("label").const_data_ptr()),
+                   static_cast<std::streamsize>(batch->field("label").nbytes()));
       step.begin(i);
       step.add(*batch, true);
       const double sum = c.sum(std::vector<double>{step.end(options.lr).item<double>()})[0];

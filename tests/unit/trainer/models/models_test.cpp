@@ -19,6 +19,7 @@
 
 #include "expect_error.h"
 #include "model/model_registry.h"
+#include "models/blocks/image_model.h"
 #include "reference_python.h"
 #include "support/float64.h"
 #include "temp_dir.h"
@@ -123,7 +124,7 @@ TEST(Models, EqualTorchvisions) {
     in >> name >> num_tensors >> num_parameters;
     ASSERT_EQ(name, arch);
     at::manual_seed(11);
-    const std::unique_ptr<Model> model =
+    const std::unique_ptr<ImageModel> model =
         ModelRegistry::instance().find(arch).make({.num_classes = kClasses, .image_size = kSide});
     expect_same_draws(in, num_tensors, *model);
     ASSERT_EQ(num_parameters, model->parameters().size());
@@ -186,7 +187,7 @@ TEST(Models, GiveTorchvisionsLogits) {
   for (const auto& [arch, logits] : expected) {
     SCOPED_TRACE(arch);
     at::manual_seed(11);
-    const std::unique_ptr<Model> model =
+    const std::unique_ptr<ImageModel> model =
         ModelRegistry::instance().find(arch).make({.num_classes = kClasses, .image_size = kSide});
     change_weights(*model);
     testing::compute_in_float64(*model);
@@ -210,7 +211,7 @@ TEST(Models, AreWholeInTheRegistry) {
                            "efficientnet_b0", "convnext_tiny"}) {
     SCOPED_TRACE(arch);
     const ModelEntry& entry = ModelRegistry::instance().find(arch);
-    const std::unique_ptr<Model> model = entry.make({.num_classes = 3, .image_size = 32});
+    const std::unique_ptr<ImageModel> model = entry.make({.num_classes = 3, .image_size = 32});
     const std::map<std::string, at::Tensor> tensors = tensors_of(*model);
     ASSERT_TRUE(tensors.contains(entry.head + ".weight"));
     EXPECT_EQ(tensors.at(entry.head + ".weight").size(0), 3);
@@ -229,7 +230,7 @@ TEST(Models, VisionTransformerSaysWhichImageSizesItTakes) {
   const ModelEntry& vit = ModelRegistry::instance().find("vit_b_16");
   EXPECT_ERROR(vit.make({.num_classes = 3, .image_size = 33}), invalid_argument,
                "image-size must be a multiple of 16, but it is 33");
-  const std::unique_ptr<Model> model = vit.make({.num_classes = 3, .image_size = 32});
+  const std::unique_ptr<ImageModel> model = vit.make({.num_classes = 3, .image_size = 32});
   EXPECT_ERROR(model->forward(at::linspace(0, 1, 3 * 48 * 48).view({1, 3, 48, 48})),
                invalid_argument, "is for pictures of 32 pixels and got some of 48");
 }

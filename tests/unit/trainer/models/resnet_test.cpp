@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "model/model_registry.h"
+#include "models/blocks/image_model.h"
 #include "support/float64.h"
 
 namespace ffkit {
 namespace {
 
-std::unique_ptr<Model> make_resnet(const std::string& arch, int64_t num_classes) {
+std::unique_ptr<ImageModel> make_resnet(const std::string& arch, int64_t num_classes) {
   return ModelRegistry::instance().find(arch).make({.num_classes = num_classes});
 }
 

@@ -6,6 +6,7 @@
 
 #include "expect_error.h"
 #include "model/model_registry.h"
+#include "models/blocks/image_model.h"
 #include "support/fake_model.h"
 
 namespace ffkit {
@@ -23,14 +24,14 @@ std::vector<std::string> zeroed(const Model& model) {
 
 TEST(ZeroInitResidual, ZeroesTheLastNormOfEachBlock) {
   at::manual_seed(0);
-  const std::unique_ptr<Model> basic =
+  const std::unique_ptr<ImageModel> basic =
       ModelRegistry::instance().find("resnet18").make({.num_classes = 10});
   EXPECT_TRUE(zeroed(*basic).empty());
   zero_init_residual(*basic);
   ASSERT_EQ(zeroed(*basic).size(), 8);
   EXPECT_EQ(zeroed(*basic)[0], "layer1.0.bn2.weight");
   EXPECT_EQ(zeroed(*basic)[7], "layer4.1.bn2.weight");
-  const std::unique_ptr<Model> bottleneck =
+  const std::unique_ptr<ImageModel> bottleneck =
       ModelRegistry::instance().find("resnet50").make({.num_classes = 10});
   zero_init_residual(*bottleneck);
   ASSERT_EQ(zeroed(*bottleneck).size(), 16);

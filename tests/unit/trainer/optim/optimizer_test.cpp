@@ -3,6 +3,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
 #include <ATen/ops/tensor.h>
@@ -189,6 +190,54 @@ TEST(Optimizer, NamesItsState) {
   EXPECT_EQ(adamw.state().front().name, "exp_avg.conv");
   EXPECT_EQ(adamw.state()[5].name, "exp_avg_sq.conv");
   EXPECT_EQ(adamw.state().back().name, "step");
+}
+
+TEST(ParameterGroups, HaveTheScalesThatATaskGives) {
+  const std::vector<ParameterGroup> groups = parameter_groups(
+      {{"body.weight", at::ones({2, 2})},
+       {"body.bias", at::ones({2})},
+       {"head.weight", at::ones({2, 2})},
+       {"head.bias", at::ones({2})}},
+      0.1, /*norm_decay=*/false, [](const NamedTensor& p) {
+        return p.name.starts_with("head") ? ParameterSetting{.lr_scale = 10, .decay_scale = 0.5}
+                                          : ParameterSetting{};
+      });
+  ASSERT_EQ(groups.size(), 4U);
+  const std::vector<std::string> names = {"body.weight", "body.bias", "head.weight", "head.bias"};
+  const std::vector<double> decays = {0.1, 0, 0.05, 0};
+  const std::vector<double> scales = {1, 1, 10, 10};
+  for (size_t i = 0; i < groups.size(); ++i) {
+    ASSERT_EQ(groups[i].parameters.size(), 1U);
+    EXPECT_EQ(groups[i].parameters[0].name, names[i]);
+    EXPECT_EQ(groups[i].weight_decay, decays[i]);
+    EXPECT_EQ(groups[i].lr_scale, scales[i]);
+  }
+}
+
+// Everything at half the rate with twice the scale is everything at the rate.
+template <typename Kind, typename Options>
+void expect_scaled_rate(const Options& options) {
+  const std::vector<NamedTensor> first = sample_parameters();
+  const std::vector<NamedTensor> second = sample_parameters();
+  const auto twice = [](const NamedTensor&) { return ParameterSetting{.lr_scale = 2}; };
+  Kind plain(parameter_groups(first, 0.1, true), options);
+  Kind scaled(parameter_groups(second, 0.1, true, twice), options);
+  for (int i = 0; i < 2; ++i) {
+    std::vector<at::Tensor> seconds;
+    for (const NamedTensor& p : second) seconds.push_back(p.tensor);
+    set_random_gradients(first, seconds);
+    plain.step(0.1);
+    scaled.step(0.05);
+  }
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_TRUE(first[i].tensor.equal(second[i].tensor)) << first[i].name;
+  }
+}
+
+TEST(Optimizer, HeedsTheScaleOfAGroup) {
+  expect_scaled_rate<Sgd>(SgdOptions{});
+  expect_scaled_rate<AdamW>(AdamWOptions{});
+  expect_scaled_rate<Lars>(LarsOptions{});
 }
 
 }  // namespace

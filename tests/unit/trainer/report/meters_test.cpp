@@ -1,54 +1,18 @@
 #include "report/meters.h"
 
-#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
-
-#include <cmath>
 
 namespace ffkit {
 namespace {
 
-at::Tensor labels(std::vector<int64_t> values) {
-  return at::tensor(at::ArrayRef<int64_t>(values));
-}
-
-at::Tensor rows(std::vector<float> values, int64_t columns) {
-  return at::tensor(at::ArrayRef<float>(values)).view({-1, columns});
-}
-
-TEST(AccuracyMeter, CountsSamplesAndNotBatches) {
-  AccuracyMeter meter;
-  // Six classes; the label's logit is the largest, the fifth and the sixth.
-  meter.add(rows({9, 5, 4, 3, 2, 1, 9, 5, 4, 3, 2, 1, 9, 5, 4, 3, 2, 1}, 6), labels({0, 4, 5}));
-  meter.add(rows({0, 1, 2, 3, 4, 5}, 6), labels({5}));
-  const EvalResult result = meter.result();
-  EXPECT_EQ(result.num_images, 4);
-  EXPECT_DOUBLE_EQ(result.top1, 0.5);
-  EXPECT_DOUBLE_EQ(result.top5, 0.75);
-}
-
-TEST(AccuracyMeter, AveragesTheLossOverSamples) {
-  AccuracyMeter meter;
-  meter.add(rows({0, 0, 0, 0}, 2), labels({0, 1}));
-  meter.add(rows({std::log(3.0F), 0}, 2), labels({1}));  // -log(1/4)
-  EXPECT_NEAR(meter.result().loss, (2 * std::log(2.0) + std::log(4.0)) / 3, 1e-6);
-}
-
-TEST(AccuracyMeter, TakesAllClassesAsTop5WhenThereAreFewer) {
-  AccuracyMeter meter;
-  meter.add(rows({1, 0, 0}, 3), labels({2}));
-  EXPECT_DOUBLE_EQ(meter.result().top1, 0);
-  EXPECT_DOUBLE_EQ(meter.result().top5, 1);
-}
-
 TEST(ThroughputMeter, LeavesOutTheFirstSteps) {
   ThroughputMeter meter;
   for (int64_t i = 0; i < ThroughputMeter::kWarmupSteps; ++i) meter.add_step(1, 100, 90);
-  EXPECT_EQ(meter.images_per_second(), 0);
+  EXPECT_EQ(meter.units_per_second(), 0);
   EXPECT_EQ(meter.wait_share(), 0);
   meter.add_step(64, 0.5, 0.1);
   meter.add_step(64, 0.5, 0);
-  EXPECT_DOUBLE_EQ(meter.images_per_second(), 128);
+  EXPECT_DOUBLE_EQ(meter.units_per_second(), 128);
   EXPECT_DOUBLE_EQ(meter.wait_share(), 0.1);
 }
 

@@ -39,18 +39,19 @@ void write_both(MetricsLog& log) {
                        .epoch = 1,
                        .loss = 2.5,
                        .lr = 0.1,
-                       .images_per_second = 800,
+                       .units_per_second = 800,
                        .data_wait_share = 0.25});
-  log.add(ValidationMetrics{.step = 12,
-                            .epoch = 1,
-                            .train_loss = 2.25,
-                            .seconds = 3.5,
-                            .result = {.num_images = 4, .loss = 2, .top1 = 0.5, .top5 = 0.75}});
+  log.add(ValidationMetrics{
+      .step = 12,
+      .epoch = 1,
+      .train_loss = 2.25,
+      .seconds = 3.5,
+      .result = {.count = 4, .metrics = {{"loss", 2}, {"top1", 0.5}, {"top5", 0.75}}}});
 }
 
 TEST(MetricsLog, WritesALineAtOnce) {
   const testing::TempDir temp;
-  MetricsLog log(temp.path(), 0);
+  MetricsLog log(temp.path(), 0, "images");
   write_both(log);
   EXPECT_EQ(testing::read_file(temp / kMetricsName), both_lines());
   EXPECT_EQ(num_event_files(temp.path()), 1);
@@ -58,10 +59,10 @@ TEST(MetricsLog, WritesALineAtOnce) {
 
 TEST(MetricsLog, KeepsWhatARunHadDoneAndCutsTheRest) {
   const testing::TempDir temp;
-  MetricsLog(temp.path(), 0);
+  MetricsLog(temp.path(), 0, "images");
   const auto lines_after_resuming_at = [&](int64_t step, const std::string& before) {
     std::ofstream(temp / kMetricsName) << before;
-    const MetricsLog log(temp.path(), step);
+    const MetricsLog log(temp.path(), step, "images");
     return testing::read_file(temp / kMetricsName);
   };
   const std::string all = both_lines();
@@ -76,7 +77,7 @@ TEST(MetricsLog, KeepsWhatARunHadDoneAndCutsTheRest) {
 
 TEST(MetricsLog, SaysWhichFolderIsMissing) {
   const testing::TempDir temp;
-  EXPECT_ERROR(MetricsLog(temp / "nowhere", 0), io, "nowhere");
+  EXPECT_ERROR(MetricsLog(temp / "nowhere", 0, "images"), io, "nowhere");
 }
 
 TEST(MetricsWindow, IsTheMeanSinceItWasTaken) {
@@ -89,7 +90,7 @@ TEST(MetricsWindow, IsTheMeanSinceItWasTaken) {
   EXPECT_EQ(m.epoch, 3);
   EXPECT_EQ(m.loss, 1.5);
   EXPECT_EQ(m.lr, 0.1);
-  EXPECT_EQ(m.images_per_second, 8);
+  EXPECT_EQ(m.units_per_second, 8);
   EXPECT_EQ(m.data_wait_share, 0.25);
   EXPECT_EQ(window.num_steps(), 0);
   window.add_step(4, 1, 1, 0);

@@ -14,9 +14,10 @@ TEST(Progress, WritesEverythingOnOneLine) {
                        .step = 120,
                        .num_steps = 156,
                        .loss = 1.43214,
-                       .images_per_second = 382.4,
+                       .units_per_second = 382.4,
                        .wait_share = 0.003,
-                       .seconds_left = 83}),
+                       .seconds_left = 83,
+                       .units = "images"}),
             "epoch 3/15  step 120/156  loss 1.4321  382 images/s  data wait 0.3 %  1:23 left");
 }
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit::testing {
 
@@ -12,7 +12,6 @@ class FakeModel : public Model {
   FakeModel(std::vector<NamedTensor> parameters, std::vector<NamedTensor> buffers)
       : parameters_(std::move(parameters)), buffers_(std::move(buffers)) {}
 
-  at::Tensor forward(const at::Tensor& images) override { return images; }
   void set_training(bool) override {}
   void use_channels_last() override {}
   void to(c10::Device) override {}

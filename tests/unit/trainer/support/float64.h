@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "model/model.h"
+#include <ffkit/trainer/model.h>
 
 namespace ffkit::testing {
 

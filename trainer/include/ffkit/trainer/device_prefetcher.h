@@ -7,26 +7,16 @@
 // thread, the one whose current stream computes.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include <ffkit/loader/loader.h>
+#include <ffkit/trainer/device_batch.h>
 
 namespace ffkit {
-
-struct DeviceBatch {
-  int64_t size = 0;
-  // In the order of Batch::field(), images as [N,3,H,W] with the strides of channels_last for Layout::nhwc.
-  std::vector<at::Tensor> fields;
-  at::Tensor images;      // one of `fields`; undefined for a loader without image field
-  at::Tensor labels;      // likewise
-  double mix_lambda = 1;  // Batch::mix_lambda()
-};
 
 class DevicePrefetcher {
  public:

@@ -1,15 +1,36 @@
-// EvalResult: how good a model is on a split.
+// What an evaluation measures: the metrics of a task, and their values on a split.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ffkit {
 
-struct EvalResult {
-  int64_t num_images = 0;
-  double loss = 0;  // mean cross entropy, without label smoothing
-  double top1 = 0;  // share of the pictures, 0 .. 1
-  double top5 = 0;  // with fewer than five classes: the share whose class is among all of them, 1
+// A metric as a task declares it.
+struct MetricInfo {
+  std::string name;   // in metrics.jsonl and TensorBoard, and to value(): "top1"
+  std::string title;  // in lines for people: "top-1"; empty: the name
+  // For people a value is multiplied by `scale`, printed with `digits` behind the point, and followed by `unit`: 100, 2 and "%".
+  double scale = 1;
+  int digits = 4;
+  std::string unit = {};
 };
+
+struct EvalResult {
+  int64_t count = 0;  // of the task's units, all processes together: images, tokens
+  std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
+
+  bool has_value(std::string_view name) const;
+  // Throws Error(not_found) that lists the metrics there are.
+  double value(std::string_view name) const;
+};
+
+// "top-1 61.90 %".
+std::string metric_text(const MetricInfo& metric, double value);
+// All of them: "loss 1.0972  top-1 61.90 %  top-5 95.65 %".
+std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResult& result);
 
 }  // namespace ffkit

@@ -11,7 +11,7 @@ enum class BenchmarkMode {
   step,     // training: forward, backward and update
 };
 
-// Images a second over all processes; the first five steps are left out. `limit_batches` of the options is the number of steps that are
+// Units of the task (images, tokens) a second over all processes; the first five steps are left out. `limit_batches` of the options is the number of steps that are
 // measured, 20 when it is 0. Each is called by every process of `place`'s world, and prints one line on rank 0.
 
 // The model alone.
@@ -23,7 +23,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output 
                       const ProcessPlace& place = {});
 
 struct Bottleneck {
-  double loader = 0;           // images/s of the loader alone
+  double loader = 0;           // units/s of the loader alone
   double model = 0;            // of training steps without data
   double both = 0;             // of training
   double data_wait_share = 0;  // of training's time, 0 .. 1

@@ -63,7 +63,12 @@ AutoAugment parse_auto_augment(std::string_view name);
 std::string_view to_string(Interpolation interpolation);
 Interpolation parse_interpolation(std::string_view name);
 
+// The task of checkpoints from before there were tasks, and of measurements without data.
+inline constexpr char kFirstTask[] = "classification";
+
 struct TrainOptions {
+  // What is trained, a name of the TaskRegistry; empty: the one task that the schema of the data fits.
+  std::string task;
   std::filesystem::path data;  // data set folder with the splits "train" and "val"
   std::filesystem::path
       work_dir;  // checkpoints and metrics; made when missing. Empty: nothing is written
@@ -155,6 +160,8 @@ struct TrainOptions {
   // Also a checkpoint after so many minutes within an epoch; 0: none.
   double checkpoint_minutes = 0;
 
+  // `task`, or kFirstTask where it is empty.
+  const std::string& task_name() const;
   // With their defaults put in.
   int64_t resolved_eval_size() const;
   int64_t resolved_eval_resize() const;

@@ -1,4 +1,4 @@
-// Training and evaluation of an image classifier on a data set folder.
+// Training and evaluation of a task (task.h) on a data set folder.
 //
 // Both functions block until they are done, write progress to a ProgressOutput, and throw
 // ffkit::Error with one sentence for anything that is wrong with data, options or checkpoints. They
@@ -23,15 +23,17 @@ struct ProgressOutput {
       nullptr;  // a terminal for a line that is rewritten while an epoch runs; null: none
   std::filesystem::path profile =
       {};  // folder for a profile of a few steps (StepProfiler); empty: none
+  std::filesystem::path results =
+      {};  // evaluate() alone: file for the results of a task that writes some; empty: none
 };
 
 struct TrainSummary {
-  EvalResult last;
-  double best_top1 = 0;
-  int64_t best_epoch = 0;        // counted from 1
-  int64_t epochs_done = 0;       // by this call
-  double seconds = 0;            // of this call, validation and checkpoints included
-  double images_per_second = 0;  // in training steps of this call, without the first five
+  EvalResult last;              // of this call; without metrics: no epoch was validated
+  double best = 0;              // of the task's best metric, over the whole run
+  int64_t best_epoch = 0;       // counted from 1
+  int64_t epochs_done = 0;      // by this call
+  double seconds = 0;           // of this call, validation and checkpoints included
+  double units_per_second = 0;  // in training steps of this call, without the first five
   double data_wait_share =
       0;  // share of the time of those steps spent waiting for the loader, 0 .. 1
   std::filesystem::path
@@ -49,15 +51,15 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {
 
 // What may differ from the run that wrote the checkpoint.
 struct ResumeOptions {
-  // Another number of pictures a step. Otherwise options that say nothing of it (no global_batch_size, batch_size and accumulate as in the
+  // Another number of samples a step. Otherwise options that say nothing of it (no global_batch_size, batch_size and accumulate as in the
   // checkpoint) keep the checkpoint's, shared anew among the processes, and options that make another one are refused.
   bool accept_batch_change = false;
 };
 
 // Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
-// options of the checkpoint and the same pictures in a step the result is that of an undisturbed run, also with another number of
+// options of the checkpoint and the same samples in a step the result is that of an undisturbed run, also with another number of
 // processes as far as sums of floats allow. Throws
-// Error(invalid_argument) when arch, classes, data, seed or the pictures a step differ from the checkpoint's, when these cannot be shared
+// Error(invalid_argument) when the task's facts, data, seed or the samples a step differ from the checkpoint's, when these cannot be shared
 // evenly by the processes, or when
 // options.work_dir holds checkpoints of another run or later ones of this run.
 TrainSummary resume_training(const TrainOptions& options, const std::filesystem::path& checkpoint,
@@ -70,8 +72,8 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
                              const ProcessPlace& place = {}, const ResumeOptions& resume = {});
 
 // Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data. Also takes a file of weights alone, .pth or
-// .safetensors as torchvision has them: its classes are those of its head, and the model is options.arch. Throws Error(cancelled) when it was
-// asked to stop (stop.h).
+// .safetensors: its facts are Task::facts_of_weights(). Throws Error(cancelled) when it was asked to stop (stop.h), Error(unsupported) when
+// output.results is given and the task writes none.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 

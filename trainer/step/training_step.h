@@ -4,12 +4,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
-#include <ffkit/trainer/train_options.h>
+#include <ffkit/trainer/task.h>
 
-#include "data/data_source.h"
 #include "distributed/communicator.h"
 #include "optim/grad_scaler.h"
+#include "optim/host_scalar.h"
 #include "optim/optimizer.h"
 
 namespace ffkit {
@@ -17,14 +18,21 @@ namespace ffkit {
 class TrainingStep {
  public:
   // Keeps references to all of them. Gives every process the weights of rank 0.
-  TrainingStep(const TrainOptions& options, Model& model, Optimizer& optimizer,
+  TrainingStep(const TrainOptions& options, Task& task, Model& model, Optimizer& optimizer,
                Communicator& communicator);
 
-  // A step is begin(), add() for each of its `accumulate` batches, end().
+  struct Result {
+    HostScalar loss;  // mean over the batches of this process; its value is there when the step is
+    double wait_seconds = 0;  // spent waiting for data
+  };
+  // Step number `step`, counted from 0, with the next batches of `source`. Nothing when these end before it.
+  std::optional<Result> run(BatchSource& source, int64_t step, double lr);
+
+  // The parts of run(): a step is begin(), add() for each of its `accumulate` batches, end().
   // `step` keys the random numbers that the model draws (dropout), so that a resumed run draws the same ones.
   void begin(int64_t step);
   // Forward and backward; after the last batch gradients are averages over all processes.
-  void add(const TensorBatch& batch, bool is_last);
+  void add(const DeviceBatch& batch, bool is_last);
   // Updates the weights. Returns the mean loss of this process' batches, [] f32 on the device: reading it waits for the device.
   at::Tensor end(double lr);
 
@@ -34,6 +42,7 @@ class TrainingStep {
 
  private:
   const TrainOptions& options_;
+  Task& task_;
   Model& model_;
   Optimizer& optimizer_;
   Communicator& communicator_;

@@ -1,4 +1,4 @@
-#include "data/data_source.h"
+#include "tasks/classification/classification_data.h"
 
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 namespace ffkit {
 namespace {
 
-class DataSourceTest : public ::testing::Test {
+class ClassificationData : public ::testing::Test {
  protected:
-  DataSourceTest() {
+  ClassificationData() {
     testing::write_synthetic_dataset(temp_ / "data", {.num_train = 10, .num_val = 7});
     options_.image_size = 16;
     options_.eval_resize = 16;
@@ -22,9 +22,9 @@ class DataSourceTest : public ::testing::Test {
   }
 
   Dataset dataset(const char* split) const { return Dataset::open(temp_ / "data", split); }
-  TensorBatch first_val_batch(bool channels_last) {
+  DeviceBatch first_val_batch(bool channels_last) {
     options_.channels_last = channels_last;
-    DataSource val(dataset("val"), val_loader_options(options_, {}), 3, 0);
+    LoaderSource val(dataset("val"), val_loader_options(options_, {}), 0);
     val.start_epoch(0);
     return *val.next();
   }
@@ -33,35 +33,35 @@ class DataSourceTest : public ::testing::Test {
   TrainOptions options_;
 };
 
-TEST_F(DataSourceTest, GivesTensorsInTheLayoutOfTheModel) {
+TEST_F(ClassificationData, GivesTensorsInTheLayoutOfTheModel) {
   for (const bool channels_last : {false, true}) {
-    const TensorBatch tensors = first_val_batch(channels_last);
-    EXPECT_EQ(tensors.images.sizes(), (std::vector<int64_t>{4, 3, 16, 16}));
-    EXPECT_TRUE(tensors.images.is_contiguous(channels_last ? at::MemoryFormat::ChannelsLast
-                                                           : at::MemoryFormat::Contiguous));
-    EXPECT_EQ(tensors.labels.sizes(), (std::vector<int64_t>{4}));
+    const DeviceBatch tensors = first_val_batch(channels_last);
+    EXPECT_EQ(tensors.field("image").sizes(), (std::vector<int64_t>{4, 3, 16, 16}));
+    EXPECT_TRUE(tensors.field("image").is_contiguous(channels_last ? at::MemoryFormat::ChannelsLast
+                                                                   : at::MemoryFormat::Contiguous));
+    EXPECT_EQ(tensors.field("label").sizes(), (std::vector<int64_t>{4}));
   }
 }
 
-TEST_F(DataSourceTest, GivesTheSamePicturesInBothLayouts) {
-  const TensorBatch nchw = first_val_batch(false);
-  const TensorBatch nhwc = first_val_batch(true);
-  EXPECT_TRUE(nchw.images.equal(nhwc.images));
-  EXPECT_TRUE(nchw.labels.equal(nhwc.labels));
+TEST_F(ClassificationData, GivesTheSamePicturesInBothLayouts) {
+  const DeviceBatch nchw = first_val_batch(false);
+  const DeviceBatch nhwc = first_val_batch(true);
+  EXPECT_TRUE(nchw.field("image").equal(nhwc.field("image")));
+  EXPECT_TRUE(nchw.field("label").equal(nhwc.field("label")));
 }
 
-TEST_F(DataSourceTest, KeepsTheBatchAsLongAsATensorOverIt) {
+TEST_F(ClassificationData, KeepsTheBatchAsLongAsATensorOverIt) {
   at::Tensor part;
   at::Tensor copy;
   {
-    const TensorBatch tensors = first_val_batch(true);
-    part = tensors.images.select(0, 2);
+    const DeviceBatch tensors = first_val_batch(true);
+    part = tensors.field("image").select(0, 2);
     copy = part.clone();
   }
   EXPECT_TRUE(part.equal(copy));  // the slab is still there (ASan would say otherwise)
 }
 
-TEST_F(DataSourceTest, PassesTheAugmentationsOnToTheLoader) {
+TEST_F(ClassificationData, PassesTheAugmentationsOnToTheLoader) {
   const LoaderOptions plain = train_loader_options(options_, {});
   EXPECT_TRUE(plain.image.augmentations.empty());
   EXPECT_FALSE(plain.image.erasing);
@@ -101,23 +101,23 @@ TEST(DefaultDecodingThreads, AreAllCoresForAGpuAndFewForACpu) {
   EXPECT_EQ(default_decoding_threads(16, c10::kCUDA), 16);
 }
 
-TEST_F(DataSourceTest, ProcessesOfOneMachineShareItsCores) {
+TEST_F(ClassificationData, ProcessesOfOneMachineShareItsCores) {
   EXPECT_EQ(train_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 1);
   EXPECT_GE(train_loader_options(options_, {}).num_threads, 1);
   options_.threads = 3;
   EXPECT_EQ(val_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 3);
 }
 
-TEST_F(DataSourceTest, TellsHowABatchWasMixed) {
+TEST_F(ClassificationData, TellsHowABatchWasMixed) {
   options_.mixup_alpha = 1;
-  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 0);
+  LoaderSource train(dataset("train"), train_loader_options(options_, {}), 0);
   train.start_epoch(0);
-  const TensorBatch batch = *train.next();
+  const DeviceBatch batch = *train.next();
   EXPECT_GT(batch.mix_lambda, 0);
   EXPECT_LT(batch.mix_lambda, 1);
 }
 
-TEST_F(DataSourceTest, NormalisesBytesAsTheLoaderDoes) {
+TEST_F(ClassificationData, NormalisesBytesAsTheLoaderDoes) {
   for (const bool channels_last : {false, true}) {
     options_.channels_last = channels_last;
     for (const bool is_val : {false, true}) {
@@ -126,22 +126,22 @@ TEST_F(DataSourceTest, NormalisesBytesAsTheLoaderDoes) {
             is_val ? val_loader_options(options_, {}) : train_loader_options(options_, {});
         if (as_bytes) write_bytes(o);
         EXPECT_EQ(o.image.output.dtype, as_bytes ? DType::u8 : DType::f32);
-        auto source = std::make_unique<DataSource>(dataset(is_val ? "val" : "train"), o, 3, 0);
+        auto source = std::make_unique<LoaderSource>(dataset(is_val ? "val" : "train"), o, 0);
         source->start_epoch(0);
         return source;
       };
-      const TensorBatch floats = *open(false)->next();
-      const TensorBatch bytes = *open(true)->next();
-      EXPECT_EQ(bytes.images.scalar_type(), at::kFloat);
-      EXPECT_EQ(bytes.images.strides(), floats.images.strides());
-      EXPECT_LT(bytes.images.sub(floats.images).abs().max().item<double>(), 2e-6);
-      EXPECT_TRUE(bytes.labels.equal(floats.labels));
+      const DeviceBatch floats = *open(false)->next();
+      const DeviceBatch bytes = *open(true)->next();
+      EXPECT_EQ(bytes.field("image").scalar_type(), at::kFloat);
+      EXPECT_EQ(bytes.field("image").strides(), floats.field("image").strides());
+      EXPECT_LT(bytes.field("image").sub(floats.field("image")).abs().max().item<double>(), 2e-6);
+      EXPECT_TRUE(bytes.field("label").equal(floats.field("label")));
     }
   }
 }
 
 // They change normalised values.
-TEST_F(DataSourceTest, LeavesMixedAndErasedPicturesToTheLoader) {
+TEST_F(ClassificationData, LeavesMixedAndErasedPicturesToTheLoader) {
   for (double TrainOptions::*option :
        {&TrainOptions::mixup_alpha, &TrainOptions::cutmix_alpha, &TrainOptions::random_erasing}) {
     TrainOptions o = options_;
@@ -171,35 +171,35 @@ TEST(TrainImageSize, GrowsBySteps) {
   EXPECT_EQ(train_image_size(o, 12), 192);
 }
 
-TEST_F(DataSourceTest, NamesTheRecordWithAnImpossibleLabel) {
-  EXPECT_ERROR(DataSource(dataset("val"), val_loader_options(options_, {}), 2, 0), invalid_argument,
+TEST_F(ClassificationData, NamesTheRecordWithAnImpossibleLabel) {
+  EXPECT_ERROR(with_valid_labels(dataset("val"), 2), invalid_argument,
                "record 2 has the label 2, but there are 2 classes");
 }
 
-TEST_F(DataSourceTest, ValidatesEveryRecordOnceAndTrainsFullBatches) {
-  DataSource val(dataset("val"), val_loader_options(options_, {}), 3, 0);
+TEST_F(ClassificationData, ValidatesEveryRecordOnceAndTrainsFullBatches) {
+  LoaderSource val(dataset("val"), val_loader_options(options_, {}), 0);
   val.start_epoch(0);
   std::vector<int64_t> sizes;
-  while (auto batch = val.next()) sizes.push_back(batch->labels.size(0));
+  while (auto batch = val.next()) sizes.push_back(batch->field("label").size(0));
   EXPECT_EQ(sizes, (std::vector<int64_t>{4, 3}));
 
-  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 0);
+  LoaderSource train(dataset("train"), train_loader_options(options_, {}), 0);
   EXPECT_EQ(train.num_batches(), 2);
   train.start_epoch(0);
   sizes.clear();
-  while (auto batch = train.next()) sizes.push_back(batch->labels.size(0));
+  while (auto batch = train.next()) sizes.push_back(batch->field("label").size(0));
   EXPECT_EQ(sizes, (std::vector<int64_t>{4, 4}));
 }
 
-TEST_F(DataSourceTest, SharesAnEpochAmongProcesses) {
+TEST_F(ClassificationData, SharesAnEpochAmongProcesses) {
   EXPECT_EQ(train_loader_options(options_, {.rank = 1, .world_size = 2}).sampler.rank, 1);
-  DataSource second(dataset("train"), train_loader_options(options_, {.rank = 1, .world_size = 2}),
-                    3, 0);
+  LoaderSource second(dataset("train"),
+                      train_loader_options(options_, {.rank = 1, .world_size = 2}), 0);
   EXPECT_EQ(second.num_batches(), 1);
 }
 
-TEST_F(DataSourceTest, CutsEpochsAtTheLimitAndStartsTheNextWhole) {
-  DataSource train(dataset("train"), train_loader_options(options_, {}), 3, 1);
+TEST_F(ClassificationData, CutsEpochsAtTheLimitAndStartsTheNextWhole) {
+  LoaderSource train(dataset("train"), train_loader_options(options_, {}), 1);
   EXPECT_EQ(train.num_batches(), 1);
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
     train.start_epoch(epoch);
@@ -209,7 +209,7 @@ TEST_F(DataSourceTest, CutsEpochsAtTheLimitAndStartsTheNextWhole) {
   }
 }
 
-TEST_F(DataSourceTest, CountsClassesWhereTheManifestNamesNone) {
+TEST_F(ClassificationData, CountsClassesWhereTheManifestNamesNone) {
   EXPECT_EQ(class_list(dataset("train")), (std::vector<std::string>{"blue", "green", "red"}));
   Manifest manifest = read_manifest(temp_ / "data/train/manifest.json");
   manifest.classes.clear();

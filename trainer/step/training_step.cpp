@@ -1,4 +1,4 @@
-#include "tasks/classification/training_step.h"
+#include "step/training_step.h"
 
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
@@ -11,7 +11,6 @@
 #include "device/autocast.h"
 #include "launch/waiting.h"
 #include "optim/gradient_clip.h"
-#include "tasks/classification/classification_loss.h"
 
 namespace ffkit {
 namespace {
@@ -21,14 +20,28 @@ constexpr uint8_t kModelStream = 128;
 
 }  // namespace
 
-TrainingStep::TrainingStep(const TrainOptions& options, Model& model, Optimizer& optimizer,
-                           Communicator& communicator)
+TrainingStep::TrainingStep(const TrainOptions& options, Task& task, Model& model,
+                           Optimizer& optimizer, Communicator& communicator)
     : options_(options),
+      task_(task),
       model_(model),
       optimizer_(optimizer),
       communicator_(communicator),
       parallel_(communicator, model),
       scaler_(options.amp == Amp::fp16, options.loss_scale, communicator.device()) {}
+
+std::optional<TrainingStep::Result> TrainingStep::run(BatchSource& source, int64_t step,
+                                                      double lr) {
+  double wait_seconds = 0;
+  for (int64_t i = 0; i < options_.accumulate; ++i) {
+    const std::optional<DeviceBatch> batch = source.next();
+    if (!batch) return std::nullopt;
+    wait_seconds += source.wait_seconds();
+    if (i == 0) begin(step);
+    add(*batch, i + 1 == options_.accumulate);
+  }
+  return Result{.loss = HostScalar(end(lr)), .wait_seconds = wait_seconds};
+}
 
 void TrainingStep::begin(int64_t step) {
   at::manual_seed(
@@ -44,14 +57,12 @@ void TrainingStep::begin(int64_t step) {
   parallel_.before_forward();
 }
 
-void TrainingStep::add(const TensorBatch& batch, bool is_last) {
+void TrainingStep::add(const DeviceBatch& batch, bool is_last) {
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   at::Tensor loss;
   {
     const Autocast autocast(options_.amp, communicator_.device());
-    const at::Tensor logits = model_.forward(batch.images);
-    loss = classification_loss(logits.to(at::kFloat), batch.labels, batch.mix_lambda,
-                               options_.label_smoothing);
+    loss = task_.loss(batch);
   }
   if (is_last) parallel_.before_backward();
   // Backward takes about twice as long as forward where both are computed on the CPU.

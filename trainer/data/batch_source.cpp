@@ -1,0 +1,113 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/batch_source.h>
+#include <ffkit/trainer/pinned_allocator.h>
+
+#include "launch/core_share.h"
+#include "launch/waiting.h"
+
+namespace ffkit {
+
+int default_decoding_threads(int cores, c10::Device device) {
+  return device.is_cuda() ? cores : 1 + cores / 16;
+}
+
+LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                    c10::Device device) {
+  LoaderOptions out;
+  out.batch_size = options.batch_size;
+  out.sampler.seed = options.seed;
+  out.sampler.rank = place.rank;
+  out.sampler.world_size = place.world_size;
+  out.num_threads = options.threads > 0
+                        ? options.threads
+                        : default_decoding_threads(core_share(place.local_world_size), device);
+  out.prefetch_batches = options.prefetch;
+  out.held_batches = DevicePrefetcher::kHeldBatches;
+  // Copies overlap with computing only from pinned memory.
+  if (device.is_cuda()) out.allocator = pinned_slab_allocator();
+  return out;
+}
+
+Dataset open_split(const TrainOptions& options, const std::string& split) {
+  return Dataset::open(options.data, split, {.max_record_bytes = options.max_record_bytes});
+}
+
+void require_a_step(const TrainOptions& options, const Dataset& train) {
+  if (train.num_records() >= options.global_batch_size) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format(
+          "the split has {} records, fewer than one step of {}; give a smaller --batch-size",
+          train.num_records(), options.global_batch_size),
+      {.path = train.path().string()});
+}
+
+LoaderSource::LoaderSource(Dataset dataset, LoaderOptions options, int64_t limit_batches,
+                           c10::Device device)
+    : loader_(std::move(dataset), std::move(options)),
+      prefetcher_(loader_, device),
+      limit_batches_(limit_batches) {
+  const ImageOutput& output = loader_.options().image.output;
+  if (loader_.options().image_field.empty() || output.dtype != DType::u8) return;
+  // (byte / 255 - mean) / std
+  const at::Tensor mean = at::empty({3, 1, 1}, at::kDouble);
+  const at::Tensor deviation = at::empty({3, 1, 1}, at::kDouble);
+  for (int64_t i = 0; i < 3; ++i) {
+    mean[i] = double(output.mean[size_t(i)]);
+    deviation[i] = double(output.std[size_t(i)]);
+  }
+  scale_ = (deviation * 255).reciprocal().to(device, at::kFloat);
+  shift_ = (-mean / deviation).to(device, at::kFloat);
+}
+
+int64_t LoaderSource::num_batches() const {
+  const int64_t all = loader_.num_batches();
+  return limit_batches_ > 0 ? std::min(all, limit_batches_) : all;
+}
+
+void LoaderSource::start_epoch(int64_t epoch) {
+  prefetcher_.start_epoch(epoch);
+  num_returned_ = 0;
+}
+
+void LoaderSource::restore(const LoaderState& state) {
+  prefetcher_.restore(state);
+  num_returned_ =
+      state.position / (loader_.options().batch_size * loader_.options().sampler.world_size);
+}
+
+std::optional<DeviceBatch> LoaderSource::next() {
+  if (num_returned_ >= num_batches()) return std::nullopt;
+  const auto start = std::chrono::steady_clock::now();
+  const Waiting waiting("waiting for data", Waiting::kPatience);
+  std::optional<DeviceBatch> batch = prefetcher_.next();
+  wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!batch) return std::nullopt;
+  ++num_returned_;
+  if (scale_.defined()) {
+    const std::string& image = loader_.options().image_field;
+    batch->replace(image, batch->field(image).to(at::kFloat).mul_(scale_).add_(shift_));
+  }
+  return batch;
+}
+
+void RepeatedBatch::start_epoch(int64_t epoch) {
+  state_.epoch = epoch;
+  state_.position = 0;
+  num_returned_ = 0;
+}
+
+std::optional<DeviceBatch> RepeatedBatch::next() {
+  if (num_returned_ == num_batches_) return std::nullopt;
+  ++num_returned_;
+  return batch_;
+}
+
+}  // namespace ffkit

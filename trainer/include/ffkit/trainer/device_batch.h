@@ -1,0 +1,40 @@
+// DeviceBatch: a batch of named fields as tensors on the device that trains.
+//
+//   batch.field("image")            [N,3,H,W], as the loader wrote it
+//   batch.field("boxes")            [total rows, ...] of a field of rows, ragged
+//   batch.row_offsets("boxes")      [N + 1] i64 on the CPU: the rows of sample i are offsets[i] .. offsets[i + 1] - 1
+//
+// A plain value. Tensors of the CPU share the loader's memory, which returns to it when the last of them is gone.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ffkit {
+
+struct DeviceField {
+  std::string name;
+  at::Tensor values;  // images as [N,3,H,W] with the strides of channels_last for Layout::nhwc
+  // [N + 1] i64 on the CPU, where the field has rows (RowsDecoder): as Batch::row_offsets(). Undefined where all samples have one shape.
+  at::Tensor row_offsets = {};
+};
+
+struct DeviceBatch {
+  int64_t size = 0;                     // samples
+  std::vector<DeviceField> fields;      // in the order of Batch::field()
+  std::vector<int64_t> record_indices;  // [size] numbers of the records; empty for noise
+  double mix_lambda = 1;                // Batch::mix_lambda()
+
+  bool has(std::string_view name) const;
+  // Throw Error(not_found) that lists the fields there are; row_offsets() also for a field without rows.
+  const at::Tensor& field(std::string_view name) const;
+  const at::Tensor& row_offsets(std::string_view name) const;
+  // Puts other values into a field. Throws as field().
+  void replace(std::string_view name, at::Tensor values);
+};
+
+}  // namespace ffkit

@@ -1,0 +1,123 @@
+// Task: what is trained: its data, its network, its loss and its metrics. The run, checkpoints, reports and processes know no more of it
+// than this. trainer/tasks/README.md says in which order the functions are called.
+//
+// A task belongs to one run on one process and may keep what it likes between calls: a network, data sets, the state of a window. Not
+// thread-safe. All processes make the same calls in the same order.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ffkit/trainer/batch_source.h>
+#include <ffkit/trainer/eval_result.h>
+#include <ffkit/trainer/launch.h>
+#include <ffkit/trainer/model.h>
+#include <ffkit/trainer/task_facts.h>
+#include <ffkit/trainer/task_registry.h>
+#include <ffkit/trainer/train_options.h>
+
+namespace ffkit {
+
+// Where a task runs.
+struct TaskSetting {
+  TrainOptions
+      options;  // resolved: batch_size, lr and global_batch_size as this number of processes has them
+  ProcessPlace place;
+  c10::Device device = c10::kCPU;
+};
+
+// What the processes that evaluate together tell each other. Every call is collective: all make the same calls in the same order.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  virtual int rank() const = 0;
+  virtual int world_size() const = 0;
+  // Adds up over all processes, in place. `numbers`: contiguous, on the CPU.
+  virtual void sum(at::Tensor& numbers) = 0;
+  // [world size] what each process gave, by rank. `rows`: [R, ...] on the CPU; R may differ between processes, the rest may not.
+  virtual std::vector<at::Tensor> gather_rows(const at::Tensor& rows) = 0;
+};
+
+// One evaluation of a split.
+class Evaluation {
+ public:
+  virtual ~Evaluation() = default;
+  // A batch of this process's share. The model is in evaluation mode, without gradients, in the precision of the run.
+  virtual void add(const DeviceBatch& batch) = 0;
+  // The metrics of TaskEntry::metrics over all processes; collective. A process may have had no batch.
+  virtual EvalResult finish(Peers& peers) = 0;
+  // Writes the results of finish() to a file, on rank 0 alone, for tasks with TaskEntry::results. Throws Error(io).
+  virtual void write_results(const std::filesystem::path& file);
+};
+
+class Task {
+ public:
+  explicit Task(TaskSetting setting) : setting_(std::move(setting)) {}
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  // --- What it trains on. First of all one of open(), open_noise() and set_facts().
+
+  // Opens the data that training reads, and learns the facts from it. Throws Error(not_found) without it, Error(invalid_argument) when
+  // it is none for this task.
+  virtual void open() = 0;
+  // Instead: facts for noise(), without any data.
+  virtual void open_noise() = 0;
+  // Of what open() opened; processes of one run must have the same. A run continues on data with the same one alone.
+  virtual std::string fingerprint() const = 0;
+  virtual TaskFacts facts() const { return {}; }
+  // Takes over the facts of a checkpoint. Throws Error(corrupt) when they are not what facts() gives.
+  virtual void set_facts(const TaskFacts& facts);
+  // Why a run with these options and facts cannot go on as this one; a sentence after the checkpoint's path; empty: it can.
+  virtual std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const;
+  // The facts of weights that came without a checkpoint. Throws Error(invalid_argument) when they do not fit the data. `file`: theirs.
+  virtual TaskFacts facts_of_weights(const std::vector<NamedTensor>& weights,
+                                     const std::filesystem::path& file);
+
+  // A new source for the training batches of `epoch`, counted from 0: each holds options.batch_size samples.
+  virtual std::unique_ptr<BatchSource> training_batches(int64_t epoch) = 0;
+  // Whether the source that was made for epoch `other` also gives the batches of `epoch`.
+  virtual bool shares_source(int64_t /*epoch*/, int64_t /*other*/) const { return true; }
+  // Every sample of what is validated on, once. Throws Error(not_found) without it.
+  virtual std::unique_ptr<BatchSource> validation_batches() = 0;
+  // A batch of options.batch_size samples on the device that needs no data: for --dummy and measurements.
+  virtual DeviceBatch noise() = 0;
+  // How many of TaskEntry::units a sample is: the tokens of a sequence.
+  virtual double units_per_sample() const { return 1; }
+
+  // --- The network.
+
+  // Draws the initial weights from libtorch's default CPU generator. Called once; the task keeps the model.
+  virtual Model& make_model() = 0;
+  virtual WeightRules weight_rules() const { return {}; }
+  virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
+  // Tensors of the task that a checkpoint holds beside the model's, as `task.<name>`; they share their storage: copying into them restores
+  // the state. Rank 0's are written, and all processes read them.
+  virtual std::vector<NamedTensor> state() const { return {}; }
+
+  // --- Steps.
+
+  // Before the first batch of `epoch`, and of what is left of one.
+  virtual void start_epoch(int64_t /*epoch*/) {}
+  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run.
+  virtual at::Tensor loss(const DeviceBatch& batch) = 0;
+  // The forward pass of evaluation alone, for --benchmark forward: what it computes last.
+  virtual at::Tensor forward(const DeviceBatch& batch) = 0;
+  virtual std::unique_ptr<Evaluation> evaluation() = 0;
+
+ protected:
+  const TaskSetting& setting() const { return setting_; }
+  const TrainOptions& options() const { return setting_.options; }
+
+ private:
+  const TaskSetting setting_;
+};
+
+}  // namespace ffkit

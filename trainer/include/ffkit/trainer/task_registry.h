@@ -1,0 +1,67 @@
+// TaskRegistry: the tasks there are, by name. A file trainer/tasks/<name>/<name>_task.cpp holds one and the function
+//
+//   void register_<name>_task(TaskRegistry& registry);
+//
+// whose call is generated from the name of the file: a new task of the library needs no other change. A program adds its own before it trains:
+//
+//   ffkit::TaskRegistry::instance().add({.name = "depth", ...});
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/format/schema.h>
+#include <ffkit/trainer/eval_result.h>
+
+namespace ffkit {
+
+class Task;
+struct TaskSetting;
+
+// What is known of a task before there is a run.
+struct TaskEntry {
+  std::string name;                 // --task NAME
+  std::string summary;              // a line for --help: what it trains on what
+  std::string samples = "samples";  // what people call its samples: "pictures"
+  // What its speed and the size of its splits are counted in: "images", "tokens". Also the key of the size in metrics.jsonl, and
+  // <units>_per_second that of the speed.
+  std::string units = "samples";
+  std::vector<MetricInfo> metrics;  // of a validation
+  std::string best;                 // which of them says what the best checkpoint is
+  bool is_lower_better = false;     // of that one
+  // Names of what a checkpoint holds of the task beside its options (Task::facts()), each a part of the checkpoint's metadata.
+  std::vector<std::string> facts = {};
+  // What the results are that an evaluation can write (Evaluation::write_results), for --help; empty: none.
+  std::string results = {};
+  // Why a data set of this schema is none for the task, as a sentence that follows the data set's path; empty: it fits.
+  std::function<std::string(const Schema& schema)> misfit;
+  std::function<std::unique_ptr<Task>(TaskSetting setting)> make;
+
+  // Of `best`.
+  const MetricInfo& best_metric() const;
+  bool is_better(double value, double than) const {
+    return is_lower_better ? value < than : value > than;
+  }
+};
+
+class TaskRegistry {
+ public:
+  // With every task of trainer/tasks/, made at the first call. add() is for the beginning of a program, when it has one thread.
+  static TaskRegistry& instance();
+
+  // Throws Error(invalid_argument) when there is one of this name, and when `best` is none of its metrics.
+  void add(TaskEntry entry);
+  // Throws Error(invalid_argument) that lists the names there are.
+  const TaskEntry& find(std::string_view name) const;
+  // The one task that a data set of `schema` is for. Throws Error(invalid_argument) when there is none, or several; `path` is the data set's.
+  const TaskEntry& find_for(const Schema& schema, const std::string& path) const;
+  std::vector<std::string> names() const;
+
+ private:
+  std::vector<std::unique_ptr<const TaskEntry>> entries_;  // references to them stay valid
+};
+
+}  // namespace ffkit

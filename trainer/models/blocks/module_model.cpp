@@ -1,0 +1,58 @@
+#include <ATen/core/grad_mode.h>
+#include <torch/nn/module.h>
+
+#include <utility>
+
+#include <ffkit/trainer/module_model.h>
+
+#include "distributed/batch_norm.h"
+
+namespace ffkit {
+namespace {
+
+std::vector<NamedTensor> list(const torch::OrderedDict<std::string, at::Tensor>& dict) {
+  std::vector<NamedTensor> out;
+  for (const auto& item : dict) out.push_back({item.key(), item.value()});
+  return out;
+}
+
+}  // namespace
+
+ModuleModel::ModuleModel(std::shared_ptr<torch::nn::Module> module) : module_(std::move(module)) {}
+ModuleModel::~ModuleModel() = default;
+
+void ModuleModel::set_training(bool on) {
+  module_->train(on);
+}
+
+void ModuleModel::to(c10::Device device) {
+  module_->to(device);
+}
+
+void ModuleModel::synchronise_batch_norm(Communicator& communicator) {
+  for (const std::shared_ptr<torch::nn::Module>& module : module_->modules()) {
+    if (auto* norm = module->as<BatchNormImpl>()) norm->synchronise(communicator);
+  }
+}
+
+void ModuleModel::use_channels_last() {
+  at::NoGradGuard no_grad;
+  for (at::Tensor& p : module_->parameters()) {
+    // Module::to() knows no memory format.
+    // The strides of dimensions of size 1 are the format's too: gradients have them, and c10d compares.
+    if (p.dim() == 4) {
+      p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast)
+                     .as_strided(p.sizes(), c10::get_channels_last_strides_2d(p.sizes())));
+    }
+  }
+}
+
+std::vector<NamedTensor> ModuleModel::parameters() const {
+  return list(module_->named_parameters());
+}
+
+std::vector<NamedTensor> ModuleModel::buffers() const {
+  return list(module_->named_buffers());
+}
+
+}  // namespace ffkit

@@ -1,0 +1,29 @@
+#include <fmt/format.h>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/task.h>
+
+namespace ffkit {
+
+void Evaluation::write_results(const std::filesystem::path& file) {
+  throw Error(ErrorCode::unsupported, "the task writes no results", {.path = file.string()});
+}
+
+void Task::set_facts(const TaskFacts& /*facts*/) {}
+
+std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored_facts) const {
+  const TaskFacts own = facts();
+  for (const auto& [name, text] : own) {
+    const auto stored = stored_facts.find(name);
+    if (stored == stored_facts.end() || stored->second != text)
+      return fmt::format("its {} are not those of the data set {}", name, options().data.string());
+  }
+  return {};
+}
+
+TaskFacts Task::facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
+                                 const std::filesystem::path& /*file*/) {
+  return facts();
+}
+
+}  // namespace ffkit

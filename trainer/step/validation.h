@@ -1,0 +1,19 @@
+// Validation: how good a model is on a split.
+#pragma once
+
+#include <optional>
+
+#include <ffkit/trainer/task.h>
+
+#include "distributed/communicator.h"
+
+namespace ffkit {
+
+// Evaluates `model`, which is the task's, over the whole of `source`, of which every process has its share, in evaluation mode, and leaves it in
+// training mode. The result is that of all processes; rank 0 also writes the task's results to `results`, where that is not empty. Nothing when
+// a process was asked to stop: all leave within a batch.
+std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
+                                         Communicator& communicator,
+                                         const std::filesystem::path& results = {});
+
+}  // namespace ffkit

@@ -1,0 +1,38 @@
+#include "task_choice.h"
+
+#include <optional>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/task_registry.h>
+
+namespace ffkit {
+namespace {
+
+// Nothing when there is no such split.
+std::optional<Dataset> find_split(const TrainOptions& options, const char* split) {
+  try {
+    return Dataset::open(options.data, split, {.max_record_bytes = options.max_record_bytes});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+TrainOptions with_task(TrainOptions options) {
+  const TaskRegistry& tasks = TaskRegistry::instance();
+  if (options.task.empty() && !options.dummy && !options.data.empty()) {
+    for (const char* split : {"train", "val"}) {
+      const std::optional<Dataset> found = find_split(options, split);
+      if (!found) continue;
+      options.task = tasks.find_for(found->schema(), found->path().string()).name;
+      break;
+    }
+  }
+  options.task = tasks.find(options.task_name()).name;
+  return options;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,141 @@
+#include "tasks/classification/classification_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+LoaderOptions image_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                   c10::Device device) {
+  LoaderOptions out = common_loader_options(options, place, device);
+  out.image.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
+  return out;
+}
+
+// In the order of torchvision's recipes: colours first, then the policy.
+std::vector<Augmentation> augmentations(const TrainOptions& o) {
+  std::vector<Augmentation> out;
+  out.reserve(2);
+  if (o.jitter_brightness > 0 || o.jitter_contrast > 0 || o.jitter_saturation > 0 ||
+      o.jitter_hue > 0) {
+    out.push_back(ColorJitter{.brightness = o.jitter_brightness,
+                              .contrast = o.jitter_contrast,
+                              .saturation = o.jitter_saturation,
+                              .hue = o.jitter_hue});
+  }
+  if (o.auto_augment == AutoAugment::randaugment) {
+    out.push_back(RandAugment{.num_ops = o.randaugment_ops, .magnitude = o.randaugment_magnitude});
+  } else if (o.auto_augment == AutoAugment::trivialaugment) {
+    out.push_back(TrivialAugmentWide{});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string classification_misfit(const Schema& schema) {
+  for (const char* name : {"label", "image"}) {
+    if (schema.index_of(name) < 0) {
+      return fmt::format("the data set has no field '{}'; training needs image classification data",
+                         name);
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> class_list(const Dataset& dataset) {
+  const std::string misfit = classification_misfit(dataset.schema());
+  if (!misfit.empty()) {
+    throw Error(ErrorCode::invalid_argument, misfit, {.path = dataset.path().string()});
+  }
+  if (!dataset.manifest().classes.empty()) return dataset.manifest().classes;
+  const std::vector<int64_t> labels = dataset.int_column("label");
+  const int64_t num_classes = *std::max_element(labels.begin(), labels.end()) + 1;
+  std::vector<std::string> classes;
+  for (int64_t i = 0; i < num_classes; ++i) classes.push_back(std::to_string(i));
+  return classes;
+}
+
+Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes) {
+  Dataset val = open_split(options, "val");
+  const std::vector<std::string>& own = val.manifest().classes;
+  if (!own.empty() && own != classes) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("its {} classes are not the {} that the model is trained for; convert "
+                            "both splits from the same source",
+                            own.size(), classes.size()),
+                {.path = val.path().string()});
+  }
+  return val;
+}
+
+Dataset with_valid_labels(Dataset dataset, int64_t num_classes) {
+  const std::vector<int64_t> labels = dataset.int_column("label");
+  const auto wrong = std::find_if(labels.begin(), labels.end(), [num_classes](int64_t label) {
+    return label < 0 || label >= num_classes;
+  });
+  if (wrong != labels.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("record {} has the label {}, but there are {} classes; convert the "
+                            "data set again, or leave such records out",
+                            wrong - labels.begin(), *wrong, num_classes),
+                {.path = dataset.path().string()});
+  }
+  return dataset;
+}
+
+int64_t train_image_size(const TrainOptions& o, int64_t epoch) {
+  constexpr int64_t kStep = 32;
+  if (o.progressive_size == 0 || epoch >= o.progressive_to) return o.image_size;
+  if (epoch <= o.progressive_from) return o.progressive_size;
+  const double progress =
+      double(epoch - o.progressive_from) / double(o.progressive_to - o.progressive_from);
+  const double size =
+      double(o.progressive_size) + progress * double(o.image_size - o.progressive_size);
+  const int64_t nearest = kStep * int64_t(std::llround(size / double(kStep)));
+  return std::clamp(nearest, o.progressive_size, o.image_size);
+}
+
+LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                   c10::Device device, int64_t epoch) {
+  LoaderOptions out = image_loader_options(options, place, device);
+  out.sampler.order = Order::shuffle;
+  out.sampler.tail = Tail::drop;
+  out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
+                                          .scale_min = options.crop_scale_min,
+                                          .scale_max = options.crop_scale_max,
+                                          .interpolation = options.interpolation};
+  out.image.augmentations = augmentations(options);
+  if (options.random_erasing > 0) {
+    out.image.erasing = RandomErasing{.probability = options.random_erasing};
+  }
+  out.mixing = {.mixup_alpha = options.mixup_alpha, .cutmix_alpha = options.cutmix_alpha};
+  if (device.is_cuda()) write_bytes(out);
+  return out;
+}
+
+LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                 c10::Device device) {
+  LoaderOptions out = image_loader_options(options, place, device);
+  out.sampler.order = Order::sequential;
+  out.sampler.tail = Tail::exact;
+  out.image.transform = ResizeCenterCrop{.resize = options.resolved_eval_resize(),
+                                         .size = options.resolved_eval_size(),
+                                         .interpolation = options.interpolation};
+  if (device.is_cuda()) write_bytes(out);
+  return out;
+}
+
+void write_bytes(LoaderOptions& options) {
+  const bool is_mixed = options.mixing.mixup_alpha > 0 || options.mixing.cutmix_alpha > 0;
+  if (is_mixed || options.image.erasing) return;
+  options.image.output.dtype = DType::u8;
+  options.image.output.normalize = false;
+}
+
+}  // namespace ffkit

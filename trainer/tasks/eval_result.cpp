@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/eval_result.h>
+
+namespace ffkit {
+
+bool EvalResult::has_value(std::string_view name) const {
+  for (const auto& [own, value] : metrics) {
+    if (own == name) return true;
+  }
+  return false;
+}
+
+double EvalResult::value(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& [own, value] : metrics) {
+    if (own == name) return value;
+    names.push_back(own);
+  }
+  throw Error(ErrorCode::not_found,
+              fmt::format("there is no metric '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+std::string metric_text(const MetricInfo& metric, double value) {
+  return fmt::format("{} {:.{}f}{}{}", metric.title.empty() ? metric.name : metric.title,
+                     metric.scale * value, metric.digits, metric.unit.empty() ? "" : " ",
+                     metric.unit);
+}
+
+std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResult& result) {
+  std::vector<std::string> texts;
+  for (const MetricInfo& metric : metrics) {
+    texts.push_back(metric_text(metric, result.value(metric.name)));
+  }
+  return fmt::format("{}", fmt::join(texts, "  "));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/task_registry.h>
+
+namespace ffkit {
+
+const MetricInfo& TaskEntry::best_metric() const {
+  return *std::find_if(metrics.begin(), metrics.end(),
+                       [&](const MetricInfo& metric) { return metric.name == best; });
+}
+
+void TaskRegistry::add(TaskEntry entry) {
+  for (const auto& other : entries_) {
+    if (other->name != entry.name) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is a task '{}' already; give it another name", entry.name));
+  }
+  const bool has_best =
+      std::any_of(entry.metrics.begin(), entry.metrics.end(),
+                  [&](const MetricInfo& metric) { return metric.name == entry.best; });
+  if (!has_best) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the best metric of the task '{}', '{}', is none of its metrics",
+                            entry.name, entry.best));
+  }
+  entries_.push_back(std::make_unique<const TaskEntry>(std::move(entry)));
+}
+
+const TaskEntry& TaskRegistry::find(std::string_view name) const {
+  for (const auto& entry : entries_) {
+    if (entry->name == name) return *entry;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no task '{}'; there are {}", name, fmt::join(names(), ", ")));
+}
+
+const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string& path) const {
+  const TaskEntry* found = nullptr;
+  std::vector<std::string> fitting, reasons;
+  for (const auto& entry : entries_) {
+    const std::string reason = entry->misfit(schema);
+    if (reason.empty()) {
+      found = entry.get();
+      fitting.push_back(entry->name);
+    } else {
+      reasons.push_back(reason);
+    }
+  }
+  if (fitting.size() == 1) return *found;
+  if (fitting.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}; no task fits, there are {}", fmt::join(reasons, "; "),
+                            fmt::join(names(), ", ")),
+                {.path = path});
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the tasks {} all train on such data; say with --task which one",
+                          fmt::join(fitting, ", ")),
+              {.path = path});
+}
+
+std::vector<std::string> TaskRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : entries_) names.push_back(entry->name);
+  return names;
+}
+
+}  // namespace ffkit
