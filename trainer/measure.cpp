@@ -19,7 +19,6 @@
 #include "optim/host_scalar.h"
 #include "report/meters.h"
 #include "step/trained_model.h"
-#include "task_choice.h"
 
 namespace ffkit {
 namespace {

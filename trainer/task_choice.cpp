@@ -1,10 +1,9 @@
-#include "task_choice.h"
-
 #include <optional>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/task_registry.h>
+#include <ffkit/trainer/trainer.h>
 
 namespace ffkit {
 namespace {

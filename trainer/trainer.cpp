@@ -18,7 +18,6 @@
 #include "resumed_batch.h"
 #include "step/trained_model.h"
 #include "step/validation.h"
-#include "task_choice.h"
 #include "training_run.h"
 
 namespace ffkit {
@@ -97,11 +96,21 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
   return s;
 }
 
+void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
+                  const TrainOptions& options) {
+  if (stored.options.task_name() == options.task_name()) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("is of the task {}, but {} was asked for", stored.options.task_name(),
+                          options.task_name()),
+              {.path = checkpoint.string()});
+}
+
 // As with_batch_of(), which it says on output.lines when the processes' shares are others than before.
 TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& checkpoint,
                              const TrainOptions& given, const ProgressOutput& output,
                              Communicator& communicator, const ResumeOptions& resume) {
   const int world_size = communicator.world_size();
+  require_task(stored, checkpoint, given);
   TrainOptions options;
   on_rank_0(communicator,
             [&] { options = with_batch_of(stored, checkpoint, given, world_size, resume); });
@@ -169,12 +178,7 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
   on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
   const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
   const TrainOptions options = evaluation_options(given, communicator.world_size());
-  if (stored.options.task_name() != options.task_name()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is of the task {}, but {} was asked for", stored.options.task_name(),
-                            options.task_name()),
-                {.path = file.string()});
-  }
+  require_task(stored, file, options);
   const std::unique_ptr<Task> task = make_task(options, communicator);
   task->set_facts(stored.facts);
   const std::unique_ptr<BatchSource> val = task->validation_batches();

@@ -95,10 +95,6 @@ std::vector<NamedTensor> TrainingRun::state_tensors() const {
 void TrainingRun::check_fits(const CheckpointInfo& stored,
                              const std::filesystem::path& checkpoint) const {
   // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
-  if (stored.options.task_name() != entry_.name) {
-    refuse_checkpoint(checkpoint, fmt::format("is of the task {}, but {} was asked for",
-                                              stored.options.task_name(), entry_.name));
-  }
   const std::string misfit = task_->misfit(stored.options, stored.facts);
   if (!misfit.empty()) refuse_checkpoint(checkpoint, misfit);
   if (stored.loader.fingerprint != state_.loader.fingerprint) {

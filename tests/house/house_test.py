@@ -26,7 +26,7 @@ FOLDERS = {
                   'sources/webdataset', 'sources/jsonl', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
                   'sources', 'pack', 'plan', 'output', 'merge',
                   'v1', ''],
-    'trainer': ['launch', 'model', 'tasks', 'options', 'device', 'distributed', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
+    'trainer': ['launch', 'model', 'option_table', 'tasks', 'options', 'device', 'distributed', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
                 'checkpoint', 'step', 'tasks/classification', ''],
     'trainer/cuda': [''],
     'tools': [''],

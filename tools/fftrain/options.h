@@ -1,6 +1,7 @@
 // The command line of fftrain.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <string>
 
@@ -14,6 +15,9 @@ namespace ffkit {
 
 struct TrainCommand {
   TrainOptions options;
+  OptionTables tables;  // over `options`
+  std::exception_ptr
+      late_error;       // why the task is not known; to be thrown when the command line is right
   bool resume = false;  // go on in the work folder, or begin
   std::filesystem::path resume_from;
   std::filesystem::path evaluate;
@@ -24,9 +28,14 @@ struct TrainCommand {
   bool loader_only = false;
   bool bottleneck = false;
   std::filesystem::path profile;
+  std::filesystem::path results;  // of an evaluation
   LaunchOptions launch;
   ResumeOptions resume_options;
 };
+
+// Looks through the command line for what says which task it is, and puts the options that all others override into `command`: those of a
+// checkpoint (--resume-from, --evaluate), or the defaults of the task.
+void set_first_options(int argc, char** argv, TrainCommand& command);
 
 // Adds all options, --config too, and the texts of --help. They write to `command`; it and `app` must outlive the parsing.
 void add_train_options(CLI::App& app, TrainCommand& command);

@@ -27,8 +27,12 @@ void fail_together(Communicator& communicator, const std::string& difference) {
 
 Json shared_options(const TrainOptions& options) {
   Json json = Json::parse(options_to_json(options));
-  for (const char* own : {"data", "threads", "prefetch", "compute_threads", "device"})
-    json.erase(own);
+  TrainOptions copy = options;
+  const OptionTables tables = option_tables(copy);
+  for (const Option* option : stored_options(tables.general, tables.task)) {
+    if (!option->is_local) continue;
+    for (const OptionPart& part : option->parts) json.erase(part.key);
+  }
   json["work_dir"] = options.work_dir.empty() ? "none" : "given";
   return json;
 }

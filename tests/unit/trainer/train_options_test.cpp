@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "expect_error.h"
@@ -21,16 +22,16 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
     change(o);
     return o;
   };
-  EXPECT_ERROR(validate(broken([](auto& o) { o.image_size = 0; })), invalid_argument,
-               "image-size must be 1 to 16384, but it is 0");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.image_size = -3; })), invalid_argument,
-               "image-size");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.crop_scale_min = 0; })), invalid_argument,
-               "crop-scale");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.crop_scale_max = 1.5; })), invalid_argument,
-               "crop-scale");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.eval_resize = -1; })), invalid_argument,
-               "eval-resize");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).image_size = 0; })),
+               invalid_argument, "image-size must be 1 to 16384, but it is 0");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).image_size = -3; })),
+               invalid_argument, "image-size");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).crop_scale_min = 0; })),
+               invalid_argument, "crop-scale");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).crop_scale_max = 1.5; })),
+               invalid_argument, "crop-scale");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).eval_resize = -1; })),
+               invalid_argument, "eval-resize");
   EXPECT_ERROR(validate(broken([](auto& o) { o.epochs = 0; })), invalid_argument, "epochs");
   EXPECT_ERROR(validate(broken([](auto& o) { o.batch_size = 0; })), invalid_argument, "batch-size");
   EXPECT_ERROR(validate(broken([](auto& o) { o.lr = std::numeric_limits<double>::quiet_NaN(); })),
@@ -47,28 +48,29 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
   EXPECT_ERROR(validate(broken([](auto& o) { o.lr_min = 0.2; })), invalid_argument,
                "lr-min must be 0 to lr, 0.1, but it is 0.2");
   EXPECT_ERROR(validate(broken([](auto& o) { o.lr_power = 0; })), invalid_argument, "lr-power");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.progressive_size = 225; })), invalid_argument,
-               "progressive-size");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).progressive_size = 225; })),
+               invalid_argument, "progressive-size");
   EXPECT_ERROR(validate(broken([](auto& o) {
-                 o.progressive_size = 160;
-                 o.progressive_from = 5;
-                 o.progressive_to = 5;
+                 classification(o).progressive_size = 160;
+                 classification(o).progressive_from = 5;
+                 classification(o).progressive_to = 5;
                })),
                invalid_argument,
                "progressive-epochs must be two numbers with 0 <= FROM < TO <= 90");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.eval_size = -1; })), invalid_argument, "eval-size");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.randaugment_ops = -1; })), invalid_argument,
-               "randaugment-ops");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.randaugment_magnitude = 31; })), invalid_argument,
-               "randaugment-magnitude");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.jitter_hue = 0.6; })), invalid_argument,
-               "color-jitter");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.random_erasing = 2; })), invalid_argument,
-               "random-erasing");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.mixup_alpha = -1; })), invalid_argument,
-               "mixup-alpha");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.cutmix_alpha = -1; })), invalid_argument,
-               "cutmix-alpha");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).eval_size = -1; })),
+               invalid_argument, "eval-size");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).randaugment_ops = -1; })),
+               invalid_argument, "randaugment-ops");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).randaugment_magnitude = 31; })),
+               invalid_argument, "randaugment-magnitude");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).jitter_hue = 0.6; })),
+               invalid_argument, "color-jitter");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).random_erasing = 2; })),
+               invalid_argument, "random-erasing");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).mixup_alpha = -1; })),
+               invalid_argument, "mixup-alpha");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).cutmix_alpha = -1; })),
+               invalid_argument, "cutmix-alpha");
   EXPECT_ERROR(validate(broken([](auto& o) { o.clip_grad_norm = -1; })), invalid_argument,
                "clip-grad-norm");
   EXPECT_ERROR(validate(broken([](auto& o) { o.ema_decay = 1; })), invalid_argument, "ema-decay");
@@ -93,8 +95,8 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
   EXPECT_ERROR(validate(broken([](auto& o) { o.lars_trust = 0; })), invalid_argument, "lars-trust");
   EXPECT_ERROR(validate(broken([](auto& o) { o.weight_decay = -1; })), invalid_argument,
                "weight-decay");
-  EXPECT_ERROR(validate(broken([](auto& o) { o.label_smoothing = 1; })), invalid_argument,
-               "label-smoothing");
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).label_smoothing = 1; })),
+               invalid_argument, "label-smoothing");
   EXPECT_ERROR(validate(broken([](auto& o) { o.threads = -1; })), invalid_argument, "threads");
   EXPECT_ERROR(validate(broken([](auto& o) { o.limit_batches = -1; })), invalid_argument,
                "limit-batches");
@@ -102,22 +104,22 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
 
 TEST(TrainOptions, ResolvesTheUsualEvalResize) {
   TrainOptions o;
-  EXPECT_EQ(o.resolved_eval_resize(), 256);
-  o.image_size = 32;
-  EXPECT_EQ(o.resolved_eval_resize(), 37);
-  o.eval_resize = 32;
-  EXPECT_EQ(o.resolved_eval_resize(), 32);
-  EXPECT_EQ(o.resolved_eval_size(), 32);
-  o.eval_size = 224;
-  o.eval_resize = 0;
-  EXPECT_EQ(o.resolved_eval_size(), 224);
-  EXPECT_EQ(o.resolved_eval_resize(), 256);
+  EXPECT_EQ(classification(o).resolved_eval_resize(), 256);
+  classification(o).image_size = 32;
+  EXPECT_EQ(classification(o).resolved_eval_resize(), 37);
+  classification(o).eval_resize = 32;
+  EXPECT_EQ(classification(o).resolved_eval_resize(), 32);
+  EXPECT_EQ(classification(o).resolved_eval_size(), 32);
+  classification(o).eval_size = 224;
+  classification(o).eval_resize = 0;
+  EXPECT_EQ(classification(o).resolved_eval_size(), 224);
+  EXPECT_EQ(classification(o).resolved_eval_resize(), 256);
 }
 
 TEST(TrainOptions, ListsTheNamesThereAre) {
   EXPECT_EQ(parse_lr_schedule("step"), LrSchedule::step);
   TrainOptions o;
-  o.arch = "vgg";
+  classification(o).arch = "vgg";
   EXPECT_ERROR(validate(o), invalid_argument, "there is no arch 'vgg'; there are ");
   for (const std::string& name : arch_names()) {
     EXPECT_ERROR(validate(o), invalid_argument, name);
@@ -147,7 +149,7 @@ TEST(TrainOptions, ListsTheNamesThereAre) {
 TEST(OptionsJson, KeepsEveryOption) {
   TrainOptions o;
   o.data = "/data/set";
-  o.arch = "resnet18";
+  classification(o).arch = "resnet18";
   o.global_batch_size = 44;
   o.accumulate = 2;
   o.lr_scaling = LrScaling::linear;
@@ -159,25 +161,25 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.device = "cpu";
   o.checkpoint_minutes = 2.5;
   o.pretrained = "/weights.pth";
-  o.image_size = 33;
-  o.progressive_size = 16;
-  o.progressive_from = 1;
-  o.progressive_to = 5;
-  o.crop_scale_min = 0.35;
-  o.crop_scale_max = 0.9;
-  o.eval_size = 36;
-  o.eval_resize = 40;
-  o.interpolation = Interpolation::bicubic;
-  o.auto_augment = AutoAugment::randaugment;
-  o.randaugment_ops = 3;
-  o.randaugment_magnitude = 7;
-  o.jitter_brightness = 0.4;
-  o.jitter_contrast = 0.3;
-  o.jitter_saturation = 0.2;
-  o.jitter_hue = 0.1;
-  o.random_erasing = 0.25;
-  o.mixup_alpha = 0.2;
-  o.cutmix_alpha = 1;
+  classification(o).image_size = 33;
+  classification(o).progressive_size = 16;
+  classification(o).progressive_from = 1;
+  classification(o).progressive_to = 5;
+  classification(o).crop_scale_min = 0.35;
+  classification(o).crop_scale_max = 0.9;
+  classification(o).eval_size = 36;
+  classification(o).eval_resize = 40;
+  classification(o).interpolation = Interpolation::bicubic;
+  classification(o).auto_augment = AutoAugment::randaugment;
+  classification(o).randaugment_ops = 3;
+  classification(o).randaugment_magnitude = 7;
+  classification(o).jitter_brightness = 0.4;
+  classification(o).jitter_contrast = 0.3;
+  classification(o).jitter_saturation = 0.2;
+  classification(o).jitter_hue = 0.1;
+  classification(o).random_erasing = 0.25;
+  classification(o).mixup_alpha = 0.2;
+  classification(o).cutmix_alpha = 1;
   o.epochs = 7;
   o.batch_size = 11;
   o.lr = 0.1 + 0.2;
@@ -198,12 +200,12 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.weight_decay = 5e-4;
   o.norm_decay = false;
   o.clip_grad_norm = 1.5;
-  o.label_smoothing = 0.1;
+  classification(o).label_smoothing = 0.1;
   o.ema_decay = 0.99;
   o.ema_steps = 4;
-  o.zero_init_residual = true;
+  classification(o).zero_init_residual = true;
   o.seed = ~uint64_t{0};
-  o.channels_last = false;
+  classification(o).channels_last = false;
   o.threads = 3;
   o.max_record_bytes = 4096;
   o.compute_threads = 2;
@@ -214,11 +216,11 @@ TEST(OptionsJson, KeepsEveryOption) {
   const TrainOptions back = options_from_json(text, "file");
   EXPECT_EQ(options_to_json(back), text);
   EXPECT_EQ(back.data, o.data);
-  EXPECT_EQ(back.arch, o.arch);
+  EXPECT_EQ(classification(back).arch, classification(o).arch);
   EXPECT_EQ(back.lr, o.lr);
   EXPECT_EQ(back.lr_schedule, o.lr_schedule);
   EXPECT_EQ(back.seed, o.seed);
-  EXPECT_EQ(back.channels_last, o.channels_last);
+  EXPECT_EQ(classification(back).channels_last, classification(o).channels_last);
   // Every member differs from its default, so one that is left out of the JSON shows here.
   EXPECT_EQ(
       text,

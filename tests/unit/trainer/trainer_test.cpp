@@ -68,7 +68,7 @@ TEST_F(TrainerTest, GivesTheSameResultInBothMemoryFormats) {
   TrainOptions o = options("run");
   o.epochs = 1;
   const TrainSummary summary = train(o, kQuiet);
-  o.channels_last = false;
+  classification(o).channels_last = false;
   const EvalResult result = evaluate(o, temp_ / "run", kQuiet);
   EXPECT_NEAR(result.value("loss"), summary.last.value("loss"), 1e-4);
 }
@@ -168,8 +168,9 @@ TEST_F(TrainerTest, SaysWhyACheckpointDoesNotFit) {
   };
   EXPECT_ERROR(resume_training(read_checkpoint_options(file), file, kQuiet), invalid_argument,
                "has done 1 of 1 epochs");
-  EXPECT_ERROR(resume_training(changed([](auto& c) { c.arch = "resnet34"; }), file, kQuiet),
-               invalid_argument, "is of arch resnet18, but resnet34");
+  EXPECT_ERROR(
+      resume_training(changed([](auto& c) { classification(c).arch = "resnet34"; }), file, kQuiet),
+      invalid_argument, "is of arch resnet18, but resnet34");
   EXPECT_ERROR(resume_training(changed([](auto& c) { c.seed = 9; }), file, kQuiet),
                invalid_argument, "has the seed 0, but 9");
   testing::write_synthetic_dataset(temp_ / "other", {.seed = 77});

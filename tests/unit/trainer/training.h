@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "files/safetensors.h"
@@ -35,10 +36,10 @@ class TrainerTest : public ::testing::Test {
     TrainOptions o;
     o.data = data();
     if (!work_dir.empty()) o.work_dir = temp_ / work_dir;
-    o.arch = "resnet18";
-    o.image_size = 32;
-    o.crop_scale_min = 0.35;
-    o.eval_resize = 32;
+    classification(o).arch = "resnet18";
+    classification(o).image_size = 32;
+    classification(o).crop_scale_min = 0.35;
+    classification(o).eval_resize = 32;
     o.epochs = 2;
     o.batch_size = 8;
     o.lr = 0.02;

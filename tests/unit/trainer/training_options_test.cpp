@@ -41,8 +41,8 @@ TEST_F(TrainerOptionsTest, HeedsEveryOptionOfTheOptimisation) {
       {"optimizer adamw", [](auto& o) { o.optimizer = OptimizerKind::adamw; }},
       {"optimizer lars", [](auto& o) { o.optimizer = OptimizerKind::lars; }},
       {"clip_grad_norm", [](auto& o) { o.clip_grad_norm = 0.1; }},
-      {"label_smoothing", [](auto& o) { o.label_smoothing = 0.1; }},
-      {"zero_init_residual", [](auto& o) { o.zero_init_residual = true; }},
+      {"label_smoothing", [](auto& o) { classification(o).label_smoothing = 0.1; }},
+      {"zero_init_residual", [](auto& o) { classification(o).zero_init_residual = true; }},
   });
 }
 
@@ -58,14 +58,14 @@ TEST_F(TrainerOptionsTest, HeedsEveryOptionOfTheLearningRate) {
 // What the loader makes of the others is in data_source_test.cpp.
 TEST_F(TrainerOptionsTest, HeedsTheOptionsOfPictures) {
   expect_each_counts({
-      {"crop_scale", [](auto& o) { o.crop_scale_min = 0.9; }},
-      {"image_size", [](auto& o) { o.image_size = 40; }},
+      {"crop_scale", [](auto& o) { classification(o).crop_scale_min = 0.9; }},
+      {"image_size", [](auto& o) { classification(o).image_size = 40; }},
       {"batch_size", [](auto& o) { o.batch_size = 6; }},
-      {"mixup_alpha", [](auto& o) { o.mixup_alpha = 1; }},
+      {"mixup_alpha", [](auto& o) { classification(o).mixup_alpha = 1; }},
       {"progressive_size",
        [](auto& o) {
-         o.progressive_size = 16;
-         o.progressive_to = 1;
+         classification(o).progressive_size = 16;
+         classification(o).progressive_to = 1;
        }},
   });
 }

@@ -47,14 +47,14 @@ TEST_F(TrainedWeights, EndsWithTheSameBitsWhenResumedWhateverTheRecipe) {
        }},
       {"mixing and progressive resizing",
        [](auto& o) {
-         o.mixup_alpha = 0.2;
-         o.cutmix_alpha = 1;
-         o.auto_augment = AutoAugment::trivialaugment;
-         o.random_erasing = 0.5;
-         o.image_size = 64;
-         o.progressive_size = 32;
-         o.progressive_from = 0;
-         o.progressive_to = 1;
+         classification(o).mixup_alpha = 0.2;
+         classification(o).cutmix_alpha = 1;
+         classification(o).auto_augment = AutoAugment::trivialaugment;
+         classification(o).random_erasing = 0.5;
+         classification(o).image_size = 64;
+         classification(o).progressive_size = 32;
+         classification(o).progressive_from = 0;
+         classification(o).progressive_to = 1;
        }},
   };
   for (const auto& [name, change] : recipes) {
@@ -123,7 +123,7 @@ TEST_F(TrainedWeights, EvaluatesExportedWeightsAsTheirCheckpoint) {
   EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
                "weights.pth: its 3 classes are not the 2 of the data set");
   o = options();
-  o.arch = "resnet34";
+  classification(o).arch = "resnet34";
   EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
                "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs");
 }

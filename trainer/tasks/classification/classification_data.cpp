@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/classification.h>
 
 namespace ffkit {
 namespace {
@@ -13,12 +14,12 @@ namespace {
 LoaderOptions image_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                    c10::Device device) {
   LoaderOptions out = common_loader_options(options, place, device);
-  out.image.output.layout = options.channels_last ? Layout::nhwc : Layout::nchw;
+  out.image.output.layout = classification(options).channels_last ? Layout::nhwc : Layout::nchw;
   return out;
 }
 
 // In the order of torchvision's recipes: colours first, then the policy.
-std::vector<Augmentation> augmentations(const TrainOptions& o) {
+std::vector<Augmentation> augmentations(const ClassificationOptions& o) {
   std::vector<Augmentation> out;
   out.reserve(2);
   if (o.jitter_brightness > 0 || o.jitter_contrast > 0 || o.jitter_saturation > 0 ||
@@ -89,7 +90,8 @@ Dataset with_valid_labels(Dataset dataset, int64_t num_classes) {
   return dataset;
 }
 
-int64_t train_image_size(const TrainOptions& o, int64_t epoch) {
+int64_t train_image_size(const TrainOptions& options, int64_t epoch) {
+  const ClassificationOptions& o = classification(options);
   constexpr int64_t kStep = 32;
   if (o.progressive_size == 0 || epoch >= o.progressive_to) return o.image_size;
   if (epoch <= o.progressive_from) return o.progressive_size;
@@ -103,30 +105,32 @@ int64_t train_image_size(const TrainOptions& o, int64_t epoch) {
 
 LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                    c10::Device device, int64_t epoch) {
+  const ClassificationOptions& own = classification(options);
   LoaderOptions out = image_loader_options(options, place, device);
   out.sampler.order = Order::shuffle;
   out.sampler.tail = Tail::drop;
   out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
-                                          .scale_min = options.crop_scale_min,
-                                          .scale_max = options.crop_scale_max,
-                                          .interpolation = options.interpolation};
-  out.image.augmentations = augmentations(options);
-  if (options.random_erasing > 0) {
-    out.image.erasing = RandomErasing{.probability = options.random_erasing};
+                                          .scale_min = own.crop_scale_min,
+                                          .scale_max = own.crop_scale_max,
+                                          .interpolation = own.interpolation};
+  out.image.augmentations = augmentations(own);
+  if (own.random_erasing > 0) {
+    out.image.erasing = RandomErasing{.probability = own.random_erasing};
   }
-  out.mixing = {.mixup_alpha = options.mixup_alpha, .cutmix_alpha = options.cutmix_alpha};
+  out.mixing = {.mixup_alpha = own.mixup_alpha, .cutmix_alpha = own.cutmix_alpha};
   if (device.is_cuda()) write_bytes(out);
   return out;
 }
 
 LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                  c10::Device device) {
+  const ClassificationOptions& own = classification(options);
   LoaderOptions out = image_loader_options(options, place, device);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
-  out.image.transform = ResizeCenterCrop{.resize = options.resolved_eval_resize(),
-                                         .size = options.resolved_eval_size(),
-                                         .interpolation = options.interpolation};
+  out.image.transform = ResizeCenterCrop{.resize = own.resolved_eval_resize(),
+                                         .size = own.resolved_eval_size(),
+                                         .interpolation = own.interpolation};
   if (device.is_cuda()) write_bytes(out);
   return out;
 }

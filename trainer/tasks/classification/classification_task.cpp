@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
+#include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 
 #include "checkpoint/weights.h"
@@ -55,7 +56,7 @@ class ClassificationEvaluation final : public Evaluation {
 class ClassificationTask final : public Task {
  public:
   explicit ClassificationTask(TaskSetting setting)
-      : Task(std::move(setting)), entry_(ModelRegistry::instance().find(options().arch)) {}
+      : Task(std::move(setting)), entry_(ModelRegistry::instance().find(own().arch)) {}
 
   void open() override {
     train_ = open_split(options(), "train");
@@ -69,8 +70,9 @@ class ClassificationTask final : public Task {
   TaskFacts facts() const override { return {{kClasses, nlohmann::json(classes_).dump()}}; }
   void set_facts(const TaskFacts& facts) override { classes_ = parse_classes(facts); }
   std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const override {
-    if (stored.arch != options().arch)
-      return fmt::format("is of arch {}, but {} was asked for", stored.arch, options().arch);
+    if (classification(stored).arch != own().arch)
+      return fmt::format("is of arch {}, but {} was asked for", classification(stored).arch,
+                         own().arch);
     const std::vector<std::string> stored_classes = parse_classes(facts);
     if (stored_classes != classes_)
       return fmt::format("its {} classes are not the {} of the data set {}", stored_classes.size(),
@@ -100,9 +102,9 @@ class ClassificationTask final : public Task {
   DeviceBatch noise() override;
 
   Model& make_model() override {
-    model_ = entry_.make({.num_classes = num_classes(), .image_size = options().image_size});
-    if (options().zero_init_residual) zero_init_residual(*model_);
-    if (options().channels_last) model_->use_channels_last();
+    model_ = entry_.make({.num_classes = num_classes(), .image_size = own().image_size});
+    if (own().zero_init_residual) zero_init_residual(*model_);
+    if (own().channels_last) model_->use_channels_last();
     return *model_;
   }
   WeightRules weight_rules() const override {
@@ -116,7 +118,7 @@ class ClassificationTask final : public Task {
   at::Tensor loss(const DeviceBatch& batch) override {
     const at::Tensor logits = model_->forward(batch.field("image"));
     return classification_loss(logits.to(at::kFloat), batch.field("label"), batch.mix_lambda,
-                               options().label_smoothing);
+                               own().label_smoothing);
   }
   at::Tensor forward(const DeviceBatch& batch) override {
     return model_->forward(batch.field("image"));
@@ -126,6 +128,7 @@ class ClassificationTask final : public Task {
   }
 
  private:
+  const ClassificationOptions& own() const { return classification(options()); }
   int64_t num_classes() const { return int64_t(classes_.size()); }
 
   const ModelEntry& entry_;
@@ -155,8 +158,8 @@ DeviceBatch ClassificationTask::noise() {
   const TrainOptions& o = options();
   const at::Generator generator = at::detail::createCPUGenerator(o.seed);
   at::Tensor images =
-      at::randn({o.batch_size, 3, o.image_size, o.image_size}, generator, at::kFloat);
-  if (o.channels_last) images = images.contiguous(at::MemoryFormat::ChannelsLast);
+      at::randn({o.batch_size, 3, own().image_size, own().image_size}, generator, at::kFloat);
+  if (own().channels_last) images = images.contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor labels = at::arange(o.batch_size, at::kLong).remainder(num_classes());
   return {.size = o.batch_size,
           .fields = {{.name = "image", .values = images.to(setting().device)},
@@ -177,9 +180,11 @@ void register_classification_task(TaskRegistry& registry) {
        .best = "top1",
        .facts = {kClasses},
        .misfit = classification_misfit,
-       .make = [](TaskSetting setting) {
-         return std::make_unique<ClassificationTask>(std::move(setting));
-       }});
+       .make =
+           [](TaskSetting setting) {
+             return std::make_unique<ClassificationTask>(std::move(setting));
+           },
+       .make_options = [] { return std::make_unique<ClassificationOptions>(); }});
 }
 
 }  // namespace ffkit

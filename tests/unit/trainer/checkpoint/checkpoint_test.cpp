@@ -8,6 +8,8 @@
 
 #include <fstream>
 
+#include <ffkit/trainer/classification.h>
+
 #include "expect_error.h"
 #include "files/safetensors.h"
 #include "model/model_registry.h"
@@ -21,7 +23,7 @@ namespace {
 CheckpointInfo sample_info() {
   CheckpointInfo info;
   info.options.data = "/data/set";
-  info.options.arch = "resnet18";
+  classification(info.options).arch = "resnet18";
   info.facts = {{"classes", R"(["cat","dog","\"quoted\""])"}};
   info.epochs_done = 4;
   info.steps_done = 400;
@@ -77,7 +79,7 @@ TEST(Checkpoint, HoldsTheWholeState) {
   expect_equal(other.model->parameters(), saved.model->parameters());
   expect_equal(other.model->buffers(), saved.model->buffers());
   expect_equal(other.optimizer->state(), saved.optimizer->state());
-  EXPECT_EQ(info.options.arch, "resnet18");
+  EXPECT_EQ(classification(info.options).arch, "resnet18");
   EXPECT_EQ(info.options.data, "/data/set");
   EXPECT_EQ(info.facts, sample_info().facts);
   EXPECT_EQ(info.epochs_done, 4);

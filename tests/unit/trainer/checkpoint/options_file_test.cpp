@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include <ffkit/trainer/classification.h>
+
 #include "temp_dir.h"
 #include "text_file.h"
 
@@ -13,7 +15,7 @@ namespace {
 TEST(OptionsFile, HasALineForEachOptionUnderItsNameOnTheCommandLine) {
   TrainOptions o;
   o.data = "/data/a set";
-  o.crop_scale_min = 0.35;
+  classification(o).crop_scale_min = 0.35;
   o.work_dir = "/runs/a";
   const std::string text = options_to_toml(o);
   EXPECT_NE(text.find("\ndata = \"/data/a set\"\n"), std::string::npos) << text;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 
 #include "checkpoint/checkpoint.h"
@@ -61,15 +62,15 @@ if __name__ == '__main__':
 TrainOptions options_for(const std::filesystem::path& data) {
   TrainOptions options;
   options.data = data;
-  options.arch = "resnet18";
-  options.image_size = 48;
+  classification(options).arch = "resnet18";
+  classification(options).image_size = 48;
   options.batch_size = 8;
   options.lr = 0.001;
   options.momentum = 0.9;
   options.weight_decay = 1e-4;
   options.compute_threads = 1;
   options.threads = 1;
-  options.channels_last = false;
+  classification(options).channels_last = false;
   return options;
 }
 
@@ -144,7 +145,7 @@ TEST(TorchDdp, LossesArePythons) {
   const Training training = run_training(options, temp.path());
   const std::string constants =
       fmt::format("FOLDER, LR, N, SIDE = '{}', {}, {}, {}\n", temp.path().string(), options.lr,
-                  options.batch_size, options.image_size);
+                  options.batch_size, classification(options).image_size);
   ASSERT_TRUE(testing::run_python(constants + kDdpScript, temp.path()));
   std::ifstream in(temp / "losses");
   double worst = 0;

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include <ffkit/trainer/classification.h>
+
 #include "expect_error.h"
 #include "support/synthetic_dataset.h"
 #include "temp_dir.h"
@@ -16,14 +18,14 @@ class ClassificationData : public ::testing::Test {
  protected:
   ClassificationData() {
     testing::write_synthetic_dataset(temp_ / "data", {.num_train = 10, .num_val = 7});
-    options_.image_size = 16;
-    options_.eval_resize = 16;
+    classification(options_).image_size = 16;
+    classification(options_).eval_resize = 16;
     options_.batch_size = 4;
   }
 
   Dataset dataset(const char* split) const { return Dataset::open(temp_ / "data", split); }
   DeviceBatch first_val_batch(bool channels_last) {
-    options_.channels_last = channels_last;
+    classification(options_).channels_last = channels_last;
     LoaderSource val(dataset("val"), val_loader_options(options_, {}), 0);
     val.start_epoch(0);
     return *val.next();
@@ -66,15 +68,15 @@ TEST_F(ClassificationData, PassesTheAugmentationsOnToTheLoader) {
   EXPECT_TRUE(plain.image.augmentations.empty());
   EXPECT_FALSE(plain.image.erasing);
   EXPECT_FALSE(plain.mixing.is_on());
-  options_.jitter_brightness = 0.4;
-  options_.jitter_hue = 0.1;
-  options_.auto_augment = AutoAugment::randaugment;
-  options_.randaugment_ops = 3;
-  options_.randaugment_magnitude = 5;
-  options_.random_erasing = 0.25;
-  options_.mixup_alpha = 0.2;
-  options_.cutmix_alpha = 1;
-  options_.interpolation = Interpolation::bicubic;
+  classification(options_).jitter_brightness = 0.4;
+  classification(options_).jitter_hue = 0.1;
+  classification(options_).auto_augment = AutoAugment::randaugment;
+  classification(options_).randaugment_ops = 3;
+  classification(options_).randaugment_magnitude = 5;
+  classification(options_).random_erasing = 0.25;
+  classification(options_).mixup_alpha = 0.2;
+  classification(options_).cutmix_alpha = 1;
+  classification(options_).interpolation = Interpolation::bicubic;
   const LoaderOptions train = train_loader_options(options_, {});
   ASSERT_EQ(train.image.augmentations.size(), 2);
   const auto& jitter = std::get<ColorJitter>(train.image.augmentations[0]);
@@ -109,7 +111,7 @@ TEST_F(ClassificationData, ProcessesOfOneMachineShareItsCores) {
 }
 
 TEST_F(ClassificationData, TellsHowABatchWasMixed) {
-  options_.mixup_alpha = 1;
+  classification(options_).mixup_alpha = 1;
   LoaderSource train(dataset("train"), train_loader_options(options_, {}), 0);
   train.start_epoch(0);
   const DeviceBatch batch = *train.next();
@@ -119,7 +121,7 @@ TEST_F(ClassificationData, TellsHowABatchWasMixed) {
 
 TEST_F(ClassificationData, NormalisesBytesAsTheLoaderDoes) {
   for (const bool channels_last : {false, true}) {
-    options_.channels_last = channels_last;
+    classification(options_).channels_last = channels_last;
     for (const bool is_val : {false, true}) {
       const auto open = [&](bool as_bytes) {
         LoaderOptions o =
@@ -142,10 +144,11 @@ TEST_F(ClassificationData, NormalisesBytesAsTheLoaderDoes) {
 
 // They change normalised values.
 TEST_F(ClassificationData, LeavesMixedAndErasedPicturesToTheLoader) {
-  for (double TrainOptions::*option :
-       {&TrainOptions::mixup_alpha, &TrainOptions::cutmix_alpha, &TrainOptions::random_erasing}) {
+  for (double ClassificationOptions::*option :
+       {&ClassificationOptions::mixup_alpha, &ClassificationOptions::cutmix_alpha,
+        &ClassificationOptions::random_erasing}) {
     TrainOptions o = options_;
-    o.*option = 0.5;
+    classification(o).*option = 0.5;
     LoaderOptions loader = train_loader_options(o, {});
     write_bytes(loader);
     EXPECT_EQ(loader.image.output.dtype, DType::f32);
@@ -155,18 +158,18 @@ TEST_F(ClassificationData, LeavesMixedAndErasedPicturesToTheLoader) {
 
 TEST(TrainImageSize, GrowsBySteps) {
   TrainOptions o;
-  o.image_size = 192;
+  classification(o).image_size = 192;
   EXPECT_EQ(train_image_size(o, 0), 192);
-  o.progressive_size = 128;
-  o.progressive_from = 3;
-  o.progressive_to = 9;
+  classification(o).progressive_size = 128;
+  classification(o).progressive_from = 3;
+  classification(o).progressive_to = 9;
   std::vector<int64_t> sizes;
   for (int64_t epoch = 0; epoch < 11; ++epoch) sizes.push_back(train_image_size(o, epoch));
   EXPECT_EQ(sizes, (std::vector<int64_t>{128, 128, 128, 128, 128, 160, 160, 160, 192, 192, 192}));
   // FFCV's 16 epochs: 160 pixels up to epoch 11, then 192 (rounded up from 176).
-  o.progressive_size = 160;
-  o.progressive_from = 11;
-  o.progressive_to = 13;
+  classification(o).progressive_size = 160;
+  classification(o).progressive_from = 11;
+  classification(o).progressive_to = 13;
   EXPECT_EQ(train_image_size(o, 11), 160);
   EXPECT_EQ(train_image_size(o, 12), 192);
 }

@@ -15,6 +15,7 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/trainer/eval_result.h>
+#include <ffkit/trainer/task_options.h>
 
 namespace ffkit {
 
@@ -39,6 +40,10 @@ struct TaskEntry {
   // Why a data set of this schema is none for the task, as a sentence that follows the data set's path; empty: it fits.
   std::function<std::string(const Schema& schema)> misfit;
   std::function<std::unique_ptr<Task>(TaskSetting setting)> make;
+  // Its own options with their defaults.
+  std::function<std::unique_ptr<TaskOptions>()> make_options = [] {
+    return std::make_unique<NoTaskOptions>();
+  };
 
   // Of `best`.
   const MetricInfo& best_metric() const;

@@ -1,20 +1,18 @@
-// TrainOptions: everything that defines a training run. A plain value; the defaults are the usual
-// ImageNet recipe for ResNet-50.
+// TrainOptions: everything that defines a training run, whatever its task, and the options of its task. A plain value; the defaults are those of
+// the usual ImageNet recipe for ResNet-50.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <ffkit/format/shard_facts.h>
-#include <ffkit/image/interpolation.h>
+#include <ffkit/trainer/option_table.h>
+#include <ffkit/trainer/task_options.h>
 
 namespace ffkit {
-
-// The models there are, by torchvision's names.
-std::vector<std::string> arch_names();
 
 enum class LrSchedule {
   cosine,      // half a cosine from lr to lr_min over the epochs after the warm-up
@@ -35,7 +33,7 @@ enum class Amp {
 std::string_view to_string(Amp amp);
 Amp parse_amp(std::string_view name);
 
-// What becomes of lr when a step takes another number of pictures than lr_base_batch.
+// What becomes of lr when a step takes another number of samples than lr_base_batch.
 enum class LrScaling {
   none,
   linear,  // lr * batch / lr_base_batch (Goyal et al., "Accurate, Large Minibatch SGD", 2017)
@@ -52,17 +50,6 @@ enum class OptimizerKind {
 std::string_view to_string(OptimizerKind kind);
 OptimizerKind parse_optimizer(std::string_view name);
 
-enum class AutoAugment {
-  none,
-  randaugment,     // torchvision's RandAugment
-  trivialaugment,  // torchvision's TrivialAugmentWide
-};
-std::string_view to_string(AutoAugment policy);
-AutoAugment parse_auto_augment(std::string_view name);
-
-std::string_view to_string(Interpolation interpolation);
-Interpolation parse_interpolation(std::string_view name);
-
 // The task of checkpoints from before there were tasks, and of measurements without data.
 inline constexpr char kFirstTask[] = "classification";
 
@@ -73,35 +60,11 @@ struct TrainOptions {
   std::filesystem::path
       work_dir;  // checkpoints and metrics; made when missing. Empty: nothing is written
 
-  std::string arch = "resnet50";  // one of arch_names()
   // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
   std::filesystem::path pretrained;
-  int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1
-  // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from 0), then larger ones by steps of 32 pixels,
-  // and of image_size from epoch progressive_to on. 0: image_size from the beginning.
-  int64_t progressive_size = 0;
-  int64_t progressive_from = 0;  // 0 <= progressive_from < progressive_to <= epochs
-  int64_t progressive_to = 0;
-  double crop_scale_min = 0.08;  // share of the area a training crop takes: 0 < min <= max <= 1
-  double crop_scale_max = 1.0;
-  int64_t eval_size = 0;    // side of the central crop in validation; 0: image_size
-  int64_t eval_resize = 0;  // short side before that crop; 0: eval_size * 256 / 224
-  Interpolation interpolation = Interpolation::bilinear;  // of all resizing
-  AutoAugment auto_augment = AutoAugment::none;           // of training pictures
-  int randaugment_ops = 2;        // randaugment only: operations a picture, 0 .. 100
-  int randaugment_magnitude = 9;  // randaugment only: their strength, 0 .. 30
-  // Training pictures' brightness, contrast and saturation are multiplied by up to 1 +- these (>= 0); the hue is turned by up to +- jitter_hue (0 .. 0.5).
-  double jitter_brightness = 0;
-  double jitter_contrast = 0;
-  double jitter_saturation = 0;
-  double jitter_hue = 0;
-  double random_erasing =
-      0;                    // probability that a rectangle of a training picture is blanked, 0 .. 1
-  double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
-  double cutmix_alpha = 0;  // CutMix likewise; with both, each batch takes one of them
-  int64_t epochs = 90;      // >= 1
-  int64_t batch_size = 256;  // pictures a process works on at a time, >= 1
-  // Pictures a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size is what it makes of it.
+  int64_t epochs = 90;       // >= 1
+  int64_t batch_size = 256;  // samples a process works on at a time, >= 1
+  // Samples a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size is what it makes of it.
   int64_t global_batch_size = 0;
   int64_t accumulate = 1;  // batches a step and process, whose gradients add up, >= 1
   LrScaling lr_scaling = LrScaling::none;
@@ -125,19 +88,14 @@ struct TrainOptions {
   double weight_decay = 1e-4;  // >= 0
   bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
   double clip_grad_norm = 0;   // the gradients' norm is scaled down to this one, >= 0; 0: never
-  double label_smoothing =
-      0;  // in training, 0 <= label_smoothing < 1; validation reports the plain loss
   // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is validated is the average then.
   double ema_decay = 0;
-  int64_t ema_steps = 1;  // steps between two updates of the average, >= 1
-  bool zero_init_residual =
-      false;                       // the last norm of each residual block starts at 0; ResNets only
-  uint64_t seed = 0;               // initial weights, order of the pictures, crops and flips
+  int64_t ema_steps = 1;           // steps between two updates of the average, >= 1
+  uint64_t seed = 0;               // initial weights, order of the samples and their augmentation
   bool sync_bn = false;            // batch norm over the batches of all processes
   bool broadcast_buffers = false;  // rank 0's running statistics for all processes before each step
   Amp amp = Amp::off;
-  double loss_scale = 0;      // fp16 only: factor of the loss, > 0; 0: found and adapted on the way
-  bool channels_last = true;  // memory format of pictures and convolutions
+  double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted on the way
   // Kernels that give the same bits in every run, as far as libtorch has them, also on a GPU, where they are slower and those of cuDNN are
   // otherwise chosen by trying. A CPU's always do.
   bool deterministic = false;
@@ -160,17 +118,49 @@ struct TrainOptions {
   // Also a checkpoint after so many minutes within an epoch; 0: none.
   double checkpoint_minutes = 0;
 
+  // The options of the task, which are Own, a class of OwnOptions; its defaults where none are set. Throws Error(invalid_argument) when they
+  // are another task's.
+  template <typename Own>
+  Own& task_options();
+  template <typename Own>
+  const Own& task_options() const;
+  AnyTaskOptions any_task_options;  // empty: the task's defaults
+
   // `task`, or kFirstTask where it is empty.
   const std::string& task_name() const;
-  // With their defaults put in.
-  int64_t resolved_eval_size() const;
-  int64_t resolved_eval_resize() const;
   // These options with batch_size, lr and global_batch_size as `world_size` processes have them. Throws Error(invalid_argument) when the
   // global batch cannot be divided evenly.
   TrainOptions resolved(int world_size) const;
 };
 
-// Throws Error(invalid_argument) naming the first option that is out of range.
+[[noreturn]] void refuse_other_task_options();
+
+template <typename Own>
+Own& TrainOptions::task_options() {
+  if (any_task_options.get() == nullptr) any_task_options = AnyTaskOptions(std::make_unique<Own>());
+  auto* own = dynamic_cast<Own*>(any_task_options.get());
+  if (own == nullptr) refuse_other_task_options();
+  return *own;
+}
+
+template <typename Own>
+const Own& TrainOptions::task_options() const {
+  static const Own defaults;
+  if (any_task_options.get() == nullptr) return defaults;
+  const auto* own = dynamic_cast<const Own*>(any_task_options.get());
+  if (own == nullptr) refuse_other_task_options();
+  return *own;
+}
+
+struct OptionTables {
+  OptionTable general;
+  OptionTable task;
+};
+// All options over `options`, those of the run and those of its task, which get their defaults where `options` have none. Throws
+// Error(invalid_argument) for a task that there is not.
+OptionTables option_tables(TrainOptions& options);
+
+// Throws Error(invalid_argument) naming the first option that is out of range, of the run and of its task.
 void validate(const TrainOptions& options);
 
 }  // namespace ffkit

@@ -77,6 +77,11 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
+// `options` with the name of their task: the one that they name, or the one that fits the schema of their data, or kFirstTask where there is
+// no data to ask. The functions above do so themselves. Throws Error(invalid_argument) for a name that is none, and for data that fits no task
+// or several.
+TrainOptions with_task(TrainOptions options);
+
 // The options of the run that wrote `checkpoint` (file or work folder), to start from in the
 // functions above.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);

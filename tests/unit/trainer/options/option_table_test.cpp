@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <ffkit/trainer/option_table.h>
+
+#include "expect_error.h"
+
+namespace ffkit {
+namespace {
+
+struct TableValues {
+  int side = 8;
+  double low = 0.5, high = 1;
+  bool is_on = true;
+  std::string kind = "round";
+  std::filesystem::path file;
+};
+
+OptionTable table_of(TableValues& v) {
+  OptionTable table;
+  table.group("Shape");
+  table.add("side", v.side, "Side").require(v.side >= 1, "at least 1");
+  table.add_list<double>("range", {{"range_low", &v.low}, {"range_high", &v.high}}, "LOW HIGH",
+                         "Range");
+  table.add("is-on", v.is_on, "On");
+  table.store_behind("first");
+  table.add("kind", v.kind, "Kind").set_choices({"round", "square"});
+  table.add("file", v.file, "File");
+  return table;
+}
+
+TEST(OptionTable, ReadsAndWritesTheValuesItIsBuiltOver) {
+  TableValues values;
+  const OptionTable table = table_of(values);
+  const Option& side = *table.find("side");
+  EXPECT_EQ(side.text(), "8");
+  side.parts[0].set(int64_t{9});
+  EXPECT_EQ(values.side, 9);
+  EXPECT_ERROR(side.parts[0].set(std::numeric_limits<int64_t>::max()), invalid_argument,
+               "side is too large");
+  EXPECT_EQ(table.find("range")->text(), "0.5 1");
+  table.find("range")->parts[1].set(2.5);
+  EXPECT_EQ(values.high, 2.5);
+  EXPECT_EQ(table.find("is-on")->parts[0].key, "is_on");
+  EXPECT_EQ(table.find("none"), nullptr);
+}
+
+TEST(OptionTable, ChecksEveryOption) {
+  TableValues values;
+  table_of(values).check();
+  values.side = 0;
+  EXPECT_ERROR(table_of(values).check(), invalid_argument, "side must be at least 1, but it is 0");
+  values.side = 1;
+  values.kind = "oval";
+  EXPECT_ERROR(table_of(values).check(), invalid_argument,
+               "there is no kind 'oval'; there are round, square");
+  values.kind = "square";
+  values.file = "\xff";
+  EXPECT_ERROR(table_of(values).check(), invalid_argument, "file must be a path of UTF-8 text");
+}
+
+TEST(OptionTable, StoresATasksOptionsWhereItSays) {
+  int64_t number = 0;
+  OptionTable general;
+  general.add("first", number, "");
+  general.add("hidden", number, "").set_stored(false);
+  general.add("last", number, "");
+  TableValues values;
+  const OptionTable own = table_of(values);
+  std::vector<std::string> names;
+  for (const Option* option : stored_options(general, own)) names.push_back(option->name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"first", "kind", "file", "last", "side", "range", "is-on"}));
+}
+
+}  // namespace
+}  // namespace ffkit

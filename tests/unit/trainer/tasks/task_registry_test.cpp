@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <ffkit/format/schema.h>
+#include <ffkit/trainer/classification.h>
+#include <ffkit/trainer/task.h>
+
+#include "expect_error.h"
+
+namespace ffkit {
+namespace {
+
+// Fits every schema that has the field.
+TaskEntry task_on(const std::string& name, const std::string& field) {
+  TaskEntry entry;
+  entry.name = name;
+  entry.metrics = {{.name = "loss"}};
+  entry.best = "loss";
+  entry.misfit = [field](const Schema& schema) {
+    return schema.index_of(field) < 0 ? "the data set has no field '" + field + "'" : "";
+  };
+  return entry;
+}
+
+TEST(TaskRegistry, FindsTheTaskThatASchemaFits) {
+  TaskRegistry tasks;
+  tasks.add(task_on("classes", "label"));
+  tasks.add(task_on("points", "lidar"));
+  EXPECT_EQ(tasks.find_for(image_classification_schema(), "data/train").name, "classes");
+  EXPECT_ERROR(tasks.find_for({}, "data/train"), invalid_argument,
+               "data/train: the data set has no field 'label'; the data set has no field 'lidar'; "
+               "no task fits, there are classes, points");
+  tasks.add(task_on("numbers", "label"));
+  EXPECT_ERROR(tasks.find_for(image_classification_schema(), "data/train"), invalid_argument,
+               "data/train: the tasks classes, numbers all train on such data; say with --task");
+  EXPECT_ERROR(tasks.find("nothing"), invalid_argument,
+               "there is no task 'nothing'; there are classes, points, numbers");
+}
+
+TEST(TaskRegistry, RefusesTheSameNameAndABestThatIsNoMetric) {
+  TaskRegistry tasks;
+  tasks.add(task_on("a", "label"));
+  EXPECT_ERROR(tasks.add(task_on("a", "label")), invalid_argument, "there is a task 'a' already");
+  TaskEntry entry = task_on("b", "label");
+  entry.best = "top1";
+  EXPECT_ERROR(tasks.add(entry), invalid_argument, "'top1', is none of its metrics");
+}
+
+TEST(TaskEntry, KnowsWhichValueIsBetter) {
+  TaskEntry entry = task_on("a", "label");
+  EXPECT_TRUE(entry.is_better(2, 1));
+  entry.is_lower_better = true;
+  EXPECT_FALSE(entry.is_better(2, 1));
+  EXPECT_TRUE(entry.is_better(1, 2));
+}
+
+TEST(EvalResult, IsPrintedAsTheTaskSays) {
+  const std::vector<MetricInfo> metrics = {
+      {.name = "loss"}, {.name = "top1", .title = "top-1", .scale = 100, .digits = 2, .unit = "%"}};
+  const EvalResult result{.count = 3, .metrics = {{"loss", 1.5}, {"top1", 0.25}}};
+  EXPECT_EQ(metrics_text(metrics, result), "loss 1.5000  top-1 25.00 %");
+  EXPECT_ERROR(result.value("top5"), not_found, "there is no metric 'top5'; there are loss, top1");
+}
+
+TEST(TrainOptions, HoldTheOptionsOfOneTask) {
+  TrainOptions options;
+  classification(options).image_size = 33;
+  TrainOptions copy = options;
+  classification(copy).image_size = 44;
+  EXPECT_EQ(classification(options).image_size, 33);
+  struct Other : OwnOptions<Other> {
+    void describe(OptionTable&, const TrainOptions&) override {}
+  };
+  EXPECT_ERROR(options.task_options<Other>(), invalid_argument, "are those of another task");
+}
+
+}  // namespace
+}  // namespace ffkit

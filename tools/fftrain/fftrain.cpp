@@ -1,0 +1,129 @@
+// fftrain as a function: all the work is in trainer/.
+#include "fftrain.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <ffkit/trainer/gpus.h>
+#include <ffkit/trainer/launch.h>
+#include <ffkit/trainer/measure.h>
+#include <ffkit/trainer/process_memory.h>
+#include <ffkit/trainer/stop.h>
+#include <ffkit/trainer/trainer.h>
+
+#include "options.h"
+#include "tools/command_line.h"
+
+namespace {
+
+// True when it was asked for a measurement instead of a training.
+bool measure(const ffkit::TrainCommand& command, const ffkit::ProgressOutput& output,
+             const ffkit::ProcessPlace& place) {
+  const ffkit::TrainOptions& o = command.options;
+  if (command.bottleneck) {
+    ffkit::measure_bottleneck(o, output, place);
+  } else if (command.loader_only) {
+    ffkit::measure_loader(o, output, place);
+  } else if (!command.benchmark.empty()) {
+    const auto mode =
+        command.benchmark == "step" ? ffkit::BenchmarkMode::step : ffkit::BenchmarkMode::forward;
+    ffkit::measure_model(o, mode, output, place);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Starts the processes of this machine where the command line or the environment wants it.
+std::optional<int> launch(int argc, char** argv, const ffkit::TrainCommand& command,
+                          ffkit::ProcessPlace& place) {
+  const ffkit::Environment environment = ffkit::environment_seeing(command.options.device);
+  const ffkit::LaunchPlan plan = ffkit::plan_launch(command.launch, environment);
+  place = plan.place;
+  if (plan.num_processes > 0) {
+    return ffkit::run_local_processes(plan, command.launch,
+                                      std::vector<std::string>(argv, argv + argc));
+  }
+  if (command.launch.bind_numa) ffkit::bind_to_numa_node(place, environment);
+  return std::nullopt;
+}
+
+int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPlace& place) {
+  ffkit::ProgressOutput output;
+  if (isatty(STDERR_FILENO) != 0 && !command.quiet) output.live = stderr;
+  output.profile = command.profile;
+  if (measure(command, output, place)) return 0;
+  if (!command.evaluate.empty()) {
+    output.results = command.results;
+    ffkit::evaluate(command.options, command.evaluate, output, place);
+    return 0;
+  }
+  if (command.quiet) output.lines = nullptr;  // not above: there the lines are what was asked for
+  const ffkit::TrainSummary summary =
+      command.resume
+          ? ffkit::train_or_resume(command.options, output, place, command.resume_options)
+      : !command.resume_from.empty() ? ffkit::resume_training(command.options, command.resume_from,
+                                                              output, place, command.resume_options)
+                                     : ffkit::train(command.options, output, place);
+  return summary.is_stopped ? ffkit::stop_exit_status(ffkit::stop_signal()) : 0;
+}
+
+int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
+  if (!command.export_from.empty()) {
+    ffkit::export_weights(command.export_from, command.output);
+    return 0;
+  }
+  const std::filesystem::path checkpoint =
+      command.resume_from.empty() ? command.evaluate : command.resume_from;
+  if (!checkpoint.empty() && app.count("--pretrained") > 0) {
+    throw CLI::ExcludesError("--pretrained",
+                             command.resume_from.empty() ? "--evaluate" : "--resume-from");
+  }
+  if (command.late_error) std::rethrow_exception(command.late_error);
+  if (!command.evaluate.empty() && ffkit::is_weights_file(checkpoint)) {
+    for (const ffkit::Option& option : command.tables.task.options()) {
+      if (!option.names_model || app.count("--" + option.name) > 0) continue;
+      throw CLI::RequiredError("--" + option.name + " (" + command.evaluate.string() +
+                               " holds weights alone)");
+    }
+  }
+  if (command.options.data.empty() && !command.options.dummy && command.benchmark.empty())
+    throw CLI::RequiredError("--data");
+
+  ffkit::ProcessPlace place;
+  if (const std::optional<int> status = launch(argc, argv, command, place)) return *status;
+  ffkit::stop_on_signals();
+  try {
+    return run_until_stopped(command, place);
+  } catch (const ffkit::Error& error) {
+    if (error.code() != ffkit::ErrorCode::cancelled) throw;
+    fmt::print(stderr, "fftrain: {}\n", error.what());
+    return ffkit::stop_exit_status(ffkit::stop_signal());
+  }
+}
+
+}  // namespace
+
+int ffkit::run_fftrain(int argc, char** argv) {
+  keep_freed_memory();
+  occupy_closed_streams();
+  raise_open_file_limit();
+  TrainCommand command;
+  set_first_options(argc, argv, command);
+  CLI::App app(
+      "Trains a task, such as the classification of pictures, on a data set folder. A CHECKPOINT "
+      "is a checkpoint file, or a work folder, whose newest checkpoint is taken.",
+      "fftrain");
+  app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
+  add_train_options(app, command);
+  return run_tool(app, argc, argv, [&] { return run(app, argc, argv, command); });
+}

@@ -1,0 +1,74 @@
+// The task "classification": the class of a picture. Its options are those of torchvision's and FFCV's recipes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/image/interpolation.h>
+#include <ffkit/trainer/train_options.h>
+
+namespace ffkit {
+
+// The models there are, by torchvision's names.
+std::vector<std::string> arch_names();
+
+enum class AutoAugment {
+  none,
+  randaugment,     // torchvision's RandAugment
+  trivialaugment,  // torchvision's TrivialAugmentWide
+};
+std::string_view to_string(AutoAugment policy);
+AutoAugment parse_auto_augment(std::string_view name);
+
+std::string_view to_string(Interpolation interpolation);
+Interpolation parse_interpolation(std::string_view name);
+
+struct ClassificationOptions : OwnOptions<ClassificationOptions> {
+  std::string arch = "resnet50";  // one of arch_names()
+  int64_t image_size = 224;       // side of the pictures in training, pixels, >= 1
+  // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from 0), then larger ones by steps of 32 pixels,
+  // and of image_size from epoch progressive_to on. 0: image_size from the beginning.
+  int64_t progressive_size = 0;
+  int64_t progressive_from = 0;  // 0 <= progressive_from < progressive_to <= epochs
+  int64_t progressive_to = 0;
+  double crop_scale_min = 0.08;  // share of the area a training crop takes: 0 < min <= max <= 1
+  double crop_scale_max = 1.0;
+  int64_t eval_size = 0;    // side of the central crop in validation; 0: image_size
+  int64_t eval_resize = 0;  // short side before that crop; 0: eval_size * 256 / 224
+  Interpolation interpolation = Interpolation::bilinear;  // of all resizing
+  AutoAugment auto_augment = AutoAugment::none;           // of training pictures
+  int randaugment_ops = 2;        // randaugment only: operations a picture, 0 .. 100
+  int randaugment_magnitude = 9;  // randaugment only: their strength, 0 .. 30
+  // Training pictures' brightness, contrast and saturation are multiplied by up to 1 +- these (>= 0); the hue is turned by up to +- jitter_hue (0 .. 0.5).
+  double jitter_brightness = 0;
+  double jitter_contrast = 0;
+  double jitter_saturation = 0;
+  double jitter_hue = 0;
+  double random_erasing =
+      0;                    // probability that a rectangle of a training picture is blanked, 0 .. 1
+  double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
+  double cutmix_alpha = 0;  // CutMix likewise; with both, each batch takes one of them
+  double label_smoothing =
+      0;  // in training, 0 <= label_smoothing < 1; validation reports the plain loss
+  bool zero_init_residual =
+      false;                  // the last norm of each residual block starts at 0; ResNets only
+  bool channels_last = true;  // memory format of pictures and convolutions
+
+  // With their defaults put in.
+  int64_t resolved_eval_size() const;
+  int64_t resolved_eval_resize() const;
+
+  void describe(OptionTable& table, const TrainOptions& general) override;
+};
+
+// Those of `options`, which become classification's where they have none of a task yet.
+inline ClassificationOptions& classification(TrainOptions& options) {
+  return options.task_options<ClassificationOptions>();
+}
+inline const ClassificationOptions& classification(const TrainOptions& options) {
+  return options.task_options<ClassificationOptions>();
+}
+
+}  // namespace ffkit

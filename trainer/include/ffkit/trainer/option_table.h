@@ -1,0 +1,156 @@
+// OptionTable: the options of a program, each declared once: its name, what it means, where its value is, and what values it may have. The
+// command line, --help, TOML files, JSON in checkpoints and the checks all read the table.
+//
+//   table.group("Pictures");
+//   table.add("size", options.size, "Width and height in pixels").require(options.size >= 1, "at least 1");
+//   table.add_list("crop", {{"crop_min", &options.min}, {"crop_max", &options.max}}, "MIN MAX", "Share of the area");
+//
+// A table refers to the values that it was built over, which must outlive it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+using OptionValue = std::variant<bool, int64_t, uint64_t, double, std::string>;
+
+// One value of an option: most have one, a range has two.
+struct OptionPart {
+  std::string key;  // in JSON: "crop_min"
+  std::function<OptionValue()> get;
+  std::function<void(const OptionValue& value)> set;  // of the type that get() gives
+};
+
+struct Option {
+  std::string name;       // "crop-scale": --crop-scale on the command line, crop-scale in TOML
+  std::string group;      // heading in --help
+  std::string help;       // one sentence without its full stop
+  std::string type_name;  // of its values, for --help: "MIN MAX", "FILE"; empty: by their type
+  std::vector<OptionPart> parts;
+  std::vector<std::string> choices;  // the words there are; empty: any value
+  std::string zero_word;             // stands for 0: "dynamic"; empty: none
+  std::string
+      stored_behind;  // the option of the table before, behind which JSON and TOML have it; empty: last
+  bool is_path = false;
+  bool is_size = false;      // bytes, also as "256M"
+  bool is_stored = true;     // in checkpoints and config.toml
+  bool names_model = false;  // chooses the model: weights that come without a checkpoint need it
+  bool is_local = false;     // of one machine: processes of one run may have different values
+  std::string wrong = {};    // what it must be and is not: "at least 1"; empty: its value is right
+
+  // Says what the value must be, and whether it is.
+  Option& require(bool holds, const std::string& range);
+  Option& set_type_name(std::string text);
+  Option& set_choices(std::vector<std::string> words);
+  Option& set_zero_word(std::string word);
+  Option& set_size();
+  Option& set_stored(bool on);
+  Option& set_local();
+  Option& set_names_model();
+
+  // "0.08 1".
+  std::string text() const;
+};
+
+// A member of an option of several values: its name in JSON, and where it is.
+template <typename T>
+struct ListedValue {
+  std::string key;
+  T* value;
+};
+
+class OptionTable {
+ public:
+  // Heading of the options that are added from now on.
+  void group(std::string name) { group_ = std::move(name); }
+  // For options of a task: JSON and TOML have those added from now on behind the general option `name`; empty: behind all.
+  void store_behind(std::string name) { stored_behind_ = std::move(name); }
+
+  // `value`: bool, an integer, double, std::string or std::filesystem::path. A bool is a flag, and --no-NAME turns it off. In JSON the
+  // option's key is its name with '_' for '-'.
+  template <typename T>
+  Option& add(std::string name, T& value, std::string help) {
+    Option& option = start(std::move(name), std::move(help));
+    option.parts.push_back(part_of(key_of(option.name), value));
+    option.is_path = std::is_same_v<T, std::filesystem::path>;
+    return option;
+  }
+  // One of `choices`, the names of an enum: to_string(value) names one, parse(name) finds it. `choices` empty: parse() takes others too, and
+  // throws Error(invalid_argument) that lists them.
+  template <typename Enum>
+  Option& add_choice(std::string name, Enum& value, Enum (*parse)(std::string_view),
+                     std::vector<std::string> choices, std::string help) {
+    Option& option = start(std::move(name), std::move(help));
+    option.choices = std::move(choices);
+    option.parts.push_back(
+        {.key = key_of(option.name),
+         .get = [&value] { return std::string(to_string(value)); },
+         .set = [&value,
+                 parse](const OptionValue& v) { value = parse(std::get<std::string>(v)); }});
+    return option;
+  }
+  // Several values of one option.
+  template <typename T>
+  Option& add_list(std::string name, std::vector<ListedValue<T>> values, std::string type_name,
+                   std::string help) {
+    Option& option = start(std::move(name), std::move(help));
+    option.type_name = std::move(type_name);
+    for (const ListedValue<T>& v : values) option.parts.push_back(part_of(v.key, *v.value));
+    return option;
+  }
+
+  const std::deque<Option>& options() const { return options_; }
+  // Null when there is none.
+  const Option* find(std::string_view name) const;
+  // Throws Error(invalid_argument) naming the first option whose value is wrong, or none of its choices.
+  void check() const;
+
+ private:
+  Option& start(std::string name, std::string help);
+  static std::string key_of(std::string name);
+
+  template <typename T>
+  static OptionPart part_of(std::string key, T& value) {
+    if constexpr (std::is_same_v<T, std::filesystem::path>) {
+      return {.key = std::move(key),
+              .get = [&value] { return value.string(); },
+              .set = [&value](const OptionValue& v) { value = std::get<std::string>(v); }};
+    } else {
+      using Stored =
+          std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
+                                 std::is_floating_point_v<T>,
+                             T, std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>;
+      return {.key = key,
+              .get = [&value] { return OptionValue(Stored(value)); },
+              .set =
+                  [&value, name = std::move(key)](const OptionValue& v) {
+                    value = T(std::get<Stored>(v));
+                    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(Stored)) {
+                      if (Stored(value) == std::get<Stored>(v)) return;
+                      throw Error(ErrorCode::invalid_argument, name + " is too large");
+                    }
+                  }};
+    }
+  }
+
+  std::deque<Option> options_;  // references to them stay valid
+  std::string group_;
+  std::string stored_behind_;
+};
+
+// The options that are stored, in the order of JSON and TOML: those of `general`, each followed by what `own` stores behind it, and the rest of
+// `own`.
+std::vector<const Option*> stored_options(const OptionTable& general, const OptionTable& own);
+
+}  // namespace ffkit

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include <ffkit/trainer/task_registry.h>
+#include <ffkit/trainer/train_options.h>
+
+namespace ffkit {
+namespace {
+
+void add_data_options(OptionTable& t, TrainOptions& o) {
+  t.group("Task and data");
+  t.add("task", o.task, "What is trained; default: the task that the data's schema fits")
+      .set_type_name("NAME")
+      .set_stored(o.task_name() != kFirstTask)
+      .set_choices(TaskRegistry::instance().names());
+  t.add("data", o.data, "Data set folder with the splits train and val")
+      .set_type_name("DATA")
+      .set_local();
+  t.group("Model");
+  t.add("pretrained", o.pretrained,
+        "Start from these weights: .pth, .safetensors or a checkpoint. A head with "
+        "another number of rows is initialised anew")
+      .set_type_name("FILE");
+}
+
+void add_batch_options(OptionTable& t, TrainOptions& o) {
+  t.group("Batches");
+  t.add("epochs", o.epochs, "Epochs of the whole run").require(o.epochs >= 1, "at least 1");
+  t.add("batch-size", o.batch_size, "Samples in a batch, which one process computes")
+      .require(o.batch_size >= 1, "at least 1");
+  t.add("global-batch-size", o.global_batch_size,
+        "Samples in one step of all processes; replaces --batch-size; 0: batch size * "
+        "accumulate * processes")
+      .require(o.global_batch_size >= 0, "at least 1, or 0 for none");
+  t.add("accumulate", o.accumulate,
+        "Batches of each process in one step; their gradients are added up")
+      .require(o.accumulate >= 1, "at least 1");
+}
+
+void add_schedule_options(OptionTable& t, TrainOptions& o) {
+  t.group("Learning rate");
+  t.add_choice("lr-scaling", o.lr_scaling, parse_lr_scaling, {},
+               "Scales --lr with the number of samples in a step: none, linear, sqrt");
+  t.add("lr-base-batch", o.lr_base_batch,
+        "With --lr-scaling: the number of samples in a step that --lr was chosen for")
+      .require(o.lr_base_batch >= 1, "at least 1");
+  t.add("lr", o.lr, "Learning rate: the highest of the schedule")
+      .require(o.lr > 0 && std::isfinite(o.lr), "positive");
+  t.add_choice("lr-schedule", o.lr_schedule, parse_lr_schedule,
+               {"cosine", "step", "polynomial", "onecycle", "constant"},
+               "Schedule of the learning rate after the warm-up");
+  t.add("lr-min", o.lr_min, "Schedules cosine and polynomial: learning rate at the end")
+      .require(o.lr_min >= 0 && o.lr_min <= o.lr, fmt::format("0 to lr, {}", o.lr));
+  t.add("warmup-epochs", o.warmup_epochs,
+        "Warm-up: epochs in which the learning rate rises to --lr; may be a fraction")
+      .require(o.warmup_epochs >= 0 && o.warmup_epochs <= double(o.epochs),
+               fmt::format("0 to the number of epochs, {}", o.epochs))
+      .require(o.warmup_epochs == 0 || o.lr_schedule != LrSchedule::onecycle,
+               "0 with the schedule onecycle, which has its own warm-up");
+  t.add("warmup-start", o.warmup_start, "Warm-up: first learning rate, as a share of --lr")
+      .require(o.warmup_start >= 0 && o.warmup_start <= 1, "0 to 1");
+  t.add("lr-step-epochs", o.lr_step_epochs, "Schedule step: epochs between two steps")
+      .require(o.lr_step_epochs >= 1, "at least 1");
+  t.add("lr-gamma", o.lr_gamma, "Schedule step: factor of each step")
+      .require(o.lr_gamma > 0 && o.lr_gamma <= 1, "more than 0 and at most 1");
+  t.add("lr-power", o.lr_power, "Schedule polynomial: its power; 1: a straight line")
+      .require(o.lr_power > 0 && std::isfinite(o.lr_power), "positive");
+}
+
+void add_optimizer_options(OptionTable& t, TrainOptions& o) {
+  t.group("Optimizer");
+  t.add_choice("optimizer", o.optimizer, parse_optimizer, {"sgd", "adamw", "lars"},
+               "SGD with momentum, AdamW, or LARS for large batches")
+      .require(!o.nesterov || o.optimizer == OptimizerKind::sgd, "sgd with nesterov");
+  t.add("momentum", o.momentum, "SGD and LARS: momentum")
+      .require(o.momentum >= 0 && o.momentum < 1, "0 or more and less than 1")
+      .require(!o.nesterov || o.momentum > 0, "more than 0 with nesterov");
+  t.add("nesterov", o.nesterov, "SGD: Nesterov's momentum");
+  t.add_list<double>("adam-betas", {{"adam_beta1", &o.adam_beta1}, {"adam_beta2", &o.adam_beta2}},
+                     "BETA1 BETA2",
+                     "AdamW: decay rates of the averages of the gradients and of their squares")
+      .require(o.adam_beta1 >= 0 && o.adam_beta1 < 1 && o.adam_beta2 >= 0 && o.adam_beta2 < 1,
+               "two numbers, each 0 or more and less than 1");
+  t.add("adam-eps", o.adam_eps, "AdamW: epsilon")
+      .require(o.adam_eps > 0 && std::isfinite(o.adam_eps), "positive");
+  t.add("lars-trust", o.lars_trust, "LARS: trust coefficient")
+      .require(o.lars_trust > 0 && std::isfinite(o.lars_trust), "positive");
+  t.add("weight-decay", o.weight_decay, "Weight decay")
+      .require(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "0 or more");
+  t.add("norm-decay", o.norm_decay,
+        "Weight decay of biases and normalisation layers too (default: on)");
+  t.add("clip-grad-norm", o.clip_grad_norm, "Clips the gradients to this total norm; 0: off")
+      .require(o.clip_grad_norm >= 0 && std::isfinite(o.clip_grad_norm), "positive, or 0 for none");
+  t.add("ema-decay", o.ema_decay,
+        "Keeps an exponential moving average of the weights with this decay, and "
+        "validates the average; 0: off")
+      .require(o.ema_decay >= 0 && o.ema_decay < 1, "0 or more and less than 1");
+  t.add("ema-steps", o.ema_steps, "Steps between two updates of the average")
+      .require(o.ema_steps >= 1, "at least 1");
+}
+
+void add_process_options(OptionTable& t, TrainOptions& o) {
+  t.group("Model");
+  t.add("seed", o.seed, "Determines initial weights, order of the samples and augmentation");
+  t.group("Devices and processes");
+  t.add("sync-bn", o.sync_bn,
+        "Batch norm computes its statistics over the batches of all processes");
+  t.add("broadcast-buffers", o.broadcast_buffers,
+        "All processes take the running statistics of rank 0 before each step");
+  t.group("Optimizer");
+  t.add_choice("amp", o.amp, parse_amp, {}, "Mixed precision: off (O0), bf16, fp16 (O1, O2)");
+  t.add("loss-scale", o.loss_scale, "With --amp fp16: the factor of the loss, a number or dynamic")
+      .require(o.loss_scale >= 0 && std::isfinite(o.loss_scale), "positive, or dynamic")
+      .set_zero_word("dynamic");
+  t.group("Model");
+  t.add("deterministic", o.deterministic,
+        "Gives the same bits in every run on a GPU too, at some cost; a CPU always does");
+}
+
+void add_machine_options(OptionTable& t, TrainOptions& o) {
+  t.group("Task and data");
+  t.add("threads", o.threads,
+        "Threads that read and decode; 0: all cores with a GPU, one for every 16 cores "
+        "without")
+      .require(o.threads >= 0, "0 or more")
+      .set_local();
+  t.add("prefetch", o.prefetch, "Batches that are prepared ahead")
+      .require(o.prefetch >= 1 && o.prefetch <= 1024, "1 to 1024")
+      .set_local();
+  t.add("max-record", o.max_record_bytes,
+        "Largest record that is read; a damaged file cannot claim more memory than this")
+      .require(o.max_record_bytes >= 1, "at least 1")
+      .set_size();
+  t.group("Model");
+  t.add("compute-threads", o.compute_threads,
+        "Threads that compute the model on a CPU; 0: all cores")
+      .require(o.compute_threads >= 0, "0 or more")
+      .set_local();
+  t.group("Devices and processes");
+  t.add("device", o.device, "auto, cpu, cuda or cuda:N").set_local();
+}
+
+void add_run_options(OptionTable& t, TrainOptions& o) {
+  t.group("Task and data");
+  t.add("limit-batches", o.limit_batches,
+        "For a quick try: at most this many batches in each training and validation "
+        "epoch; 0: all")
+      .require(o.limit_batches >= 0, "0 or more");
+  t.add("dummy", o.dummy,
+        "Train on one batch of noise instead of --data, to measure the model alone");
+  t.group("Run");
+  t.add("work-dir", o.work_dir, "Folder for checkpoints and metrics; without it nothing is kept")
+      .set_type_name("FOLDER")
+      .set_stored(false);
+  t.add("keep-checkpoints", o.keep_checkpoints,
+        "Number of checkpoints that are kept beside the best one; 0: all")
+      .require(o.keep_checkpoints >= 0, "0 or more");
+  t.add("checkpoint-minutes", o.checkpoint_minutes,
+        "Minutes between checkpoints within an epoch; 0: only at the end of each epoch")
+      .require(o.checkpoint_minutes >= 0 && std::isfinite(o.checkpoint_minutes), "0 or more");
+  t.add("log-every", o.log_every, "Steps between two lines of metrics.jsonl")
+      .require(o.log_every >= 1, "at least 1");
+}
+
+}  // namespace
+
+OptionTables option_tables(TrainOptions& options) {
+  const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
+  if (options.any_task_options.get() == nullptr) options.any_task_options = task.make_options();
+  OptionTables tables;
+  // In the order of the JSON.
+  add_data_options(tables.general, options);
+  add_batch_options(tables.general, options);
+  add_schedule_options(tables.general, options);
+  add_optimizer_options(tables.general, options);
+  add_process_options(tables.general, options);
+  add_machine_options(tables.general, options);
+  add_run_options(tables.general, options);
+  options.any_task_options.get()->describe(tables.task, options);
+  return tables;
+}
+
+void validate(const TrainOptions& options) {
+  TrainOptions copy = options;
+  const OptionTables tables = option_tables(copy);
+  tables.task.check();
+  tables.general.check();
+}
+
+}  // namespace ffkit
