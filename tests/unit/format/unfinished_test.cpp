@@ -2,7 +2,6 @@
 
 #include <ffkit/format/unfinished.h>
 
-
 namespace ffkit {
 namespace {
 
