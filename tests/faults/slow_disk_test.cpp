@@ -1,8 +1,9 @@
-// Whether the converter notices a disk that seeks slowly. The linker leads pread() of all that is linked statically through here.
+// Whether the converter notices a disk that seeks slowly, and one that cannot be read. The linker leads pread() of all that is linked statically through here.
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -14,8 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include <ffkit/converter/sources.h>
+
 #include "converter/output/gather.h"
+#include "expect_error.h"
 #include "fake_source.h"
+#include "tar_builder.h"
 #include "temp_dir.h"
 
 namespace {
@@ -26,6 +31,7 @@ std::mutex mutex;  // the head; guards what follows
 std::chrono::microseconds seek_time{0};
 int64_t head = 0;
 std::vector<int64_t> offsets;
+bool is_broken = false;
 
 }  // namespace
 
@@ -38,6 +44,10 @@ ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
   if (std::abs(offset - head) > kSeekBytes) std::this_thread::sleep_for(seek_time);
   head = offset;
   offsets.push_back(offset);
+  if (is_broken) {
+    errno = EIO;
+    return -1;
+  }
   return __real_pread(fd, data, num_bytes, offset);
 }
 }
@@ -107,6 +117,16 @@ TEST_F(SlowDiskTest, IsNotAskedWhereItDoesNotMatter) {
   std::filesystem::resize_file(archive_, (int64_t{1} << 30) - 1);
   EXPECT_FALSE(dislikes(ArchiveSource(archive_), scattered_)) << "read in no time";
   EXPECT_TRUE(offsets.empty());
+}
+
+// A damaged archive is to be downloaded again, a disk is to be replaced.
+TEST(BrokenDisk, IsNotTakenForADamagedArchive) {
+  const testing::TempDir dir;
+  testing::write_file(dir / "train/0.tar", testing::TarBuilder().add("a.txt", "text").finish());
+  EXPECT_EQ(open_webdataset(dir.path())->splits().size(), 1U);
+  is_broken = true;
+  EXPECT_ERROR(open_webdataset(dir.path()), io, "0.tar: ");
+  is_broken = false;
 }
 
 }  // namespace

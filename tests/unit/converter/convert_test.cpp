@@ -135,5 +135,37 @@ TEST(Registry, OpensEachKindByName) {
   EXPECT_ERROR(source_kind("cocoa"), not_found, "there are imagenet, folder, webdataset, coco");
 }
 
+// What a source need not say.
+class BareSource : public Source {
+ public:
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  Schema schema() const override { return image_classification_schema(); }
+  std::string describe(size_t, int64_t index) const override { return std::to_string(index); }
+  void read(size_t, int64_t, RecordBuilder&, SampleBuffers&) const override {}
+
+ private:
+  std::vector<SourceSplit> splits_ = {{.name = "train", .num_samples = 1}};
+};
+
+TEST(SourceDefaults, SayThatNothingIsKnown) {
+  const BareSource source;
+  EXPECT_EQ(source.sample_bytes(0, 7), 0);
+  EXPECT_EQ(source.position(0, 7), 7);
+  EXPECT_TRUE(source.archive(0).empty());
+  EXPECT_TRUE(source.inputs(0).empty());
+  EXPECT_TRUE(source.facts(0).empty());
+  EXPECT_TRUE(source.options().empty());
+  EXPECT_TRUE(source.roots().empty());
+  EXPECT_TRUE(source.notes().empty());
+  EXPECT_TRUE(source.classes().empty());
+  EXPECT_TRUE(source.class_names().empty());
+  EXPECT_FALSE(source.has_record_references());
+  const SampleIdentity identity = source.identity(0, 7);
+  EXPECT_EQ(identity.name, "7");
+  EXPECT_EQ(identity.num_bytes, 0);
+  EXPECT_EQ(identity.content, 0U);
+  EXPECT_EQ(identity.modified, 0U);
+}
+
 }  // namespace
 }  // namespace ffkit

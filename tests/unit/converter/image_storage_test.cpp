@@ -312,5 +312,15 @@ TEST(ImageStorage, GoesIntoRecordsAndManifestWhateverTheThreads) {
   }
 }
 
+TEST(ImageStorer, TellsTheMemoryThatAPictureTakes) {
+  const auto memory_bytes = [](const ImageStorage& storage) {
+    return ImageStorer(storage).memory_bytes(1000);
+  };
+  EXPECT_EQ(memory_bytes({}), 1000);
+  EXPECT_EQ(memory_bytes({.store = StoreAs::raw}), 1000 + 24 * 1000);
+  EXPECT_EQ(memory_bytes({.max_resolution = 10, .store = StoreAs::raw}), 1000 + 3 * 10 * 10);
+  EXPECT_EQ(memory_bytes({.max_resolution = 500, .store = StoreAs::raw}), 1000 + 24 * 1000);
+}
+
 }  // namespace
 }  // namespace ffkit

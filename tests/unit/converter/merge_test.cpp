@@ -13,6 +13,7 @@
 #include <ffkit/format/unfinished.h>
 
 #include "expect_error.h"
+#include "merge/shard_mover.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -333,6 +334,17 @@ TEST(Append, RefusesAFolderThatIsNoDataSetOrInUse) {
   EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument,
                "another merge, append or v1 is using this folder");
   ::close(fd);
+}
+
+TEST(ShardMover, KnowsWhatItWillCopy) {
+  const TempDir dir;
+  MergeOptions options;
+  const ShardMover linking(options);
+  EXPECT_FALSE(linking.will_copy(dir.path(), dir.path()));
+  EXPECT_FALSE(linking.will_copy(dir / "nowhere", dir.path()));
+  EXPECT_TRUE(linking.will_copy("/proc", dir.path())) << "another file system";
+  options.transfer = ShardTransfer::copy;
+  EXPECT_TRUE(ShardMover(options).will_copy(dir.path(), dir.path()));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,6 +19,14 @@ TEST(ProgressLine, TellsRateAndTimeLeft) {
   EXPECT_EQ(progress_line(progress, 43.5),
             "train  41 %  538,090 of 1,281,167 images (2 skipped)  12,369 images/s  1,360 MB/s  "
             "1:00 left");
+}
+
+TEST(ProgressLine, CountsHours) {
+  const auto line = [](int64_t num_samples) {
+    return progress_line({.split = "a", .num_samples = num_samples, .num_done = 1}, 1);
+  };
+  EXPECT_THAT(line(1 + 59 * 60 + 59), ::testing::HasSubstr(" 59:59 left"));
+  EXPECT_THAT(line(1 + 2 * 3600 + 5 * 60 + 7), ::testing::HasSubstr(" 2:05:07 left"));
 }
 
 TEST(ProgressLine, HasNoRateBeforeTheFirstSample) {

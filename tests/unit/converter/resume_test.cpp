@@ -265,7 +265,7 @@ TEST_F(ResumeTest, APartWithoutShardsIsRefused) {
   ConvertOptions options = options_of();
   options.part = {.index = 1, .count = 100};
   EXPECT_ERROR(convert(FakeSource(kSamples), dir_ / "out", options), invalid_argument,
-               "part 1/100 has nothing to do");
+               "part 1/100 has nothing to do: no split has more than 11 shards");
   EXPECT_FALSE(fs::exists(dir_ / "out"));
   EXPECT_THROW(parse_part("0/2"), Error);
   EXPECT_THROW(parse_part("3/2"), Error);

@@ -59,6 +59,35 @@ TEST(Demo, NamesEveryClassDifferently) {
   EXPECT_EQ(names.size(), static_cast<size_t>(kMaxDemoClasses));
 }
 
+// Every shape, texture, number of copies and rim as it was in the first release: how light each quarter of a picture is. Not to the last bit, since
+// the pictures are drawn with the C library's sine.
+TEST(Demo, PicturesLookAsTheyDid) {
+  constexpr std::array<std::array<int, 4>, 24> kLightness = {
+      {{113, 112, 129, 127}, {165, 163, 217, 217}, {125, 129, 122, 125}, {150, 142, 144, 136},
+       {168, 183, 177, 193}, {124, 120, 105, 105}, {160, 166, 153, 189}, {178, 152, 172, 166},
+       {185, 178, 153, 176}, {116, 105, 129, 126}, {31, 61, 63, 63},     {145, 140, 160, 142},
+       {82, 89, 86, 94},     {164, 204, 204, 161}, {74, 72, 92, 57},     {126, 125, 129, 129},
+       {80, 64, 64, 50},     {117, 128, 113, 124}, {124, 126, 124, 124}, {156, 139, 157, 162},
+       {141, 125, 165, 173}, {180, 206, 166, 195}, {78, 77, 80, 46},     {87, 93, 98, 95}}};
+  constexpr int64_t kSize = 48;
+  for (size_t i = 0; i < kLightness.size(); ++i) {
+    SplitMix random(i);
+    const auto pixels =
+        paint_demo_picture(static_cast<int64_t>(i) * 97 % kMaxDemoClasses, kSize, random);
+    std::array<double, 4> sums{};
+    for (size_t at = 0; at < pixels.size(); ++at) {
+      const auto x = static_cast<int64_t>(at) / 3 % kSize;
+      const auto y = static_cast<int64_t>(at) / 3 / kSize;
+      sums.at(static_cast<size_t>((y >= kSize / 2 ? 2 : 0) + (x >= kSize / 2 ? 1 : 0))) +=
+          pixels[at];
+    }
+    for (size_t quarter = 0; quarter < 4; ++quarter) {
+      const double mean = sums.at(quarter) / (3.0 * kSize * kSize / 4);
+      EXPECT_NEAR(mean, kLightness.at(i).at(quarter), 0.6) << "picture " << i;
+    }
+  }
+}
+
 // The mean colours of the pictures must not give the class away: the nearest class mean is right hardly more often than by chance.
 TEST(Demo, IsNotToldByItsColours) {
   constexpr int64_t kClasses = 10;
