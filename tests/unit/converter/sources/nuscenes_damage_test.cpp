@@ -63,6 +63,20 @@ TEST_F(NuScenesDamage, KeyframesWithoutAnyFileAreLeftOut) {
   EXPECT_EQ(record.scalar<int64_t>(keyframes.schema().require("next")), -1);
 }
 
+TEST_F(NuScenesDamage, SweepsAndMapsThatAreNotThereHaveNoRecord) {
+  const auto num_sweeps = [&] {
+    const auto source = open({.allow_partial = true});
+    EXPECT_EQ(source->splits().at(1).name, "mini_train_sweeps");
+    return source->splits()[1].num_samples;
+  };
+  const int64_t before = num_sweeps();
+  fs::remove(first_file("sweeps/LIDAR_TOP"));
+  EXPECT_EQ(num_sweeps(), before - 1);
+  fs::remove(root() / "maps/m.png");
+  EXPECT_THAT(open({.allow_partial = true})->notes(),
+              Contains(::testing::StartsWith("1 of the 1 map masks are not there")));
+}
+
 TEST_F(NuScenesDamage, FilesOfPointsAreChecked) {
   const std::string lidar = first_file("samples/LIDAR_TOP");
   write_bytes(lidar, std::string(203, 'x'));

@@ -28,6 +28,30 @@ TEST_F(NuScenesChoice, SweepsThatAreNotTakenAreCounted) {
       Contains(HasSubstr("4 of the 8 frames between keyframes are left out (LIDAR_TOP 4)")));
 }
 
+TEST_F(NuScenesChoice, SweepsAreCountedWhereverTheyStandInTheTable) {
+  edit("sample_data", [](json& rows) {
+    const auto sweep = std::find_if(rows.begin(), rows.end(), [](const json& row) {
+      return row["filename"].get<std::string>().starts_with("sweeps/LIDAR_TOP");
+    });
+    std::iter_swap(rows.begin(), sweep);
+  });
+  EXPECT_THAT(
+      open({.lidar_sweeps = 1, .radar_sweeps = 0})->notes(),
+      Contains(HasSubstr("4 of the 8 frames between keyframes are left out (LIDAR_TOP 4)")));
+}
+
+TEST_F(NuScenesChoice, NamesOfLabelsAreThoseOfTheCategoriesByTheirIndex) {
+  std::string names;
+  edit("category", [&](json& rows) {
+    const size_t last = rows.size() - 1;
+    for (size_t i = 0; i <= last; ++i) {
+      rows[last - i]["index"] = i;
+      names += (i == 0 ? "" : ",") + rows[last - i]["name"].get<std::string>();
+    }
+  });
+  EXPECT_EQ(open()->facts(0).at("lidarseg_names"), names);
+}
+
 TEST_F(NuScenesChoice, SensorsAndSweepsAreOptional) {
   const auto source = open({.cameras = {"CAM_BACK"},
                             .all_cameras = false,
@@ -44,7 +68,10 @@ TEST_F(NuScenesChoice, SensorsAndSweepsAreOptional) {
   EXPECT_EQ(source->splits()[1].name, "mini_train_sweeps");
   EXPECT_EQ(source->splits()[1].num_samples, 2);  // of one camera
   EXPECT_ERROR(open({.cameras = {"CAM_TOP"}, .all_cameras = false}), invalid_argument, "no camera");
-  EXPECT_ERROR(open({.lidar_sweeps = -1}), invalid_argument, "0 .. 100");
+  for (const int sweeps : {-1, 101}) {
+    EXPECT_ERROR(open({.lidar_sweeps = sweeps}), invalid_argument, "0 .. 100");
+  }
+  EXPECT_NO_THROW(open({.lidar_sweeps = 100}));
   EXPECT_ERROR(open({.lidar_dtype = DType::f64}), invalid_argument, "f32 or f16");
 }
 
