@@ -3,6 +3,14 @@ include(CMakePackageConfigHelpers)
 
 set(rooms format image loader nuscenes nuscenes/loader converter)
 set(targets ffkit_format ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_converter)
+if(FFKIT_TRAINER)
+  # A component of its own: who wants the loader alone needs no libtorch.
+  install(TARGETS ffkit_trainer EXPORT ffkitTrainerTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/trainer/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT ffkitTrainerTargets NAMESPACE ffkit:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FfkitTorch.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit)
+endif()
 install(TARGETS ${targets} EXPORT ffkitTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(room IN LISTS rooms)

@@ -1,15 +1,20 @@
 # Finds libtorch and makes the target ffkit_torch (CPU libraries; no CUDA toolkit needed).
 #
 # Looked for in this order: CMAKE_PREFIX_PATH (a libtorch folder, or torch.utils.cmake_prefix_path), then the wheel that tools/setup
-# puts into .deps/libtorch. find_package(Torch) is not used: on a CUDA wheel it demands a CUDA toolkit and enables the language.
+# puts into .deps/libtorch; for users of the installed package (ffkitConfig.cmake includes this file, too) the one that ffkit was built with.
+# find_package(Torch) is not used: on a CUDA wheel it demands a CUDA toolkit and enables the language.
 file(GLOB torch_hints ${PROJECT_SOURCE_DIR}/.deps/libtorch/lib/python3*/site-packages/torch)
 foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
   list(APPEND torch_prefixes ${prefix} ${prefix}/../..)
 endforeach()
 find_path(FFKIT_TORCH_ROOT include/torch/csrc/api/include/torch/torch.h
-  HINTS ${torch_prefixes} ${torch_hints} NO_DEFAULT_PATH
+  HINTS ${torch_prefixes} ${torch_hints} ${FFKIT_BUILT_WITH_TORCH} NO_DEFAULT_PATH
   DOC "Folder of libtorch: include/ and lib/libtorch_cpu.so")
-if(NOT FFKIT_TORCH_ROOT)
+if(NOT FFKIT_TORCH_ROOT AND CMAKE_FIND_PACKAGE_NAME)
+  set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE "libtorch was not found; give its folder: -DCMAKE_PREFIX_PATH=/path/to/libtorch")
+  set(${CMAKE_FIND_PACKAGE_NAME}_FOUND FALSE)
+  return()
+elseif(NOT FFKIT_TORCH_ROOT)
   message(FATAL_ERROR "libtorch was not found. Run tools/setup, or give its folder: -DCMAKE_PREFIX_PATH=/path/to/libtorch, "
     "or build without the trainer: -DFFKIT_TRAINER=OFF")
 endif()

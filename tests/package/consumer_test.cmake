@@ -44,4 +44,6 @@ run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/table-ff)
 run(${WORK_DIR}/prefix/bin/ffinspect verify ${WORK_DIR}/data)
 if(EXISTS ${WORK_DIR}/prefix/bin/fftrain)
   run(${WORK_DIR}/prefix/bin/fftrain --version)  # finds libtorch
+  build_and_run(${EXAMPLES_DIR}/own_task own_task
+    "best mean error [0-9.]+ .epoch [1-4].*off by [0-9.]+ in the mean of 6 pictures" ${WORK_DIR}/data ${WORK_DIR}/run)
 endif()
