@@ -108,5 +108,25 @@ TEST(SamplerGroups, WhatIsNoGroupingIsRefused) {
   EXPECT_ERROR(Sampler(10, 2, {.share_randomness = true}), invalid_argument, "needs groups");
 }
 
+// First the others of its own group, the earlier ones first; then the records at its place in the other groups.
+TEST(SamplerReplacement, StaysWithinTheGroupAndThenAtThePlace) {
+  SamplerOptions options;
+  options.groups =
+      std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 4, 8, 12});
+  const Sampler sampler(16, 4, options);
+  for (const int64_t first : *options.groups) {
+    std::vector<int64_t> own;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      own.push_back(sampler.replacement(0, first + 1, attempt));
+    }
+    EXPECT_EQ(own, (std::vector<int64_t>{first, first + 2, first + 3}));
+    for (int attempt = 3; attempt < 30; ++attempt) {
+      const int64_t other = sampler.replacement(0, first + 1, attempt);
+      EXPECT_EQ(other % 4, 1) << "attempt " << attempt;
+      EXPECT_NE(other, first + 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ffkit
