@@ -4,7 +4,9 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/Logging.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -116,15 +118,13 @@ std::string first_line_of(const std::exception& error) {
 }  // namespace
 
 Communicator::Communicator(const ProcessPlace& place, c10::Device device)
-    : place_(place), device_(device) {
-  const std::string backend = !place.backend.empty() ? place.backend
-                              : device.is_cuda()     ? "nccl"
-                                                     : "gloo";
-  if (backend != "gloo" && backend != "nccl") {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no --dist-backend '{}'; there are gloo and nccl", backend));
+    : place_(place), device_(device), world_rank_(place.rank) {
+  if (!place.backend.empty() && place.backend != "gloo" && place.backend != "nccl") {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("there is no --dist-backend '{}'; there are gloo and nccl", place.backend));
   }
-  if (backend == "nccl" && !device.is_cuda()) {
+  if (place.backend == "nccl" && !device.is_cuda()) {
     throw Error(ErrorCode::invalid_argument,
                 "--dist-backend nccl is for GPUs, and this process trains on the CPU; give gloo");
   }
@@ -135,30 +135,62 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
   const Waiting waiting("waiting for the other processes to come", Waiting::kNothingToLose);
   try {
     impl_ = std::make_unique<Impl>();
-    const auto options = gloo_options(place);
     impl_->store = open_store(place);
-    impl_->group =
-        c10::make_intrusive<c10d::ProcessGroup>(impl_->store, place.rank, place.world_size);
-    // Gloo takes part with GPUs too: for what is on the CPU.
-    const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(impl_->store, place.rank,
-                                                                  place.world_size, options);
-    impl_->group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
-    if (backend == "nccl") {
-      cuda_module().add_nccl(impl_->group, impl_->store, device, timeout_of(place));
-      impl_->has_nccl = true;
-      impl_->group->setDefaultBackend(c10d::ProcessGroup::BackendType::NCCL);
-    } else {
-      if (device.is_cuda()) {
-        impl_->group->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::GLOO,
-                                 gloo);
-      }
-      impl_->group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
-    }
+    connect();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
     cannot_meet(place, error);
   }
+}
+
+Communicator::Communicator(Communicator& world, const ProcessPlace& place, const std::string& name,
+                           const std::string& key)
+    : place_(place), device_(world.device_), world_rank_(world.world_rank_), group_(name) {
+  if (is_alone()) return;
+  const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
+  world.with_peers("forming a group", [&] {
+    impl_ = std::make_unique<Impl>();
+    impl_->store = c10::make_intrusive<c10d::PrefixStore>(key, world.impl_->store);
+    connect();
+  });
+}
+
+// Makes the group of impl_->store.
+void Communicator::connect() {
+  using Type = c10d::ProcessGroup::BackendType;
+  impl_->group =
+      c10::make_intrusive<c10d::ProcessGroup>(impl_->store, place_.rank, place_.world_size);
+  // Gloo takes part with GPUs too: for what is on the CPU.
+  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
+      impl_->store, place_.rank, place_.world_size, gloo_options(place_));
+  impl_->group->setBackend(c10::DeviceType::CPU, Type::GLOO, gloo);
+  if (place_.backend == "nccl" || (place_.backend.empty() && device_.is_cuda())) {
+    cuda_module().add_nccl(impl_->group, impl_->store, device_, timeout_of(place_));
+    impl_->has_nccl = true;
+    impl_->group->setDefaultBackend(Type::NCCL);
+    return;
+  }
+  if (device_.is_cuda()) impl_->group->setBackend(c10::DeviceType::CUDA, Type::GLOO, gloo);
+  impl_->group->setDefaultBackend(Type::GLOO);
+}
+
+std::unique_ptr<Communicator> Communicator::part(const std::string& name,
+                                                 const std::vector<int>& ranks) {
+  ProcessPlace place = place_;
+  place.world_size = static_cast<int>(ranks.size());
+  place.rank = static_cast<int>(std::ranges::find(ranks, rank()) - ranks.begin());
+  std::vector<int> sorted = ranks;
+  std::ranges::sort(sorted);
+  if (place.rank == place.world_size || sorted.front() < 0 || sorted.back() >= world_size() ||
+      std::ranges::adjacent_find(sorted) != sorted.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("rank {} of {} cannot form a group '{}' of the ranks {}", rank(),
+                            world_size(), name, fmt::join(ranks, ", ")));
+  }
+  // Parts of the same name meet under the rank of their first process.
+  return std::unique_ptr<Communicator>(
+      new Communicator(*this, place, name, fmt::format("{}/{}", name, ranks.front())));
 }
 
 Communicator::~Communicator() {
@@ -186,8 +218,9 @@ void Communicator::rethrow(const char* doing, const std::exception& error) const
   throw Error(
       ErrorCode::io,
       fmt::format(
-          "rank {} lost the other processes while it was {}: {}; what they wrote last says why",
-          place_.rank, doing, first_line_of(error)));
+          "rank {} lost the other processes{} while it was {}: {}; what they wrote last says why",
+          world_rank_, group_.empty() ? "" : fmt::format(" of its group '{}'", group_), doing,
+          first_line_of(error)));
 }
 
 std::string Communicator::backend_name() const {
@@ -257,6 +290,25 @@ std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor) {
     impl_->group->allgather(out, tensors)->wait();
   });
   return out[0];
+}
+
+Transfer Communicator::start_transfer(const at::Tensor& tensor, int other, int tag, bool is_send) {
+  if (other < 0 || other >= world_size() || other == rank()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("rank {} of {} exchanges nothing with rank {}", rank(), world_size(), other));
+  }
+  const std::string doing =
+      fmt::format("{} rank {}", is_send ? "sending to" : "receiving from", other);
+  return with_peers(doing.c_str(), [&] {
+    std::vector<at::Tensor> tensors = {tensor};
+    const c10::intrusive_ptr<c10d::Work> work =
+        is_send ? impl_->group->send(tensors, other, tag) : impl_->group->recv(tensors, other, tag);
+    return Transfer([this, work, tensor, doing] {
+      const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
+      with_peers(doing.c_str(), [&] { work->wait(); });
+    });
+  });
 }
 
 void Communicator::barrier() {

@@ -1,5 +1,6 @@
 // Communicator: what the processes that train one model together tell each other, by libtorch's c10d (Gloo between CPUs, NCCL between
-// GPUs). Every call is collective: all processes make the same calls in the same order. In a world of one every call does nothing.
+// GPUs). The world, or a part of it (mesh.h). All processes of it make the same calls in the same order, but for what one sends to another. In a
+// world of one, collective calls do nothing.
 //
 // Errors: Error(io) of one sentence with the rank when another process is gone or does not answer within the timeout.
 #pragma once
@@ -8,6 +9,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,18 @@
 #include <ffkit/trainer/model.h>
 
 namespace ffkit {
+
+// Values on their way from or to another process. Dropped without wait(), they may arrive or not.
+class Transfer {
+ public:
+  explicit Transfer(std::function<void()> finish) : finish_(std::move(finish)) {}
+  // Returns when the tensor may be changed (of a send), or holds the values (of a receive). On a GPU: when the current stream has them. Throws as
+  // Communicator.
+  void wait() { finish_(); }
+
+ private:
+  std::function<void()> finish_;
+};
 
 class Communicator {
  public:
@@ -50,6 +64,27 @@ class Communicator {
   // Returns when all processes have come here.
   void barrier();
 
+  // To and from one other process, not collective. `tensor`: contiguous, on device(); the receiver's has the sender's shape and dtype. Of several
+  // transfers between the same two, those with the same tag arrive in the order they were started. Two processes that send() to each other at
+  // once wait for ever: start both transfers, then wait. Rank `other`: not this one's.
+  void send(const at::Tensor& tensor, int other, int tag = 0) {
+    start_send(tensor, other, tag).wait();
+  }
+  void receive(at::Tensor& tensor, int other, int tag = 0) {
+    start_receive(tensor, other, tag).wait();
+  }
+  [[nodiscard]] Transfer start_send(const at::Tensor& tensor, int other, int tag = 0) {
+    return start_transfer(tensor, other, tag, /*is_send=*/true);
+  }
+  [[nodiscard]] Transfer start_receive(at::Tensor& tensor, int other, int tag = 0) {
+    return start_transfer(tensor, other, tag, /*is_send=*/false);
+  }
+
+  // These processes as a world of their own, ranked by their place in the list, which holds this one's rank. Processes that make the same part give the
+  // same ranks and the same `name`; a process makes all its parts in the same order as the others. This communicator must outlive it.
+  // Throws Error(invalid_argument) for ranks that are not there, twice, or without this one's.
+  std::unique_ptr<Communicator> part(const std::string& name, const std::vector<int>& ranks);
+
   // Runs `action`, which communicates; what libtorch throws leaves as Error(io) that says what was being done.
   template <typename Action>
   auto with_peers(const char* doing, Action action) {
@@ -65,10 +100,17 @@ class Communicator {
   Impl& impl() { return *impl_; }
 
  private:
+  // A part of `world`, whose processes meet under `key`.
+  Communicator(Communicator& world, const ProcessPlace& place, const std::string& name,
+               const std::string& key);
+  void connect();
+  Transfer start_transfer(const at::Tensor& tensor, int other, int tag, bool is_send);
   [[noreturn]] void rethrow(const char* doing, const std::exception& error) const;
 
   const ProcessPlace place_;
   const c10::Device device_;
+  const int world_rank_;        // for messages
+  const std::string group_;     // its name; empty: the world
   std::unique_ptr<Impl> impl_;  // null in a world of one
 };
 

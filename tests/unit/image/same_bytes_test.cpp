@@ -30,7 +30,8 @@ uint32_t checksum_of(const ImageOptions& options) {
   ImagePipeline pipeline(options);
   PipelineTimes times;
   uint32_t crc = 0;
-  for (const std::span<const std::byte> image : {std::span<const std::byte>(raw), std::span<const std::byte>(jpeg)}) {
+  for (const std::span<const std::byte> image :
+       {std::span<const std::byte>(raw), std::span<const std::byte>(jpeg)}) {
     for (int64_t i = 0; i < 6; ++i) {
       pipeline.run(image, {1, 2, i}, out.data(), times);
       crc = crc32c(out, crc);
@@ -53,7 +54,10 @@ TEST_P(SameBytes, InEveryTypeAndLayout) {
       }
     }
   }
-  EXPECT_EQ(found, (std::vector<uint32_t>{0x15A88EBF, 0x2DFBBDD1, 0x1FC81FB6, 0x528E5DC8, 0xAA7FDDE7, 0xAA595E71, 0x38EFEAC8, 0x66BA2233, 0xF940B0BB, 0xC6D895B1, 0x4C871258, 0x13949333, 0x4F75F93F, 0xB3259CC3, 0xD012EC21, 0x177CB40E}));
+  EXPECT_EQ(found, (std::vector<uint32_t>{0x15A88EBF, 0x2DFBBDD1, 0x1FC81FB6, 0x528E5DC8,
+                                          0xAA7FDDE7, 0xAA595E71, 0x38EFEAC8, 0x66BA2233,
+                                          0xF940B0BB, 0xC6D895B1, 0x4C871258, 0x13949333,
+                                          0x4F75F93F, 0xB3259CC3, 0xD012EC21, 0x177CB40E}));
 }
 
 TEST_P(SameBytes, AfterAugmentations) {
@@ -61,7 +65,8 @@ TEST_P(SameBytes, AfterAugmentations) {
   std::vector<uint32_t> found;
   for (const std::vector<Augmentation>& augmentations :
        {std::vector<Augmentation>{ColorJitter{0.4, 0.4, 0.4, 0.3}},
-        std::vector<Augmentation>{RandAugment{}}, std::vector<Augmentation>{TrivialAugmentWide{}}}) {
+        std::vector<Augmentation>{RandAugment{}},
+        std::vector<Augmentation>{TrivialAugmentWide{}}}) {
     found.push_back(checksum_of({.transform = transform, .augmentations = augmentations}));
   }
   EXPECT_EQ(found, (std::vector<uint32_t>{0xADB2DECF, 0x2EC60C13, 0x05E0AEFF}));

@@ -9,6 +9,7 @@
 
 #include "distributed/batch_norm.h"
 #include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "support/world.h"
 
 namespace ffkit {
@@ -61,8 +62,8 @@ struct Reference {
 };
 
 // Of all pictures in one process.
-Reference reference(const std::vector<at::Tensor>& shares) {
-  SmallModel model;
+Reference reference(const std::vector<at::Tensor>& shares, uint64_t seed = 7) {
+  SmallModel model(seed);
   loss_of(model, at::cat(shares)).backward();
   Reference out;
   for (const NamedTensor& p : model.parameters()) out.gradients.push_back(p.tensor.grad());
@@ -124,6 +125,28 @@ TEST(DataParallel, AddsUpWithoutTalkingUntilTheLastBatch) {
             single.parameters()[i].tensor.grad(), 1e-10, 1e-12))
             << i;
       }
+    }
+  });
+}
+
+// Two halves of a model, say, each on two processes: each half's gradients are averages over its two.
+TEST(DataParallel, AveragesAlongOneDimensionOfAMesh) {
+  const std::vector<at::Tensor> shares = {random(1, {2, 3, 6, 6}), random(2, {2, 3, 6, 6})};
+  const Reference expected[] = {reference(shares, 7), reference(shares, 50)};
+  testing::run_world(4, [&](Communicator& world) {
+    const Mesh mesh(world, {{"data", 2}, {"tensor", 2}});
+    Communicator& data = mesh.along("data");
+    SmallModel model(mesh.index("tensor") == 0 ? 7 : 50);
+    model.synchronise_batch_norm(data);
+    DataParallel parallel(data, model);
+    parallel.before_forward();
+    const at::Tensor loss = loss_of(model, shares[size_t(data.rank())]);
+    parallel.before_backward();
+    loss.backward();
+    const Reference& own = expected[mesh.index("tensor")];
+    for (size_t i = 0; i < own.gradients.size(); ++i) {
+      EXPECT_TRUE(model.parameters()[i].tensor.grad().allclose(own.gradients[i], 1e-10, 1e-12))
+          << i;
     }
   });
 }

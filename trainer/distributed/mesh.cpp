@@ -1,0 +1,48 @@
+#include "distributed/mesh.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ffkit {
+
+Mesh::Mesh(Communicator& world, std::vector<MeshDimension> dimensions)
+    : dimensions_(std::move(dimensions)) {
+  std::vector<std::string> sizes;
+  int64_t product = 1;
+  for (const MeshDimension& dimension : dimensions_) {
+    sizes.push_back(fmt::format("{} {}", dimension.size, dimension.name));
+    if (dimension.size < 1 ||
+        std::ranges::count(dimensions_, dimension.name, &MeshDimension::name) > 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("a mesh of {} is not possible: every dimension has a name of its own "
+                              "and 1 or more processes",
+                              fmt::join(sizes, " x ")));
+    }
+    product *= dimension.size;
+  }
+  if (product != world.world_size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a mesh of {} has {} processes, but {} were started",
+                            fmt::join(sizes, " x "), product, world.world_size()));
+  }
+  int stride = world.world_size();
+  for (const MeshDimension& dimension : dimensions_) {
+    stride /= dimension.size;
+    const int index = world.rank() / stride % dimension.size;
+    const int first = world.rank() - index * stride;
+    std::vector<int> ranks;
+    for (int i = 0; i < dimension.size; ++i) ranks.push_back(first + i * stride);
+    groups_.push_back(world.part(dimension.name, ranks));
+  }
+}
+
+Communicator& Mesh::along(std::string_view name) const {
+  for (size_t i = 0; i < dimensions_.size(); ++i) {
+    if (dimensions_[i].name == name) return *groups_[i];
+  }
+  throw Error(ErrorCode::not_found, fmt::format("the mesh has no dimension '{}'", name));
+}
+
+}  // namespace ffkit
