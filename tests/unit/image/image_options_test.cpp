@@ -22,6 +22,15 @@ TEST(ImageOptions, DefaultsAreValid) {
                             .erasing = RandomErasing{}}));
 }
 
+TEST(ImageOptions, SixteenAugmentationsOfAKindAreTheMost) {
+  ImageOptions options;
+  options.augmentations.assign(16, RandAugment{});
+  options.augmentations.emplace_back(ColorJitter{});
+  EXPECT_NO_THROW(validate(options));
+  options.augmentations.emplace_back(RandAugment{});
+  EXPECT_ERROR(validate(options), invalid_argument, "more than 16 augmentations of one kind");
+}
+
 TEST(ImageOptions, RangesOfOneNumberAreTorchvisions) {
   const ColorJitter jitter{.brightness = 0.4, .saturation = 1.5, .hue = 0.1};
   EXPECT_DOUBLE_EQ(jitter.brightness.min, 0.6);

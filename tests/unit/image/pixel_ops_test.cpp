@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "highway_targets.h"
@@ -251,6 +255,84 @@ TEST(PixelOps, ExtremesAreWhatTheyAreCalled) {
   EXPECT_EQ(picture.rgb[0], 1);
   EXPECT_EQ(picture.rgb[1], 2);
   EXPECT_EQ(picture.rgb[2], 3);
+}
+
+// Where each pixel comes from, without torchvision.
+TEST(PixelOps, TranslationsAndHalfTurnsMovePixels) {
+  const Picture original = make_picture(37, 20);
+  const auto pixel = [&original](int x, int y) {
+    const size_t at = 3 * (static_cast<size_t>(y) * 37 + static_cast<size_t>(x));
+    return std::vector<int>(original.rgb.begin() + static_cast<ptrdiff_t>(at),
+                            original.rgb.begin() + static_cast<ptrdiff_t>(at) + 3);
+  };
+  const std::vector<int> fill = {1, 2, 3};
+  const auto expect_moved = [&](const Picture& picture, const auto& from_x, const auto& from_y) {
+    for (int y = 0; y < 20; ++y) {
+      for (int x = 0; x < 37; ++x) {
+        const int left = from_x(x);
+        const int top = from_y(y);
+        const bool is_inside = left >= 0 && left < 37 && top >= 0 && top < 20;
+        const auto* found = picture.rgb.data() + 3 * (y * 37 + x);
+        ASSERT_EQ(std::vector<int>(found, found + 3), is_inside ? pixel(left, top) : fill)
+            << x << ", " << y;
+      }
+    }
+  };
+  for (const auto& [dx, dy] : {std::pair(5, 3), std::pair(-5, 3), std::pair(5, -3)}) {
+    Picture picture = original;
+    auto scratch = scratch_for(picture);
+    translate(image_of(picture), dx, dy, {1, 2, 3}, scratch.data());
+    expect_moved(
+        picture, [dx](int x) { return x - dx; }, [dy](int y) { return y - dy; });
+  }
+  Picture picture = original;
+  auto scratch = scratch_for(picture);
+  rotate(image_of(picture), 180, {1, 2, 3}, scratch.data());
+  expect_moved(
+      picture, [](int x) { return 36 - x; }, [](int y) { return 19 - y; });
+}
+
+// By a tangent of 1/2: pixel (x, y) is the one at (x + (y + 1/2) / 2, y), or at (x, y + (x + 1/2) / 2).
+TEST(PixelOps, ShearsMoveRowsOrColumns) {
+  const double degrees = std::atan(0.5) * 180 / std::numbers::pi;
+  const Picture original = make_picture(24, 17);
+  for (const bool is_of_rows : {true, false}) {
+    Picture picture = original;
+    auto scratch = scratch_for(picture);
+    shear(image_of(picture), is_of_rows ? degrees : 0, is_of_rows ? 0 : degrees, {1, 2, 3},
+          scratch.data());
+    for (int y = 0; y < 17; ++y) {
+      for (int x = 0; x < 24; ++x) {
+        const int left = is_of_rows ? static_cast<int>(x + 0.75 + 0.5 * y) : x;
+        const int top = is_of_rows ? y : static_cast<int>(y + 0.75 + 0.5 * x);
+        const auto* found = picture.rgb.data() + 3 * (y * 24 + x);
+        const auto* wanted = original.rgb.data() + 3 * (top * 24 + left);
+        const std::vector<int> pixel = left < 24 && top < 17 ? std::vector<int>(wanted, wanted + 3)
+                                                             : std::vector<int>{1, 2, 3};
+        ASSERT_EQ(std::vector<int>(found, found + 3), pixel) << x << ", " << y;
+      }
+    }
+  }
+}
+
+TEST(PixelOps, EqualizeIsPillowsTable) {
+  // 0 .. 127, eight pixels of each: step is (1024 - 8) / 255 = 3.
+  Picture picture{128, 8, std::vector<uint8_t>(size_t{128} * 8 * 3)};
+  for (size_t i = 0; i < picture.rgb.size(); ++i) {
+    picture.rgb[i] = static_cast<uint8_t>(i / 3 % 128);
+  }
+  equalize(image_of(picture));
+  for (int value = 0; value < 128; ++value) {
+    EXPECT_EQ(picture.rgb[3 * static_cast<size_t>(value)], std::min((1 + 8 * value) / 3, 255));
+  }
+}
+
+TEST(PixelOps, ContrastOfALargeImageIsAboutTheMeanOfAllOfIt) {
+  Picture picture{4096, 2049, std::vector<uint8_t>(size_t{4096} * 2049 * 3)};
+  std::fill(picture.rgb.begin() + size_t{4096} * 1024 * 3, picture.rgb.end(), 200);
+  adjust_contrast(image_of(picture), 0);
+  EXPECT_EQ(picture.rgb.front(), 100);
+  EXPECT_EQ(picture.rgb.back(), 100);
 }
 
 }  // namespace
