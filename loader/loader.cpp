@@ -94,6 +94,7 @@ struct Loader::Impl {
       warn(impl->parts.options.on_warning,
            "a loader ends whose reads have not come back; its memory is given up: " +
                impl->parts.dataset.path().string());
+      impl->parts.decode_pool.give_up();
     }
     static_cast<void>(impl.release());
   }

@@ -53,6 +53,7 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
       submit_more();
       hand_over_chunks();
       if (parts_.engine->num_in_flight() > 0) {
+        set_reading(true);
         const int num_in_flight = parts_.engine->num_in_flight();
         const bool is_small = bytes_in_flight_ <= num_in_flight * kSmallReadBytes;
         const int wanted = is_small ? num_in_flight / 4 : 1;
@@ -60,9 +61,9 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
           complete(completion);
         }
         hand_over_chunks();
-      } else if (at_end()) {
-        return;
       } else {
+        set_reading(false);
+        if (at_end()) return;
         parts_.io_wake.wait();
       }
     }
@@ -70,6 +71,12 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
   } catch (...) {
     drain();
     throw;
+  }
+}
+
+void ReadLoop::set_reading(bool is_reading) {
+  if (std::exchange(is_reading_, is_reading) != is_reading) {
+    parts_.decode_pool.set_reading(is_reading);
   }
 }
 
@@ -249,6 +256,7 @@ void ReadLoop::hand_over_chunks() {
 
 // The kernel or the reading threads may write to the buffers until the last completion.
 void ReadLoop::drain() noexcept {
+  set_reading(false);
   try {
     while (parts_.engine->num_in_flight() > 0) parts_.engine->wait();
     for (size_t slot = 0; slot <= parts_.planning_slot(); ++slot) parts_.watch.end(slot);

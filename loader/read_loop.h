@@ -43,6 +43,7 @@ class ReadLoop {
   void add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes);
   void hand_over_chunks();
   void drain() noexcept;
+  void set_reading(bool is_reading);
 
   LoaderParts& parts_;
   BatchQueue& queue_;
@@ -52,6 +53,7 @@ class ReadLoop {
   int64_t start_;
   int64_t num_steps_;
   int64_t next_step_ = 0;
+  bool is_reading_ = false;        // as the decoding threads were told
   bool goes_on_;                   // ... and whether another comes after it
   PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
   ReadPlan plan_;

@@ -1,65 +1,57 @@
 #include "decode/decode_pool.h"
 
-#include <fmt/format.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "threads/start_thread.h"
-
 namespace ffkit {
+namespace {
+
+// Where this thread worked last: its scratch memory may still be in the caches of the core.
+thread_local size_t last_slot = 0;
+
+}  // namespace
 
 DecodePool::DecodePool(int num_threads, size_t capacity, Work work)
-    : work_(std::move(work)), waiting_(capacity) {
-  threads_.reserve(static_cast<size_t>(num_threads));
-  try {
-    for (int slot = 0; slot < num_threads; ++slot) {
-      threads_.push_back(
-          start_thread(fmt::format("decoding thread {} of {}", slot + 1, num_threads),
-                       [this, slot] { run(slot); }));
-      // For top and perf; 15 characters at most.
-      pthread_setname_np(threads_.back().native_handle(), "ffkit-decode");
-    }
-  } catch (...) {
-    stop();
-    throw;
-  }
+    : work_(std::move(work)),
+      arena_(DecodeArena::of_process()),
+      waiting_(capacity),
+      slot_is_taken_(static_cast<size_t>(num_threads)) {
+  arena_.add(*this, num_threads);
 }
 
 DecodePool::~DecodePool() {
-  stop();
-}
-
-void DecodePool::stop() noexcept {
+  set_reading(false);
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(arena_.mutex());
     num_waiting_ = 0;
-    stop_ = true;
+    idle_.wait(lock, [this] { return num_working_ == 0; });
   }
-  arrived_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  arena_.remove(*this);
 }
 
 void DecodePool::submit(std::span<const SampleChunk> chunks) {
-  size_t num_to_wake = 0;
-  {
-    std::lock_guard lock(mutex_);
-    for (const SampleChunk& chunk : chunks) {
-      waiting_[(first_ + num_waiting_++) % waiting_.size()] = chunk;
-    }
-    num_to_wake = std::min(num_asleep_, num_waiting_);
+  std::unique_lock lock(arena_.mutex());
+  for (const SampleChunk& chunk : chunks) {
+    waiting_[(first_ + num_waiting_++) % waiting_.size()] = chunk;
   }
-  for (size_t i = 0; i < num_to_wake; ++i) arrived_.notify_one();
+  arena_.wake(lock, std::min(num_waiting_, slot_is_taken_.size() - num_working_));
+}
+
+void DecodePool::set_reading(bool is_reading) {
+  std::lock_guard lock(arena_.mutex());
+  if (is_reading == is_reading_) return;
+  is_reading_ = is_reading;
+  arena_.count_reader(is_reading ? 1 : -1);
 }
 
 void DecodePool::share(int slot, int64_t count, const Part& part) {
   SharedWork work{.part = &part, .count = count};
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(arena_.mutex());
   if (count > 1) {
     shared_.push_back(&work);
-    const auto wanted = static_cast<size_t>(count - 1);
-    for (size_t i = 0; i < std::min(num_asleep_, wanted); ++i) arrived_.notify_one();
+    const size_t num_others = slot_is_taken_.size() - num_working_;
+    arena_.wake(lock, std::min(num_others, static_cast<size_t>(count - 1)));
+    lock.lock();
   }
   while (work.num_begun < count) run_part(lock, slot, work);
   shared_done_.wait(lock, [&work] { return work.num_done == work.count; });
@@ -76,33 +68,58 @@ void DecodePool::run_part(std::unique_lock<std::mutex>& lock, int slot, SharedWo
 }
 
 bool DecodePool::cancel(std::chrono::steady_clock::time_point until) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(arena_.mutex());
   num_waiting_ = 0;
   return idle_.wait_until(lock, until, [this] { return num_working_ == 0; });
 }
 
-void DecodePool::run(int slot) {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    ++num_asleep_;
-    arrived_.wait(lock, [this] { return stop_ || num_waiting_ > 0 || !shared_.empty(); });
-    --num_asleep_;
-    if (stop_) return;
-    ++num_working_;
-    while (num_waiting_ > 0 || !shared_.empty()) {
-      if (num_waiting_ == 0) {
-        run_part(lock, slot, *shared_.front());
-        continue;
-      }
+void DecodePool::give_up() noexcept {
+  size_t num_stuck = 0;
+  set_reading(false);
+  {
+    std::lock_guard lock(arena_.mutex());
+    num_waiting_ = 0;
+    num_stuck = num_working_ - num_given_up_;
+    num_given_up_ = num_working_;
+  }
+  arena_.give_up(static_cast<int>(num_stuck));
+}
+
+bool DecodePool::has_work() const {
+  return (num_waiting_ > 0 || !shared_.empty()) && num_working_ < slot_is_taken_.size();
+}
+
+int DecodePool::take_slot() {
+  if (last_slot >= slot_is_taken_.size() || slot_is_taken_[last_slot]) {
+    const auto free = std::find(slot_is_taken_.begin(), slot_is_taken_.end(), false);
+    last_slot = static_cast<size_t>(free - slot_is_taken_.begin());
+  }
+  slot_is_taken_[last_slot] = true;
+  ++num_working_;
+  return static_cast<int>(last_slot);
+}
+
+void DecodePool::work(std::unique_lock<std::mutex>& lock) {
+  const int slot = take_slot();
+  while (num_waiting_ > 0 || !shared_.empty()) {
+    if (num_waiting_ > 0) {
       const SampleChunk chunk = waiting_[first_];
       first_ = (first_ + 1) % waiting_.size();
       --num_waiting_;
       lock.unlock();
       work_(slot, chunk);
       lock.lock();
+    } else {
+      run_part(lock, slot, *shared_.front());
     }
-    if (--num_working_ == 0) idle_.notify_all();
+    if (arena_.others_have_work(*this)) break;
   }
+  slot_is_taken_[static_cast<size_t>(slot)] = false;
+  if (num_given_up_ > 0) {
+    --num_given_up_;
+    arena_.take_back();
+  }
+  if (--num_working_ == 0) idle_.notify_all();
 }
 
 }  // namespace ffkit

@@ -1,7 +1,7 @@
-// DecodePool: threads that work off chunks of samples in the order they were submitted. Those with nothing to do help others with
-// the parts of a sample.
+// DecodePool: the queue of a loader's chunks of samples, which the threads of DecodeArena work off in the order they were submitted. Threads
+// with nothing to do help others with the parts of a sample.
 //
-// Thread-safe. `work` is called on the pool's threads and must not throw.
+// Thread-safe. `work` is called on the arena's threads and must not throw.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 #include <functional>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "batch/batch_queue.h"
+#include "decode/decode_arena.h"
 
 namespace ffkit {
 
@@ -28,9 +28,9 @@ struct SampleChunk {
   std::array<int32_t, kMaxSamples> positions{};  // in the batch
 };
 
-class DecodePool {
+class DecodePool final : DecodeArena::Client {
  public:
-  // `slot` is the thread's number, 0 .. num_threads-1: an index for scratch memory.
+  // `slot` is 0 .. num_threads-1, and no other thread's at the same time: an index for scratch memory.
   using Work = std::function<void(int slot, const SampleChunk& chunk)>;
   using Part = std::function<void(int slot, int64_t index)>;
 
@@ -42,11 +42,15 @@ class DecodePool {
   DecodePool& operator=(const DecodePool&) = delete;
 
   void submit(std::span<const SampleChunk> chunks);
+  // Whether reads are in flight whose samples come soon: the threads then wait for them. Not at first.
+  void set_reading(bool is_reading);
   // For `work`, with the slot it was given: calls part(slot, index) once for each index of 0 .. count-1, here and on threads that no
   // chunk waits for, and returns when all are done. `part` must not throw.
   void share(int slot, int64_t count, const Part& part);
   // Drops what has not begun and waits for what has. False when some is still being worked on at `until`.
   bool cancel(std::chrono::steady_clock::time_point until);
+  // Drops what has not begun. What has begun hangs: other threads take the place of its threads until it ends.
+  void give_up() noexcept;
 
  private:
   struct SharedWork {
@@ -56,14 +60,15 @@ class DecodePool {
     int64_t num_done = 0;
   };
 
-  void run(int slot);
+  bool has_work() const override;
+  void work(std::unique_lock<std::mutex>& lock) override;
+  int take_slot();
   void run_part(std::unique_lock<std::mutex>& lock, int slot, SharedWork& work);
-  void stop() noexcept;
 
   const Work work_;
+  DecodeArena& arena_;
 
-  std::mutex mutex_;                     // guards what follows
-  std::condition_variable arrived_;      // chunks, parts, or the end
+  // The arena's mutex guards what follows.
   std::condition_variable idle_;         // nothing is being worked on
   std::condition_variable shared_done_;  // some SharedWork is done
   std::vector<SharedWork*>
@@ -71,11 +76,10 @@ class DecodePool {
   std::vector<SampleChunk> waiting_;  // a ring, oldest first from first_
   size_t first_ = 0;
   size_t num_waiting_ = 0;
-  size_t num_asleep_ = 0;
-  size_t num_working_ = 0;
-  bool stop_ = false;
-
-  std::vector<std::thread> threads_;
+  bool is_reading_ = false;
+  std::vector<bool> slot_is_taken_;
+  size_t num_working_ = 0;   // as many slots are taken
+  size_t num_given_up_ = 0;  // of num_working_
 };
 
 }  // namespace ffkit

@@ -211,6 +211,20 @@ TEST_P(LoaderLifetimeTest, TwoLoadersWorkSideBySide) {
   EXPECT_EQ(i, expected.size());
 }
 
+// Both have work all the time; the second one brings its I/O thread, and the pread engine its readers.
+TEST_P(LoaderLifetimeTest, SecondLoaderStartsNoDecodingThreads) {
+  if (std::get<0>(GetParam()) == IoEngine::pread) GTEST_SKIP() << "its readers are threads too";
+  LoaderOptions options = make_options();
+  options.num_threads = 6;
+  Loader a(dataset_, options);
+  EXPECT_TRUE(a.next().has_value());
+  const int64_t num_threads = count_entries("/proc/self/task");
+  EXPECT_GE(num_threads, 6);
+  Loader b(dataset_, options);
+  while (a.next().has_value()) EXPECT_TRUE(b.next().has_value());
+  EXPECT_LE(count_entries("/proc/self/task"), num_threads + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Engines, LoaderLifetimeTest,
     ::testing::Combine(::testing::Values(IoEngine::automatic, IoEngine::pread),

@@ -1,0 +1,186 @@
+#include "decode/decode_arena.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "child_process.h"
+#include "decode/decode_pool.h"
+#include "threads/event.h"
+
+namespace ffkit {
+namespace {
+
+using testing::expect;
+
+std::vector<SampleChunk> chunks_from(int32_t first, int32_t count) {
+  std::vector<SampleChunk> chunks;
+  for (int32_t i = 0; i < count; ++i) chunks.push_back({nullptr, 1, {first + i}});
+  return chunks;
+}
+
+// How many threads are at work at the same time.
+class Occupancy {
+ public:
+  void enter() {
+    const int now = ++num_inside_;
+    int before = most_;
+    while (before < now && !most_.compare_exchange_weak(before, now)) continue;
+  }
+  void leave() { --num_inside_; }
+  int most() const { return most_; }
+
+ private:
+  std::atomic<int> num_inside_{0};
+  std::atomic<int> most_{0};
+};
+
+TEST(DecodeArena, PoolsThatWorkAtOnceShareTheThreads) {
+  constexpr int32_t kNumChunks = 100;
+  Occupancy occupancy;
+  std::latch all_done(2 * kNumChunks);
+  const auto work = [&](int, const SampleChunk&) {
+    occupancy.enter();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    occupancy.leave();
+    all_done.count_down();
+  };
+  DecodePool first(2, kNumChunks, work);
+  DecodePool second(2, kNumChunks, work);
+  first.submit(chunks_from(0, kNumChunks));
+  second.submit(chunks_from(0, kNumChunks));
+  all_done.wait();
+  EXPECT_EQ(occupancy.most(), 2);
+}
+
+// One thread for both, and the first pool's queue is never empty.
+TEST(DecodeArena, BusyPoolLetsTheOtherOneWork) {
+  std::atomic<bool> other_has_worked = false;
+  Event done;
+  DecodePool* own = nullptr;
+  DecodePool busy(1, 10, [&](int, const SampleChunk&) {
+    if (other_has_worked) return done.notify();
+    own->submit(chunks_from(0, 1));
+  });
+  own = &busy;
+  DecodePool other(1, 10, [&](int, const SampleChunk&) { other_has_worked = true; });
+  busy.submit(chunks_from(0, 1));
+  other.submit(chunks_from(0, 1));
+  done.wait();
+}
+
+TEST(DecodeArena, GrowsForTheLargerPoolOnly) {
+  constexpr int32_t kNumChunks = 40;
+  Occupancy of_small;
+  std::latch small_done(kNumChunks);
+  DecodePool small(1, kNumChunks, [&](int slot, const SampleChunk&) {
+    EXPECT_EQ(slot, 0);
+    of_small.enter();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    of_small.leave();
+    small_done.count_down();
+  });
+  // Each of them waits for the others.
+  std::latch all_at_work(5);
+  DecodePool large(5, 10, [&](int, const SampleChunk&) { all_at_work.arrive_and_wait(); });
+  large.submit(chunks_from(0, 5));
+  all_at_work.wait();
+  small.submit(chunks_from(0, kNumChunks));
+  small_done.wait();
+  EXPECT_EQ(of_small.most(), 1);
+}
+
+TEST(DecodeArena, ThreadsGoBackToTbbWhenThereIsNothingToDo) {
+  std::latch done(8);
+  DecodePool pool(2, 10, [&](int, const SampleChunk&) { done.count_down(); });
+  pool.submit(chunks_from(0, 8));
+  done.wait();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  DecodeArena& arena = DecodeArena::of_process();
+  while (arena.num_running() > 0 && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(arena.num_running(), 0);
+}
+
+TEST(DecodeArena, ThreadsThatHangAreReplaced) {
+  Event go_on;
+  std::latch is_stuck(1);
+  auto hanging = std::make_unique<DecodePool>(1, 10, [&](int, const SampleChunk&) {
+    is_stuck.count_down();
+    go_on.wait();
+  });
+  hanging->submit(chunks_from(0, 1));
+  is_stuck.wait();
+  DecodePool earlier(1, 10, [](int, const SampleChunk&) {});
+  hanging->give_up();
+  Event done;
+  DecodePool later(1, 10, [&](int, const SampleChunk&) { done.notify(); });
+  later.submit(chunks_from(0, 1));
+  done.wait();
+  go_on.notify();
+}
+
+// As a TBB program may read its batches.
+TEST(DecodeArena, TasksMayWaitForItOnAllOfTbbsThreads) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "TSan does not see how TBB hands the tasks of a parallel_for() from thread to thread";
+#endif
+  const int num_tasks = tbb::info::default_concurrency();
+  std::latch all_wait(num_tasks);
+  std::vector<Event> done(static_cast<size_t>(num_tasks));
+  DecodePool pool(1, 100, [&](int, const SampleChunk& chunk) {
+    done[static_cast<size_t>(chunk.positions[0])].notify();
+  });
+  tbb::parallel_for(
+      0, num_tasks,
+      [&](int i) {
+        all_wait.arrive_and_wait();
+        pool.submit(chunks_from(i, 1));
+        done[static_cast<size_t>(i)].wait();
+      },
+      tbb::simple_partitioner());
+}
+
+// Another part of the process allows TBB one thread, and a child of fork() has none of TBB's.
+TEST(DecodeArena, WorksOnThreadsOfItsOwnWhereTbbGivesNone) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "TSan lets a child of fork() start no threads";
+#endif
+  const auto child = [] {
+    alarm(60);  // for what hangs
+    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+    for (int i = 0; i < 2; ++i) {
+      std::latch all_at_work(3);
+      DecodePool pool(3, 10, [&](int, const SampleChunk&) { all_at_work.arrive_and_wait(); });
+      pool.submit(chunks_from(0, 3));
+      all_at_work.wait();
+    }
+    const auto grandchild = fork();
+    if (grandchild == 0) {
+      Event done;
+      DecodePool pool(1, 10, [&](int, const SampleChunk&) { done.notify(); });
+      pool.submit(chunks_from(0, 1));
+      done.wait();
+      _exit(0);
+    }
+    int status = 1;
+    expect(waitpid(grandchild, &status, 0) == grandchild && status == 0, "the grandchild's works");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace ffkit
