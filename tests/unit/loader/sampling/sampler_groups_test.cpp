@@ -111,8 +111,7 @@ TEST(SamplerGroups, WhatIsNoGroupingIsRefused) {
 // First the others of its own group, the earlier ones first; then the records at its place in the other groups.
 TEST(SamplerReplacement, StaysWithinTheGroupAndThenAtThePlace) {
   SamplerOptions options;
-  options.groups =
-      std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 4, 8, 12});
+  options.groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 4, 8, 12});
   const Sampler sampler(16, 4, options);
   for (const int64_t first : *options.groups) {
     std::vector<int64_t> own;
