@@ -8,7 +8,8 @@ await_handler() {
   local caught
   for _ in {1..1200}; do
     caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
-    [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0
+    # Before exec() it is still bash, which has handlers of its own.
+    [ "$(readlink "/proc/$1/exe")" -ef "$FFTRAIN" ] && [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0
     sleep 0.05
   done
   return 1
