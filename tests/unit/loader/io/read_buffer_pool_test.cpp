@@ -34,6 +34,15 @@ TEST(ReadBufferPool, RefusesWhatDoesNotFitUntilThereIsRoom) {
   EXPECT_FALSE(pool.release(b)) << "nobody was refused since";
 }
 
+TEST(ReadBufferPool, HasNoMoreBlocksThanItWasMadeFor) {
+  ReadBufferPool pool(kCapacity, 2, 512);
+  auto* a = pool.acquire(1, 1);
+  ASSERT_NE(pool.acquire(1, 1), nullptr);
+  EXPECT_EQ(pool.acquire(1, 1), nullptr);
+  pool.release(a);
+  EXPECT_NE(pool.acquire(1, 1), nullptr);
+}
+
 TEST(ReadBufferPool, BlockIsFreeAfterItsLastUser) {
   ReadBufferPool pool(kCapacity, 100, 4096);
   auto* a = pool.acquire(kCapacity, 3);
