@@ -91,19 +91,19 @@ class DecodeArena {
   int num_proven_ = 0;      // threads that TBB is known to have
   std::vector<std::thread> own_threads_;
 
-  std::mutex mutex_;                // guards what follows
+  std::mutex mutex_;                 // guards what follows
   std::condition_variable arrived_;  // work, or the end
   std::condition_variable all_run_;  // as many drains as num_wanted_
   bool uses_tbb_;
   std::vector<Member> members_;
   size_t next_member_ = 0;
-  int limit_ = 0;        // of num_started_
+  int limit_ = 0;  // of num_started_
   int num_given_up_ = 0;
   int num_started_ = 0;  // drains, running or about to
   int num_running_ = 0;
   int num_lingering_ = 0;
   int num_reading_ = 0;  // clients
-  int num_wanted_ = 0;  // so many must run at once before any ends
+  int num_wanted_ = 0;   // so many must run at once before any ends
   bool own_threads_end_ = false;
 };
 

@@ -297,7 +297,8 @@ void SampleDecoder::replace(const Job& job, const std::string& reason) {
       continue;
     }
     warn(options_.on_warning,
-         fmt::format("record {} is replaced by record {}: {}", bad, candidate, reason));
+         fmt::format("record {} is replaced by record {}: {}", dataset_.index_in_split(bad),
+                     dataset_.index_in_split(candidate), reason));
     BatchQueue::replace_sample(
         job.batch, {.position = job.position, .bad_record = bad, .reason = reason}, candidate);
     return;
@@ -307,7 +308,7 @@ void SampleDecoder::replace(const Job& job, const std::string& reason) {
       fmt::format("the record is bad ({}), and so are {} others tried in its place; check the "
                   "data set with ffinspect",
                   reason, kMaxReplacements),
-      {.path = dataset_.path().string(), .record = bad});
+      {.path = dataset_.path().string(), .record = dataset_.index_in_split(bad)});
 }
 
 }  // namespace ffkit

@@ -169,6 +169,31 @@ TEST_F(LoaderServices, WarningsGoToTheUsersSinkWithTheReasonThatTheBatchHas) {
   EXPECT_THAT(warnings[0], HasSubstr("shard-00000.ffr: record 3: "));
 }
 
+// Numbers of records in messages count in the split, also where the loader reads a part of it: `ffinspect cat` takes them.
+TEST_F(LoaderServices, MessagesCountRecordsInTheSplit) {
+  const Dataset dataset =
+      testing::make_dataset(dir_ / "train", {.num_shards = 1, .undecodable = {30, 31}});
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  LoaderOptions options = make_options();
+  options.batch_size = 2;
+  options.bad_samples = BadSamples::skip;
+  options.on_warning = [&](std::string_view message) {
+    const std::scoped_lock lock(mutex);
+    warnings.emplace_back(message);
+  };
+  {
+    Loader loader(dataset.subset({30, 32}), options);
+    const std::optional<Batch> batch = loader.next();
+    ASSERT_EQ(batch->replacements().size(), 1U);
+    EXPECT_EQ(batch->replacements()[0].bad_record, 0) << "a number of the loader's records";
+  }
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings[0], HasSubstr("record 30 is replaced by record 32: "));
+  Loader hopeless(dataset.subset({30, 31}), options);
+  EXPECT_ERROR(hopeless.next(), corrupt, "record 3");
+}
+
 TEST_F(LoaderServices, StringsComeWithTheBatch) {
   const Dataset dataset = testing::make_dataset(dir_ / "train");
   LoaderOptions options = make_options();

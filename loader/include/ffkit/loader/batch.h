@@ -28,8 +28,9 @@ struct BatchArray {
 
 // A sample that was replaced because its record is bad (BadSamples::skip).
 struct Replacement {
-  int64_t position = 0;    // in the batch
-  int64_t bad_record = 0;  // whose place was taken; record_indices()[position] took it
+  int64_t position = 0;  // in the batch
+  int64_t bad_record =
+      0;  // whose place was taken, a number as in record_indices(); record_indices()[position] took it
   std::string
       reason;  // what is wrong with it: the message of its Error, which names file and record
 };

@@ -135,7 +135,8 @@ TEST(DecodeArena, ThreadsThatHangAreReplaced) {
 // As a TBB program may read its batches.
 TEST(DecodeArena, TasksMayWaitForItOnAllOfTbbsThreads) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "TSan does not see how TBB hands the tasks of a parallel_for() from thread to thread";
+  GTEST_SKIP()
+      << "TSan does not see how TBB hands the tasks of a parallel_for() from thread to thread";
 #endif
   const int num_tasks = tbb::info::default_concurrency();
   std::latch all_wait(num_tasks);
