@@ -53,6 +53,7 @@ check test ! -e run
 
 # The help of fftrain shows its options in groups.
 run 0 "$FFTRAIN" --help
-for group in Data Augmentation Batches "Learning rate" Optimizer Model Run "Instead of a new run" "Devices and processes"; do
+for group in "Task and data" "Network .task classification." "Pictures .task classification." "Augmentation .task classification." Model Batches "Learning rate" Optimizer \
+  "Devices and processes" Run "Instead of a new run"; do
   out "^$group:$"
 done
