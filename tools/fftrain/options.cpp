@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -73,7 +76,12 @@ CLI::Option* add_by_type(CLI::App& app, const Option& option) {
   if (!option.zero_word.empty()) return add_number_or_word(app, option);
   if (std::holds_alternative<int64_t>(value)) return add_values<int64_t>(app, option);
   if (std::holds_alternative<uint64_t>(value))
-    return add_values<uint64_t>(app, option)->check(CLI::NonNegativeNumber);
+    return add_values<uint64_t>(app, option)
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+              return text.starts_with('-') ? "Value " + text + " is below 0" : std::string();
+            },
+            ""));
   if (std::holds_alternative<double>(value)) return add_values<double>(app, option);
   return add_values<std::string>(app, option);
 }
@@ -139,6 +147,17 @@ void add_table_options(CLI::App& app, TrainCommand& command) {
   });
 }
 
+// A pipe would be read twice, or waited for.
+CLI::Validator regular_file() {
+  return CLI::Validator(
+      [](const std::string& path) {
+        std::error_code error;
+        if (std::filesystem::is_regular_file(path, error)) return std::string();
+        return "'" + path + "' is not a file";
+      },
+      "");
+}
+
 void add_run_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Run");
   app.add_flag("--resume", command.resume,
@@ -152,6 +171,7 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
   app.add_flag("--quiet", command.quiet, "Print errors only")->configurable(false);
   app.set_config("--config", "", "Reads options from a TOML file; the command line overrides it")
       ->type_name("FILE")
+      ->check(regular_file())
       ->configurable(false)
       ->group("Run");
 }
@@ -233,14 +253,26 @@ class OptionsFileReader : public CLI::ConfigBase {
   explicit OptionsFileReader(const CLI::App& app) : app_(app) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    std::vector<CLI::ConfigItem> found = ConfigBase::from_config(input);
+    const auto file = app_.get_config_ptr()->as<std::string>();
+    const std::string text{std::istreambuf_iterator<char>(input), {}};
+    if (text.find('\0') != std::string::npos) {
+      throw CLI::ConfigError(file + ": is no text: it holds a zero byte");
+    }
+    std::istringstream lines(text);
+    std::vector<CLI::ConfigItem> found = ConfigBase::from_config(lines);
     for (const CLI::ConfigItem& item : found) {
       if (item.name == "++" || item.name == "--") continue;  // begin and end of a section
       const CLI::Option* option = app_.get_option_no_throw("--" + item.name);
-      if (item.parents.empty() && option != nullptr && option->get_configurable()) continue;
-      throw CLI::ConfigError(fmt::format("{}: '{}' is no option for a file",
-                                         app_.get_config_ptr()->as<std::string>(),
-                                         item.fullname()));
+      if (!item.parents.empty() || option == nullptr || !option->get_configurable()) {
+        throw CLI::ConfigError(
+            fmt::format("{}: '{}' is no option for a file", file, item.fullname()));
+      }
+      // Of several values, CLI11 would take the last one.
+      const auto most = static_cast<size_t>(std::max(1, option->get_items_expected_max()));
+      if (item.inputs.size() > most) {
+        throw CLI::ConfigError(fmt::format("{}: '{}' has {} values, but takes {}", file, item.name,
+                                           item.inputs.size(), most));
+      }
     }
     return found;
   }
@@ -261,7 +293,7 @@ struct TaskHints {
     app.add_option("--data", data);
     app.add_option("--resume-from", resume_from);
     app.add_option("--evaluate", evaluate);
-    app.set_config("--config");
+    app.set_config("--config")->check(regular_file());
     try {
       app.parse(argc, argv);
     } catch (const CLI::Error&) {

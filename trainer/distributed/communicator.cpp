@@ -135,6 +135,8 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
   const Waiting waiting("waiting for the other processes to come", Waiting::kNothingToLose);
   try {
     impl_ = std::make_unique<Impl>();
+    impl_->gloo_options =
+        gloo_options(place);  // before others are waited for: what is wrong is this process's
     impl_->store = open_store(place);
     connect();
   } catch (const Error&) {
@@ -151,6 +153,7 @@ Communicator::Communicator(Communicator& world, const ProcessPlace& place, const
   const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
   world.with_peers("forming a group", [&] {
     impl_ = std::make_unique<Impl>();
+    impl_->gloo_options = world.impl_->gloo_options;
     impl_->store = c10::make_intrusive<c10d::PrefixStore>(key, world.impl_->store);
     connect();
   });
@@ -163,7 +166,8 @@ void Communicator::connect() {
       c10::make_intrusive<c10d::ProcessGroup>(impl_->store, place_.rank, place_.world_size);
   // Gloo takes part with GPUs too: for what is on the CPU.
   const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
-      impl_->store, place_.rank, place_.world_size, gloo_options(place_));
+      impl_->store, place_.rank, place_.world_size,
+      c10::static_intrusive_pointer_cast<c10d::ProcessGroupGloo::Options>(impl_->gloo_options));
   impl_->group->setBackend(c10::DeviceType::CPU, Type::GLOO, gloo);
   if (place_.backend == "nccl" || (place_.backend.empty() && device_.is_cuda())) {
     cuda_module().add_nccl(impl_->group, impl_->store, device_, timeout_of(place_));

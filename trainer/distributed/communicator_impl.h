@@ -11,6 +11,7 @@ namespace ffkit {
 struct Communicator::Impl {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
+  c10::intrusive_ptr<c10d::Backend::Options> gloo_options;  // of the network; for parts too
   bool has_nccl = false;
 
   // Sums over all processes, in place.

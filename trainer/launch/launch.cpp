@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 #include <ffkit/format/error.h>
@@ -68,6 +69,12 @@ class Variables {
                         "the processes, or give "
                         "--launcher none to train with this process alone",
                         name, *value));
+      }
+      if (number > std::numeric_limits<int>::max()) {
+        refuse_launch(
+            fmt::format("the environment variable {} is {}, which is too large; mend "
+                        "what starts the processes",
+                        name, number));
       }
       return number;
     }

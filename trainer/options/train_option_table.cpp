@@ -8,6 +8,10 @@
 namespace ffkit {
 namespace {
 
+// Products of these, of the processes and of the steps of an epoch stay below 2^63.
+constexpr int64_t kMostCounted = 1'000'000'000;
+constexpr int64_t kMostAccumulated = 1'000'000;
+
 void add_data_options(OptionTable& t, TrainOptions& o) {
   t.group("Task and data");
   t.add("task", o.task, "What is trained; default: the task that the data's schema fits")
@@ -26,16 +30,18 @@ void add_data_options(OptionTable& t, TrainOptions& o) {
 
 void add_batch_options(OptionTable& t, TrainOptions& o) {
   t.group("Batches");
-  t.add("epochs", o.epochs, "Epochs of the whole run").require(o.epochs >= 1, "at least 1");
+  t.add("epochs", o.epochs, "Epochs of the whole run")
+      .require(o.epochs >= 1 && o.epochs <= kMostCounted, "1 to 1000000000");
   t.add("batch-size", o.batch_size, "Samples in a batch, which one process computes")
-      .require(o.batch_size >= 1, "at least 1");
+      .require(o.batch_size >= 1 && o.batch_size <= kMostCounted, "1 to 1000000000");
   t.add("global-batch-size", o.global_batch_size,
         "Samples in one step of all processes; replaces --batch-size; 0: batch size * "
         "accumulate * processes")
-      .require(o.global_batch_size >= 0, "at least 1, or 0 for none");
+      .require(o.global_batch_size >= 0 && o.global_batch_size <= kMostCounted,
+               "1 to 1000000000, or 0 for none");
   t.add("accumulate", o.accumulate,
         "Batches of each process in one step; their gradients are added up")
-      .require(o.accumulate >= 1, "at least 1");
+      .require(o.accumulate >= 1 && o.accumulate <= kMostAccumulated, "1 to 1000000");
 }
 
 void add_schedule_options(OptionTable& t, TrainOptions& o) {

@@ -45,3 +45,24 @@ printf 'x' | dd of=flipped.safetensors bs=1 seek=3000000 conv=notrunc status=non
 bad 'flipped.safetensors: its CRC-32C is' --evaluate flipped.safetensors
 echo text >text.safetensors
 bad 'text.safetensors: it has only 5 bytes' --evaluate text.safetensors
+
+# What would be waited for, or silently cut to what fits.
+mkfifo pipe
+mkdir folder
+for not_a_file in pipe folder; do
+  run 2 timeout 20 "$FFTRAIN" --data data --config $not_a_file
+  one_line_err "'$not_a_file' is not a file"
+done
+printf 'epochs = 1\n\0\n' >zero.toml
+run 2 "$FFTRAIN" --data data --config zero.toml
+one_line_err 'zero.toml: is no text: it holds a zero byte'
+echo 'epochs = [1, 2]' >two.toml
+run 2 "$FFTRAIN" --data data --config two.toml
+one_line_err "two.toml: 'epochs' has 2 values, but takes 1"
+bad 'epochs must be 1 to 1000000000' --data data --epochs 4611686018427387904
+bad 'batch-size must be 1 to 1000000000' --data data --batch-size 4611686018427387904
+bad 'accumulate must be 1 to 1000000' --data data --accumulate 4611686018427387904
+run 2 "$FFTRAIN" --data data --seed -1
+one_line_err 'error: --seed: Value -1 is below 0'
+run 1 env RANK=0 WORLD_SIZE=99999999999 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=2999 timeout 20 "$FFTRAIN" --data data
+one_line_err 'WORLD_SIZE is 99999999999, which is too large'
