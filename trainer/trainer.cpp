@@ -281,8 +281,7 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     info = communicator.broadcast(info);
     if (file.empty()) return run(options, file, output, communicator, getting_ready);
     const CheckpointInfo stored = info_from_text(info);
-    if (stored.epochs_done >= options.epochs)
-      return finished(stored, file, output, communicator.rank());
+    if (is_finished(stored, options)) return finished(stored, file, output, communicator.rank());
     return run(resumed_options(stored, file, options, output, communicator, resume), file, output,
                communicator, getting_ready);
   });

@@ -65,6 +65,11 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
   }
 }
 
+int64_t TrainingRun::num_epochs() const {
+  const int64_t steps = total_steps(options_, steps_per_epoch_);
+  return (steps + steps_per_epoch_ - 1) / steps_per_epoch_;
+}
+
 std::unique_ptr<Task> TrainingRun::open_task() {
   std::unique_ptr<Task> task = entry_.make(
       {.options = resolved_, .place = communicator_.place(), .device = communicator_.device()});
@@ -107,10 +112,14 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
     refuse_checkpoint(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
                                               stored.loader.seed, options_.seed));
   }
-  if (stored.epochs_done >= options_.epochs) {
-    refuse_checkpoint(checkpoint,
-                      fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
-                                  stored.epochs_done, options_.epochs));
+  if (is_finished(stored, options_)) {
+    refuse_checkpoint(
+        checkpoint,
+        options_.steps > 0
+            ? fmt::format("its run has done {} of {} steps; give more --steps to go on",
+                          stored.steps_done, options_.steps)
+            : fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
+                          stored.epochs_done, options_.epochs));
   }
 }
 
@@ -170,7 +179,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
     metrics_.emplace(work_dir->path(), state_.steps_done, entry_.units);
   }
-  while (state_.epochs_done < options_.epochs && !is_stopped_) {
+  while (state_.epochs_done < num_epochs() && !is_stopped_) {
     const std::optional<EpochResult> epoch = run_epoch(work_dir);
     // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics are cut to what the checkpoint knows.
     if (epoch) report(*epoch);
@@ -205,7 +214,10 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   Clock::time_point step_start = start;
   // Of a GPU's steps the last one is looked at while the next one is computed.
   const size_t num_waiting = communicator_.device().is_cuda() ? 1 : 0;
-  while (state_.epoch_steps < steps_per_epoch_) {
+  // The last epoch ends with the run's last step.
+  const int64_t end = std::min(steps_per_epoch_, total_steps(options_, steps_per_epoch_) -
+                                                     state_.epochs_done * steps_per_epoch_);
+  while (state_.epoch_steps < end) {
     result.lr = learning_rate(resolved_, steps_per_epoch_, state_.steps_done);
     if (!run_step(result.lr)) break;
     take_losses(num_waiting);
@@ -218,7 +230,7 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
       metrics_->add(window_.take(state_.steps_done, state_.epochs_done + 1, result.lr));
     }
     step_start = now;
-    if ((is_checkpoint_due_ || is_stopped_) && state_.epoch_steps < steps_per_epoch_) {
+    if ((is_checkpoint_due_ || is_stopped_) && state_.epoch_steps < end) {
       take_losses(0);
       state_.loader = train_->state();
       if (is_stopped_) return std::nullopt;
@@ -251,7 +263,8 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   ++state_.epochs_done;
   state_.epoch_steps = 0;
   state_.epoch_loss_sum = 0;
-  state_.steps_done = state_.epochs_done * steps_per_epoch_;
+  state_.steps_done =
+      std::min(state_.epochs_done * steps_per_epoch_, total_steps(options_, steps_per_epoch_));
   state_.loader = train_->state();
   result.seconds = seconds_since(start);
   const double value = val_ ? result.val.value(entry_.best) : 0;
@@ -278,7 +291,7 @@ void TrainingRun::update_average() {
   if (!average_ || state_.steps_done % options_.ema_steps != 0) return;
   // As torchvision's reference training: weights that change as fast as in the warm-up are no use to an average.
   const bool is_warming_up =
-      double(state_.steps_done) < options_.warmup_epochs * double(steps_per_epoch_);
+      double(state_.steps_done) < num_warmup_steps(options_, steps_per_epoch_);
   if (state_.steps_done == 0 || is_warming_up) {
     average_->reset();
   } else {
@@ -352,9 +365,9 @@ std::optional<EvalResult> TrainingRun::validate_epoch() {
 
 void TrainingRun::show_progress(double loss) {
   const double rate = throughput_.units_per_second();
-  const int64_t steps_left = options_.epochs * steps_per_epoch_ - state_.steps_done;
+  const int64_t steps_left = total_steps(options_, steps_per_epoch_) - state_.steps_done;
   live_.update({.epoch = state_.epochs_done + 1,
-                .num_epochs = options_.epochs,
+                .num_epochs = num_epochs(),
                 .step = state_.epoch_steps,
                 .num_steps = steps_per_epoch_,
                 .loss = loss,
@@ -377,7 +390,7 @@ void TrainingRun::report(const EpochResult& epoch) {
   const std::string rate =
       throughput_text(throughput_.units_per_second(), entry_.units, throughput_.wait_share());
   fmt::print(output_.lines, "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {}{}{}\n",
-             state_.epochs_done, options_.epochs, epoch.train_loss, val, epoch.lr,
+             state_.epochs_done, num_epochs(), epoch.train_loss, val, epoch.lr,
              rate.empty() ? "" : rate + "  ", format_duration(epoch.seconds),
              model_.step.num_skipped() > 0
                  ? fmt::format("  {} steps left out (overflow)", model_.step.num_skipped())

@@ -57,6 +57,8 @@ class TrainingRun {
   // The task with its data open.
   std::unique_ptr<Task> open_task();
   std::unique_ptr<BatchSource> open_training();
+  // The last one may be cut.
+  int64_t num_epochs() const;
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
   // Everything that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;

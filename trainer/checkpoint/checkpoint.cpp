@@ -137,6 +137,12 @@ void require_crc(const fs::path& path, const SafeTensors& contents) {
 
 }  // namespace
 
+bool is_finished(const CheckpointInfo& stored, const TrainOptions& options) {
+  if (options.steps == 0) return stored.epochs_done >= options.epochs;
+  // Before its last validation, an epoch is not finished.
+  return stored.steps_done >= options.steps && stored.epoch_steps == 0;
+}
+
 void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,
                         std::vector<NamedTensor>& out) {
   for (const auto& [name, tensor] : tensors) out.push_back({prefix + name, tensor});

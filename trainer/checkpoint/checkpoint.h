@@ -36,6 +36,9 @@ struct CheckpointInfo {
   LoaderState loader;             // of the training loader
 };
 
+// Whether the run of a checkpoint has nothing left to do under `options`.
+bool is_finished(const CheckpointInfo& stored, const TrainOptions& options);
+
 // Of the tensors of an average of the weights.
 inline constexpr char kAveragePrefix[] = "ema.";
 

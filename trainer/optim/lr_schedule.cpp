@@ -22,15 +22,24 @@ double one_cycle(double lr, double total, double step) {
 
 }  // namespace
 
+int64_t total_steps(const TrainOptions& o, int64_t steps_per_epoch) {
+  return o.steps > 0 ? o.steps : o.epochs * steps_per_epoch;
+}
+
+double num_warmup_steps(const TrainOptions& o, int64_t steps_per_epoch) {
+  return o.warmup_steps > 0 ? double(o.warmup_steps) : o.warmup_epochs * double(steps_per_epoch);
+}
+
 double learning_rate(const TrainOptions& o, int64_t steps_per_epoch, int64_t step) {
-  const auto total = double(o.epochs * steps_per_epoch);
+  const auto total = double(total_steps(o, steps_per_epoch));
   const auto s = double(step);
   if (o.lr_schedule == LrSchedule::onecycle) return one_cycle(o.lr, total, s);
-  const double warmup = o.warmup_epochs * double(steps_per_epoch);
+  const double warmup = num_warmup_steps(o, steps_per_epoch);
   if (s < warmup) return o.lr * (o.warmup_start + (1 - o.warmup_start) * s / warmup);
   // A warm-up of the whole run leaves no steps for what comes after it.
   const double progress = total > warmup ? std::min(1.0, (s - warmup) / (total - warmup)) : 1.0;
-  const int64_t num_drops = step / steps_per_epoch / o.lr_step_epochs;
+  const int64_t num_drops =
+      o.lr_step_steps > 0 ? step / o.lr_step_steps : step / steps_per_epoch / o.lr_step_epochs;
   switch (o.lr_schedule) {
     case LrSchedule::polynomial:
       return o.lr_min + (o.lr - o.lr_min) * std::pow(1 - progress, o.lr_power);

@@ -7,8 +7,13 @@
 
 namespace ffkit {
 
-// Learning rate of step `s` = `step` (0-based, over all epochs), with `steps_per_epoch` >= 1 steps in each of `epochs`: T in all,
-// W = warmup_epochs * steps_per_epoch of them warming up (not rounded).
+// Steps of the whole run: `steps`, or all of `epochs` with steps_per_epoch >= 1.
+int64_t total_steps(const TrainOptions& options, int64_t steps_per_epoch);
+
+// Steps of the warm-up, not rounded: warmup_steps, or warmup_epochs * steps_per_epoch.
+double num_warmup_steps(const TrainOptions& options, int64_t steps_per_epoch);
+
+// Learning rate of step `s` = `step` (0-based, over all epochs), with T = total_steps(), W = num_warmup_steps() of them warming up.
 //
 //   warm-up, s < W:   lr * (f + (1 - f) * s / W), f = warmup_start           torch's LinearLR
 //
@@ -16,7 +21,8 @@ namespace ffkit {
 //
 //   cosine:           lr_min + (lr - lr_min) / 2 * (1 + cos(pi * p))          CosineAnnealingLR
 //   polynomial:       lr_min + (lr - lr_min) * (1 - p) ^ lr_power             PolynomialLR (lr_min 0)
-//   step:             lr * lr_gamma ^ floor(s / steps_per_epoch / lr_step_epochs), counted from the first epoch; StepLR
+//   step:             lr * lr_gamma ^ floor(s / steps_per_epoch / lr_step_epochs), counted from the first epoch; StepLR.
+//                     With lr_step_steps: lr * lr_gamma ^ floor(s / lr_step_steps)
 //   constant:         lr
 //
 // onecycle has its own warm-up and no other. As OneCycleLR with cosine annealing and its defaults: half a cosine from lr / 25 to lr over the steps

@@ -32,6 +32,10 @@ void add_batch_options(OptionTable& t, TrainOptions& o) {
   t.group("Batches");
   t.add("epochs", o.epochs, "Epochs of the whole run")
       .require(o.epochs >= 1 && o.epochs <= kMostCounted, "1 to 1000000000");
+  t.add("steps", o.steps,
+        "Steps of the whole run, instead of --epochs; the last epoch may be cut; 0: --epochs")
+      .set_stored(o.steps != 0)
+      .require(o.steps >= 0 && o.steps <= kMostCounted, "1 to 1000000000, or 0 for none");
   t.add("batch-size", o.batch_size, "Samples in a batch, which one process computes")
       .require(o.batch_size >= 1 && o.batch_size <= kMostCounted, "1 to 1000000000");
   t.add("global-batch-size", o.global_batch_size,
@@ -60,14 +64,26 @@ void add_schedule_options(OptionTable& t, TrainOptions& o) {
       .require(o.lr_min >= 0 && o.lr_min <= o.lr, fmt::format("0 to lr, {}", o.lr));
   t.add("warmup-epochs", o.warmup_epochs,
         "Warm-up: epochs in which the learning rate rises to --lr; may be a fraction")
-      .require(o.warmup_epochs >= 0 && o.warmup_epochs <= double(o.epochs),
+      .require(o.warmup_epochs >= 0 && (o.steps > 0 || o.warmup_epochs <= double(o.epochs)),
                fmt::format("0 to the number of epochs, {}", o.epochs))
       .require(o.warmup_epochs == 0 || o.lr_schedule != LrSchedule::onecycle,
+               "0 with the schedule onecycle, which has its own warm-up");
+  t.add("warmup-steps", o.warmup_steps,
+        "Warm-up in steps, instead of --warmup-epochs; 0: --warmup-epochs")
+      .set_stored(o.warmup_steps != 0)
+      .require(o.warmup_steps >= 0 && (o.steps == 0 || o.warmup_steps <= o.steps),
+               o.steps == 0 ? "0 or more" : fmt::format("0 to the number of steps, {}", o.steps))
+      .require(o.warmup_steps == 0 || o.lr_schedule != LrSchedule::onecycle,
                "0 with the schedule onecycle, which has its own warm-up");
   t.add("warmup-start", o.warmup_start, "Warm-up: first learning rate, as a share of --lr")
       .require(o.warmup_start >= 0 && o.warmup_start <= 1, "0 to 1");
   t.add("lr-step-epochs", o.lr_step_epochs, "Schedule step: epochs between two steps")
       .require(o.lr_step_epochs >= 1, "at least 1");
+  t.add("lr-step-steps", o.lr_step_steps,
+        "Schedule step: training steps between two steps, instead of --lr-step-epochs; 0: "
+        "--lr-step-epochs")
+      .set_stored(o.lr_step_steps != 0)
+      .require(o.lr_step_steps >= 0, "0 or more");
   t.add("lr-gamma", o.lr_gamma, "Schedule step: factor of each step")
       .require(o.lr_gamma > 0 && o.lr_gamma <= 1, "more than 0 and at most 1");
   t.add("lr-power", o.lr_power, "Schedule polynomial: its power; 1: a straight line")

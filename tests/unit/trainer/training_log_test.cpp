@@ -33,6 +33,34 @@ TEST_F(TrainingLog, LogsEveryFewStepsAndEachValidation) {
   EXPECT_EQ(lines[5].at("loss"), summary.last.value("loss"));
 }
 
+// Epochs of three steps; the run of five ends within the second one, with a validation, and goes on from its checkpoints like any other.
+TEST_F(TrainingLog, EndsAfterSoManySteps) {
+  TrainOptions o = options("run");
+  o.limit_batches = 3;
+  o.log_every = 1;
+  o.warmup_epochs = 0;
+  o.warmup_steps = 2;
+  o.steps = 5;
+  const TrainSummary summary = train(o, kQuiet);
+  EXPECT_EQ(summary.epochs_done, 2);
+  EXPECT_EQ(kinds_and_steps(temp_ / "run"),
+            (std::vector<std::string>{"train 1", "train 2", "train 3", "validation 3", "train 4",
+                                      "train 5", "validation 5"}));
+  o.work_dir = temp_ / "resumed";
+  resume_training(o, temp_ / "run" / "epoch-0001.safetensors", kQuiet);
+  testing::expect_same_tensors(temp_ / "run" / "epoch-0002.safetensors",
+                               temp_ / "resumed" / "epoch-0002.safetensors");
+  o.work_dir = temp_ / "third";
+  EXPECT_ERROR(resume_training(o, temp_ / "run" / "epoch-0002.safetensors", kQuiet),
+               invalid_argument, "its run has done 5 of 5 steps; give more --steps to go on");
+  // Checkpoints keep what differs from the defaults.
+  std::ifstream file(temp_ / "run" / "config.toml");
+  const std::string config{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(config.find("steps = 5\n"), std::string::npos);
+  EXPECT_NE(config.find("warmup-steps = 2\n"), std::string::npos);
+  EXPECT_EQ(config.find("lr-step-steps"), std::string::npos);
+}
+
 TEST_F(TrainingLog, ContinuesItsLogWithoutRepeatedSteps) {
   TrainOptions o = options("run");
   o.log_every = 4;

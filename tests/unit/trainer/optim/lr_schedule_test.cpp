@@ -29,6 +29,26 @@ TEST(LearningRate, RisesLinearlyToItsPeakDuringWarmUp) {
   EXPECT_DOUBLE_EQ(learning_rate(o, 4, 8), 0.4);
 }
 
+// 10 epochs of 4 steps, counted both ways.
+TEST(LearningRate, CountsStepsAsItCountsEpochs) {
+  for (const LrSchedule schedule : {LrSchedule::cosine, LrSchedule::step, LrSchedule::polynomial,
+                                    LrSchedule::onecycle, LrSchedule::constant}) {
+    const TrainOptions epochs = options(schedule, schedule == LrSchedule::onecycle ? 0 : 2);
+    TrainOptions steps = epochs;
+    steps.epochs = 90;
+    steps.steps = 40;
+    steps.warmup_epochs = 0;
+    steps.warmup_steps = schedule == LrSchedule::onecycle ? 0 : 8;
+    steps.lr_step_epochs = 30;
+    steps.lr_step_steps = 12;
+    for (int64_t step = 0; step < 40; ++step) {
+      EXPECT_EQ(learning_rate(epochs, 4, step), learning_rate(steps, 4, step)) << "step " << step;
+      // Whatever an epoch is.
+      EXPECT_EQ(learning_rate(steps, 4, step), learning_rate(steps, 7, step)) << "step " << step;
+    }
+  }
+}
+
 TEST(LearningRate, WarmsUpForAPartOfAnEpoch) {
   const TrainOptions o = options(LrSchedule::constant, 0.5);
   EXPECT_DOUBLE_EQ(learning_rate(o, 5, 0), 0.1);

@@ -62,7 +62,9 @@ struct TrainOptions {
 
   // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
   std::filesystem::path pretrained;
-  int64_t epochs = 90;       // >= 1
+  int64_t epochs = 90;  // >= 1
+  // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`, which count for nothing otherwise.
+  int64_t steps = 0;
   int64_t batch_size = 256;  // samples a process works on at a time, >= 1
   // Samples a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size is what it makes of it.
   int64_t global_batch_size = 0;
@@ -74,10 +76,13 @@ struct TrainOptions {
   double lr_min = 0;  // cosine and polynomial only: where they end, 0 <= lr_min <= lr
   double warmup_epochs =
       0;  // linear rise to lr, also of a part of an epoch, 0 <= warmup_epochs <= epochs; not with onecycle
+  int64_t warmup_steps = 0;     // the same in steps, instead of warmup_epochs; 0: warmup_epochs
   double warmup_start = 0.01;   // where it begins, as a share of lr, 0 <= warmup_start <= 1
   int64_t lr_step_epochs = 30;  // step only, >= 1
-  double lr_gamma = 0.1;        // step only, 0 < lr_gamma <= 1
-  double lr_power = 1;          // polynomial only, > 0
+  int64_t lr_step_steps =
+      0;  // step only: the same in steps, instead of lr_step_epochs; 0: lr_step_epochs
+  double lr_gamma = 0.1;  // step only, 0 < lr_gamma <= 1
+  double lr_power = 1;    // polynomial only, > 0
   OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;       // sgd and lars, 0 <= momentum < 1
   bool nesterov = false;       // sgd only; needs momentum > 0
