@@ -34,7 +34,9 @@ const Schema kLabelled{
 std::vector<std::byte> labelled_record(int32_t label) {
   RecordBuilder builder(kLabelled);
   builder.set_scalar<int32_t>(0, label);
-  builder.set_bytes(1, std::vector<std::byte>(300, static_cast<std::byte>(label)));
+  const std::vector<std::byte> data(300,
+                                    static_cast<std::byte>(label));  // the builder keeps no copy
+  builder.set_bytes(1, data);
   std::vector<std::byte> record;
   builder.encode(record);
   return record;
