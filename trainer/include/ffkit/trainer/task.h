@@ -98,7 +98,7 @@ class Task {
   virtual Model& make_model() = 0;
   virtual WeightRules weight_rules() const { return {}; }
   virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
-  // Tensors of the task that a checkpoint holds beside the model's, as `task.<name>`; they share their storage: copying into them restores
+  // Tensors of the task that a checkpoint holds beside the model's, as "task.NAME"; they share their storage: copying into them restores
   // the state. Rank 0's are written, and all processes read them.
   virtual std::vector<NamedTensor> state() const { return {}; }
 
