@@ -5,6 +5,8 @@
 
 #include <opencv2/imgproc.hpp>
 
+#include <ffkit/image/opencv.h>
+
 namespace ffkit {
 namespace {
 
@@ -29,16 +31,8 @@ void Canvas::fill(const Rect& rect, Color color) {
   pixels_(within_canvas(rect)).setTo(scalar_of(color));
 }
 
-void Canvas::draw_box(const Rect& rect, Color color, int thickness) {
-  const int inner = thickness / 2;
-  cv::rectangle(
-      pixels_,
-      cv::Rect(rect.x + inner, rect.y + inner, rect.width - 2 * inner, rect.height - 2 * inner),
-      scalar_of(color), thickness);
-}
-
 void Canvas::draw_crossed_box(const Rect& rect, Color color) {
-  draw_box(rect, color);
+  cv::rectangle(pixels_, cv::Rect(rect.x, rect.y, rect.width, rect.height), scalar_of(color));
   const double right = rect.x + rect.width - 1;
   const double bottom = rect.y + rect.height - 1;
   draw_line(rect, rect.x, rect.y, right, bottom, color);
@@ -91,9 +85,6 @@ void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, doub
 
 void Canvas::draw_picture(const ImageDecoder::Region& picture, const Rect& to) {
   const RgbView& view = picture.pixels;
-  // OpenCV has no picture of constant pixels; it writes to none that it reads.
-  const cv::Mat all(view.height, view.width, CV_8UC3, const_cast<uint8_t*>(view.data),
-                    static_cast<size_t>(view.stride));
   const int left = std::clamp(static_cast<int>(std::lround(picture.x)), 0, view.width - 1);
   const int top = std::clamp(static_cast<int>(std::lround(picture.y)), 0, view.height - 1);
   const int right = static_cast<int>(std::lround(picture.x + picture.width));
@@ -102,7 +93,8 @@ void Canvas::draw_picture(const ImageDecoder::Region& picture, const Rect& to) {
                       std::clamp(bottom - top, 1, view.height - top));
   const bool is_smaller = to.width <= from.width && to.height <= from.height;
   cv::Mat part = pixels_(cv::Rect(to.x, to.y, to.width, to.height));
-  cv::resize(all(from), part, part.size(), 0, 0, is_smaller ? cv::INTER_AREA : cv::INTER_NEAREST);
+  cv::resize(as_mat(view)(from), part, part.size(), 0, 0,
+             is_smaller ? cv::INTER_AREA : cv::INTER_NEAREST);
 }
 
 }  // namespace ffkit

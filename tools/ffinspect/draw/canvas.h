@@ -27,9 +27,7 @@ class Canvas {
 
   // What lies outside of the canvas is cut off.
   void fill(const Rect& rect, Color color);
-  // A line along the inner edge of `rect`.
-  void draw_box(const Rect& rect, Color color, int thickness = 1);
-  // As draw_box(), and its two diagonals.
+  // A line along the inner edge of `rect`, and its two diagonals.
   void draw_crossed_box(const Rect& rect, Color color);
   // What lies outside of `within`, or of the canvas, is cut off. The ends may lie anywhere, and need not be finite: then nothing is drawn.
   void draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color,
