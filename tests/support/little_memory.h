@@ -1,11 +1,16 @@
 // For child processes: memory that runs out.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <exception>
+#include <functional>
+
+#include <ffkit/format/error.h>
 
 #include "child_process.h"
 
@@ -27,6 +32,24 @@ inline void leave_memory(int64_t num_bytes) {
   const auto limit = static_cast<rlim_t>(num_pages * sysconf(_SC_PAGESIZE) + num_bytes);
   const rlimit limits{limit, limit};
   expect(setrlimit(RLIMIT_AS, &limits) == 0, "setrlimit");
+}
+
+// Calls `call` in a child process that gets no more than `num_bytes`: it must throw an Error(io) whose message matches `regex`.
+inline void expect_error_without_memory(int64_t num_bytes, const char* regex,
+                                        const std::function<void()>& call) {
+  const auto child = [&] {
+    leave_memory(num_bytes);
+    try {
+      call();
+    } catch (const Error& error) {
+      fprintf(stderr, "%s\n", error.what());
+      _exit(error.code() == ErrorCode::io ? 0 : 1);
+    } catch (const std::exception& error) {
+      expect(false, error.what());
+    }
+    _exit(2);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), regex);
 }
 
 }  // namespace ffkit::testing

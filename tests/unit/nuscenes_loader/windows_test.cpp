@@ -64,19 +64,7 @@ TEST_F(WindowsTest, WithoutMemoryAreAnError) {
   const Windows windows = make_windows(split_->keyframes, 0);
   const std::vector<int64_t> records(16 << 20, 0);
   const auto expect_error = [&](const std::function<void()>& call) {
-    const auto child = [&] {
-      testing::leave_memory(12 << 20);
-      try {
-        call();
-      } catch (const Error& error) {
-        fprintf(stderr, "%s\n", error.what());
-        _exit(error.code() == ErrorCode::io ? 0 : 1);
-      } catch (const std::exception& error) {
-        testing::expect(false, error.what());
-      }
-      _exit(2);
-    };
-    EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "mini_val: there is not enough memory");
+    testing::expect_error_without_memory(12 << 20, "mini_val: there is not enough memory", call);
   };
   expect_error([&] { make_windows(many, 1000); });
   expect_error([&] { windows.mask(records); });

@@ -17,20 +17,8 @@ namespace {
 constexpr int64_t kManyRecords = 4 << 20;
 
 void expect_error_without_memory(const std::function<void()>& call) {
-  const auto child = [&] {
-    testing::leave_memory(8 << 20);
-    try {
-      call();
-    } catch (const Error& error) {
-      fprintf(stderr, "%s\n", error.what());
-      _exit(error.code() == ErrorCode::io ? 0 : 1);
-    } catch (const std::exception& error) {
-      testing::expect(false, error.what());
-    }
-    _exit(2);
-  };
-  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0),
-              "^there is not enough memory; give the process more");
+  testing::expect_error_without_memory(8 << 20,
+                                       "^there is not enough memory; give the process more", call);
 }
 
 TEST(SamplerMemory, ThatIsNotThereForTheWeightsIsAnError) {
