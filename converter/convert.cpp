@@ -228,7 +228,11 @@ class Conversion {
   const int error_number = error.context().errno_value;
   if (error_number == ENOSPC || error_number == EDQUOT) first = "free some space, then ";
   if (error_number == EFBIG) first = "raise the limit on the size of files (ulimit -f), then ";
-  const bool is_of_sample = error.code() != ErrorCode::io && error.code() != ErrorCode::cancelled;
+  // The source is no longer what was listed, and a shorter list would be another conversion.
+  const bool is_gone = error.code() == ErrorCode::not_found;
+  const bool is_of_sample =
+      !is_gone && error.code() != ErrorCode::io && error.code() != ErrorCode::cancelled;
+  if (is_gone) first = "bring back what was there, then ";
   // Of what was written, or of a record that cannot be left out.
   if (is_of_sample && !can_skip) throw Error(error);
   if (is_of_sample) first = "with --on-error skip ";

@@ -70,7 +70,24 @@ std::string listing_of(const Manifest& manifest) {
   return at == manifest.source.end() ? "" : at->second;
 }
 
-std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, int64_t num_left_out,
+// Samples of a split with an error, by the lines of the report.
+struct BadSamples {
+  int64_t left_out = 0;
+  int64_t kept = 0;  // as they are
+};
+
+// Left-out samples fit OnError::keep, which leaves out what cannot be read at all.
+std::string difference_of_on_error(const BadSamples& bad, OnError on_error) {
+  const auto words = [on_error](int64_t count, const char* action) {
+    return fmt::format("option on_error ({} {} {} then, '{}' now)", count,
+                       count == 1 ? "sample was" : "samples were", action, to_string(on_error));
+  };
+  if (bad.left_out > 0 && on_error == OnError::fail) return words(bad.left_out, "left out");
+  if (bad.kept > 0 && on_error != OnError::keep) return words(bad.kept, "kept although bad");
+  return {};
+}
+
+std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, const BadSamples& bad,
                                 const ConvertOptions& options) {
   const Manifest& manifest = found.manifest();
   Words facts = manifest.source;
@@ -85,24 +102,22 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, int
   for (const std::string& words :
        {first_difference(manifest.options, plan.manifest.options, "option"),
         first_difference(facts, plan.manifest.source, "the source's"),
-        difference_of_part(manifest, options.part)}) {
+        difference_of_part(manifest, options.part),
+        difference_of_on_error(bad, options.on_error)}) {
     if (!words.empty()) return words;
   }
-  if (num_left_out > 0 && options.on_error == OnError::fail) {
-    return fmt::format("option on_error ({} samples were left out then, 'fail' now)", num_left_out);
-  }
-  if (found.num_records() + num_left_out != plan.num_samples()) {
+  if (found.num_records() + bad.left_out != plan.num_samples()) {
     return fmt::format("the number of samples ({} then, {} now)",
-                       found.num_records() + num_left_out, plan.num_samples());
+                       found.num_records() + bad.left_out, plan.num_samples());
   }
   return {};
 }
 
 // In words that name the split; empty when nothing differs.
-std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t num_left_out,
+std::string difference_of(const Dataset& found, const SplitPlan& plan, const BadSamples& bad,
                           const ConvertOptions& options) {
   const std::string& name = plan.manifest.split;
-  const std::string facts = difference_of_facts(found, plan, num_left_out, options);
+  const std::string facts = difference_of_facts(found, plan, bad, options);
   if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
   if (const std::string listing = listing_of(found.manifest()); !listing.empty()) {
     std::string words = split_difference(name, listing, describe_split(plan));
@@ -112,17 +127,18 @@ std::string difference_of(const Dataset& found, const SplitPlan& plan, int64_t n
   return shards.empty() ? "" : fmt::format("{} of split '{}'", shards, name);
 }
 
-// Lines of the report about samples of `split` that were left out.
-int64_t num_left_out(const std::string& report, const std::string& split) {
+// What the report says of `split`.
+BadSamples bad_samples_of(const std::string& report, const std::string& split) {
   const std::string begin = R"({"split":")" + split + "\"";
-  int64_t count = 0;
+  BadSamples bad;
   for (size_t at = 0; at < report.size();) {
     const size_t end = std::min(report.find('\n', at), report.size());
     const std::string_view line = std::string_view(report).substr(at, end - at);
-    if (line.starts_with(begin) && line.ends_with(R"("action":"left out"})")) ++count;
+    if (line.starts_with(begin) && line.ends_with(R"("action":"left out"})")) ++bad.left_out;
+    if (line.starts_with(begin) && line.ends_with(R"("action":"kept as it is"})")) ++bad.kept;
     at = end + 1;
   }
-  return count;
+  return bad;
 }
 
 }  // namespace
@@ -152,13 +168,13 @@ ConvertSummary finished_conversion(const fs::path& folder, const std::vector<Spl
   ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'), .was_finished = true};
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);
-    const int64_t num_skipped = num_left_out(report, plan.manifest.split);
-    const std::string words = difference_of(found, plan, num_skipped, options);
+    const BadSamples bad = bad_samples_of(report, plan.manifest.split);
+    const std::string words = difference_of(found, plan, bad, options);
     if (!words.empty()) refuse(words);
     has_listings = has_listings && !listing_of(found.manifest()).empty();
     summary.splits.push_back({.split = plan.manifest.split,
                               .num_records = found.num_records(),
-                              .num_skipped = num_skipped,
+                              .num_skipped = bad.left_out,
                               .num_shards = found.num_shards(),
                               .file_bytes = found.manifest().file_bytes(),
                               .fingerprint = found.manifest().fingerprint()});

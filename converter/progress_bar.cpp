@@ -4,16 +4,10 @@
 
 #include <ffkit/converter/progress_bar.h>
 
+#include "format/with_commas.h"
+
 namespace ffkit {
 namespace {
-
-std::string with_commas(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<size_t>(i), 1, ',');
-  }
-  return digits;
-}
 
 std::string clock_time(int64_t seconds) {
   const int64_t minutes = seconds / 60;

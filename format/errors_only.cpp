@@ -22,13 +22,17 @@ namespace {
 
 }  // namespace
 
+bool is_out_of_memory(const Error& error) {
+  return error.context().errno_value == ENOMEM;
+}
+
 void rethrow_as_error(const std::filesystem::path& path, int64_t record, const char* remedy) {
   try {
     throw;
   } catch (const Error& error) {
     // Of a function that knows no file.
-    const bool is_nameless = error.context().errno_value == ENOMEM && error.context().path.empty();
-    if (is_nameless) not_enough_memory(path, record, remedy);
+    if (is_out_of_memory(error) && error.context().path.empty())
+      not_enough_memory(path, record, remedy);
     throw;
   } catch (const std::bad_alloc&) {
     not_enough_memory(path, record, remedy);

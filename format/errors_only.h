@@ -5,12 +5,17 @@
 #include <filesystem>
 #include <utility>
 
+#include <ffkit/format/error.h>
+
 namespace ffkit {
 
 // Throws the exception that is being handled again: Errors as they are; memory that there is not, and what <filesystem> and <system_error> say, as an Error of
 // `path` and `record`; `remedy` says how less memory is needed, or more had. Anything else, such as what a user's own code throws, as it is.
 [[noreturn]] void rethrow_as_error(const std::filesystem::path& path, int64_t record,
                                    const char* remedy);
+
+// Whether memory ran out, as rethrow_as_error() says it: then it is not the data that is bad.
+bool is_out_of_memory(const Error& error);
 
 inline constexpr const char* kMemoryForRecords =
     "read with fewer threads, or give the process more (ulimit -v, or its container)";

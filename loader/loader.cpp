@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
 #include <ffkit/loader/loader.h>
 
 #include "epoch_run.h"
@@ -23,6 +24,13 @@ namespace {
 constexpr const char* kLessMemory =
     "use smaller batches, fewer of them (prefetch_batches, held_batches), a smaller "
     "io.max_bytes_in_flight, or give the process more";
+
+void warn_of_slow_jpeg(const WarningSink& sink) {
+  if (jpeg_huffman_decoder() != JpegHuffmanDecoder::libjpeg_after_check) return;
+  warn(sink,
+       "JPEGs are decoded by libjpeg alone, which is slower: the libjpeg of this process is not "
+       "the one that ffkit was built with; build ffkit again with its headers");
+}
 
 template <typename Impl>
 Impl& require(const std::unique_ptr<Impl>& impl) {
@@ -112,7 +120,10 @@ struct Loader::Impl {
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
     : impl_(errors_only(std::filesystem::path(dataset.path()), -1, kLessMemory, [&] {
-        return std::make_unique<Impl>(std::move(dataset), std::move(options));
+        prepare_log(options.on_warning);  // before there are threads
+        auto impl = std::make_unique<Impl>(std::move(dataset), std::move(options));
+        warn_of_slow_jpeg(impl->parts.options.on_warning);
+        return impl;
       })) {}
 Loader::~Loader() {
   Impl::end(std::move(impl_));

@@ -3,60 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <ffkit/format/error.h>
-#include <ffkit/image/image_codec.h>
 
-#include "format/refuse.h"
+#include "check_options.h"
+#include "io/kernel_read_engine.h"
 #include "threads/loader_log.h"
 
 namespace ffkit {
 namespace {
-
-void check_range(const char* name, int64_t value, int64_t min, int64_t max) {
-  if (value >= min && value <= max) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is {}, must be {} .. {}", name, value, min, max));
-}
-
-// Checks `options` and fills in what the caller left to the loader.
-LoaderOptions complete(LoaderOptions options) {
-  constexpr int64_t kMaxBatch = 1 << 20;
-  constexpr int64_t kMaxThreads = 1024;
-  constexpr int64_t kMaxBatchesKept = 1024;
-  constexpr int64_t kMaxQueueDepth = 4096;
-  constexpr int64_t kMinBytes = 64 << 10;
-  constexpr int64_t kMaxBytes = int64_t{1} << 40;
-  check_range("batch_size", options.batch_size, 1, kMaxBatch);
-  check_range("num_threads", options.num_threads, 0, kMaxThreads);
-  check_range("prefetch_batches", options.prefetch_batches, 1, kMaxBatchesKept);
-  check_range("held_batches", options.held_batches, 1, kMaxBatchesKept);
-  check_range("io.queue_depth", options.io.queue_depth, 1, kMaxQueueDepth);
-  check_range("io.max_bytes_in_flight", options.io.max_bytes_in_flight, kMinBytes, kMaxBytes);
-  check_range("io.num_retries", options.io.num_retries, 0, 1000);
-  check_between("io.read_timeout_s", options.io.read_timeout_s, 0.01, 1e6);
-  const auto check_enum = [](const char* name, auto value, auto last) {
-    check_range(name, static_cast<int64_t>(value), 0, static_cast<int64_t>(last));
-  };
-  check_enum("bad_samples", options.bad_samples, BadSamples::skip);
-  check_enum("io.engine", options.io.engine, IoEngine::pread);
-  check_enum("io.direct", options.io.direct, DirectIo::off);
-  if (options.num_threads == 0) {
-    // Those that this process may run on; 0 when the system does not say.
-    options.num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
-  if (options.allocator == nullptr) options.allocator = default_slab_allocator();
-  prepare_log(options.on_warning);  // here, for the members that follow begin threads
-  if (jpeg_huffman_decoder() == JpegHuffmanDecoder::libjpeg_after_check) {
-    warn(options.on_warning,
-         "JPEGs are decoded by libjpeg alone, which is slower: the libjpeg of this process is not "
-         "the one that ffkit was built with; build ffkit again with its headers");
-  }
-  return options;
-}
 
 Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
   Sampler sampler(dataset.num_records(), options.batch_size, options.sampler);
@@ -91,6 +49,26 @@ SlabLayout slab_layout(const std::vector<BatchField>& fields, const LoaderOption
   return layout;
 }
 
+std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& on_warning,
+                                        const ShardFiles& files, const ReadBufferPool& buffers) {
+  const ReadEngineOptions options{
+      .queue_depth = io.queue_depth,
+      .num_retries = io.num_retries,
+      .alignment = files.alignment(),
+      .buffer_memory = files.direct() ? buffers.memory() : std::span<std::byte>(),
+      .sqpoll = io.sqpoll,
+      .on_warning = on_warning};
+  if (io.make_engine == nullptr) return make_read_engine(io.engine, files.descriptors(), options);
+  std::vector<ReadFile> shards;
+  for (size_t i = 0; i < files.descriptors().size(); ++i) {
+    shards.push_back({files.path(i), files.descriptors()[i]});
+  }
+  auto engine = io.make_engine(shards, options);
+  if (engine != nullptr) return engine;
+  throw Error(ErrorCode::invalid_argument,
+              "io.make_engine returned no engine; return one, or leave make_engine out");
+}
+
 size_t max_pending_samples(const LoaderOptions& options) {
   return static_cast<size_t>(options.prefetch_batches * options.batch_size);
 }
@@ -99,7 +77,7 @@ size_t max_pending_samples(const LoaderOptions& options) {
 
 LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
     : dataset(std::move(data)),
-      options(complete(std::move(loader_options))),
+      options(check_options(std::move(loader_options))),
       sampler(make_sampler(dataset, options)),
       fields(batch_fields(dataset.schema(), options)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
@@ -109,35 +87,21 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       files(open_files(dataset), bytes_of_records(dataset), options.io.direct),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),
-      engine(make_read_engine(
-          options.io.engine, files.descriptors(),
-          {.queue_depth = options.io.queue_depth,
-           .num_retries = options.io.num_retries,
-           .alignment = files.alignment(),
-           .buffer_memory = files.direct() ? buffers.memory() : std::span<std::byte>(),
-           .sqpoll = options.io.sqpoll,
-           .on_warning = options.on_warning})),
+      engine(make_engine(options.io, options.on_warning, files, buffers)),
       cached_reader(files, options.io, stats),
       decoder(dataset, options, sampler, fields, slabs->layout(), cached_reader, stats),
       mixer(options, slabs->layout()),
+      chunk_decoder({.samples = decoder,
+                     .buffers = buffers,
+                     .io_wake = io_wake,
+                     .layout = slabs->layout(),
+                     .mixer = mixer,
+                     .watch = watch,
+                     .first_entry = planning_entry() + 1,
+                     .stats = stats}),
       decode_pool(options.num_threads, max_pending_samples(options),
-                  [this](int slot, const SampleChunk& chunk) {
-                    const int64_t begin = now_ns();
-                    for (const int64_t i : std::span(chunk.positions).first(chunk.count)) {
-                      watch.begin(decoding_slot(slot),
-                                  chunk.batch->slab->record_indices[static_cast<size_t>(i)]);
-                      decoder.decode(decode_pool, slot, *chunk.batch, i);
-                      ReadBufferPool::Block* block =
-                          chunk.batch->samples[static_cast<size_t>(i)].block;
-                      if (block != nullptr && buffers.release(block)) io_wake.notify();
-                    }
-                    watch.end(decoding_slot(slot));
-                    const bool is_last =
-                        BatchQueue::finish(*chunk.batch, static_cast<int64_t>(chunk.count));
-                    if (is_last) join_rows(slabs->layout(), *chunk.batch->slab);
-                    if (is_last) mixer.run(slot, *chunk.batch->slab);
-                    stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
-                    if (is_last) BatchQueue::complete(*chunk.batch);
+                  [this](int worker, Helpers& helpers, const SampleChunk& chunk) {
+                    chunk_decoder.decode(worker, helpers, chunk);
                   }) {}
 
 int64_t LoaderParts::memory_bound() const {

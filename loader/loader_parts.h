@@ -9,14 +9,15 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
+#include <ffkit/loader/read_engine.h>
 #include <ffkit/loader/sampler.h>
 
 #include "batch/batch_mixer.h"
 #include "batch/slab_pool.h"
+#include "decode/chunk_decoder.h"
 #include "decode/decode_pool.h"
 #include "decode/sample_decoder.h"
 #include "io/read_buffer_pool.h"
-#include "io/read_engine.h"
 #include "io/shard_files.h"
 #include "threads/event.h"
 #include "threads/read_watch.h"
@@ -32,11 +33,8 @@ struct LoaderParts {
   std::chrono::nanoseconds read_timeout() const;
   // What is said of `work` that does not end.
   Error hanging_error(const ReadWatch::Work& work) const;
-  // Slots of `watch`: reads come first, by their slot of the I/O thread.
-  size_t planning_slot() const { return static_cast<size_t>(options.io.queue_depth); }
-  size_t decoding_slot(int thread) const {
-    return planning_slot() + 1 + static_cast<size_t>(thread);
-  }
+  // Entries of `watch`: the reads come first, by their slot of the I/O thread, then the planning of reads, then the decoding threads.
+  size_t planning_entry() const { return static_cast<size_t>(options.io.queue_depth); }
 
   const Dataset dataset;
   const LoaderOptions options;  // num_threads and allocator filled in
@@ -52,6 +50,7 @@ struct LoaderParts {
   CachedReader cached_reader;
   SampleDecoder decoder;
   BatchMixer mixer;
+  ChunkDecoder chunk_decoder;
   DecodePool decode_pool;
 };
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -42,7 +43,7 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
       start_(start),
       num_steps_(num_batches_on_rank(parts.sampler, start)),
       goes_on_(parts.options.read_ahead_epochs) {
-  const auto depth = static_cast<size_t>(parts.engine->queue_depth());
+  const auto depth = static_cast<size_t>(parts.options.io.queue_depth);
   in_flight_.resize(depth);
   for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
@@ -113,7 +114,7 @@ bool ReadLoop::open_batch() {
     const bool has_rows = parts_.slabs->layout().fields[i].rows != nullptr;
     if (has_rows) slab->row_offsets[i].assign(static_cast<size_t>(slab->size) + 1, 0);
   }
-  parts_.watch.begin(parts_.planning_slot(), -1);  // indices are read here
+  parts_.watch.begin(parts_.planning_entry(), -1);  // indices are read here
   for (const int64_t record : slab->record_indices) {
     const int64_t in_split = parts_.dataset.index_in_split(record);
     for (const BatchField& field : parts_.fields) field.decoder->will_read(in_split);
@@ -122,7 +123,7 @@ bool ReadLoop::open_batch() {
   batch_->num_left = slab->size;
   plan_reads(parts_.dataset, slab->record_indices, static_cast<int64_t>(parts_.files.alignment()),
              max_merged_bytes_, plan_);
-  parts_.watch.end(parts_.planning_slot());
+  parts_.watch.end(parts_.planning_entry());
   next_read_ = 0;
   ++next_step_;
   return true;
@@ -142,15 +143,16 @@ bool ReadLoop::begin_next_epoch() {
 
 // False when there is no buffer for it now.
 bool ReadLoop::submit(const PlannedRead& read) {
-  const auto positions =
-      std::span(plan_.positions)
+  const auto indices_in_batch =
+      std::span(plan_.indices_in_batch)
           .subspan(static_cast<size_t>(read.first), static_cast<size_t>(read.count));
   if (read.num_bytes == 0) {
-    hand_over_unread(positions, plan_.samples[static_cast<size_t>(positions.front())].error);
+    hand_over_unread(indices_in_batch,
+                     plan_.samples[static_cast<size_t>(indices_in_batch.front())].error);
     return true;
   }
   if (parts_.cached_reader.holds(read.shard_index, read.offset, read.num_bytes)) {
-    for (const int64_t i : positions) {
+    for (const int64_t i : indices_in_batch) {
       PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
       sample.location = plan_.samples[static_cast<size_t>(i)].location;
       sample.is_cached = true;
@@ -158,26 +160,27 @@ bool ReadLoop::submit(const PlannedRead& read) {
     }
     return true;
   }
-  ReadBufferPool::Block* block = nullptr;
+  ReadBufferPool::Buffer* buffer = nullptr;
   try {
-    block =
+    buffer =
         parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
   } catch (const std::bad_alloc&) {
-    hand_over_unread(positions, std::make_exception_ptr(read_error(
-                                    parts_.files.path(static_cast<size_t>(read.shard_index)),
-                                    plan_.samples[static_cast<size_t>(positions.front())].location,
-                                    read.num_bytes, -ENOMEM, 0)));
+    hand_over_unread(indices_in_batch,
+                     std::make_exception_ptr(read_error(
+                         parts_.files.path(static_cast<size_t>(read.shard_index)),
+                         plan_.samples[static_cast<size_t>(indices_in_batch.front())].location,
+                         read.num_bytes, -ENOMEM, 0)));
     return true;
   }
-  if (block == nullptr) return false;
-  for (int64_t i : positions) {
+  if (buffer == nullptr) return false;
+  for (int64_t i : indices_in_batch) {
     const Dataset::Location& location = plan_.samples[static_cast<size_t>(i)].location;
     const RecordLocation& record = location.record;
     PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
-    sample.block = block;
+    sample.buffer = buffer;
     sample.is_shared = read.count > 1;
     sample.location = location;
-    sample.record = {block->data + (record.offset - read.offset),
+    sample.record = {buffer->data + (record.offset - read.offset),
                      static_cast<size_t>(record.stored_bytes)};
   }
   const size_t slot = free_slots_.back();
@@ -185,24 +188,24 @@ bool ReadLoop::submit(const PlannedRead& read) {
   ReadInFlight& started = in_flight_[slot];
   started.batch = batch_;
   started.read = read;
-  started.positions.assign(positions.begin(), positions.end());
-  started.block = block;
+  started.indices_in_batch.assign(indices_in_batch.begin(), indices_in_batch.end());
+  started.buffer = buffer;
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
-  parts_.watch.begin(slot,
-                     batch_->slab->record_indices[static_cast<size_t>(started.positions.front())]);
+  parts_.watch.begin(
+      slot, batch_->slab->record_indices[static_cast<size_t>(started.indices_in_batch.front())]);
   parts_.engine->submit({.file = static_cast<int>(read.shard_index),
                          .offset = read.offset,
                          .num_bytes = static_cast<size_t>(read.num_bytes),
-                         .buffer = block->data,
+                         .buffer = buffer->data,
                          .tag = slot});
   return true;
 }
 
 // Records without bytes, or with an error.
-void ReadLoop::hand_over_unread(std::span<const int64_t> positions,
+void ReadLoop::hand_over_unread(std::span<const int64_t> indices_in_batch,
                                 const std::exception_ptr& error) {
-  for (const int64_t i : positions) {
+  for (const int64_t i : indices_in_batch) {
     PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
     sample.location = plan_.samples[static_cast<size_t>(i)].location;
     sample.error = error;
@@ -210,8 +213,23 @@ void ReadLoop::hand_over_unread(std::span<const int64_t> positions,
   }
 }
 
+// An engine of the user's own may be wrong.
+void ReadLoop::check(const ReadCompletion& completion) const {
+  const bool is_known =
+      completion.tag < in_flight_.size() && in_flight_[completion.tag].batch != nullptr;
+  if (is_known && completion.result <= in_flight_[completion.tag].read.num_bytes) return;
+  const std::string what =
+      is_known ? fmt::format("says that it read {} bytes of {}", completion.result,
+                             in_flight_[completion.tag].read.num_bytes)
+               : fmt::format("completed the read {}, which is not in flight", completion.tag);
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the read engine '{}' {}; correct the engine",
+                          parts_.engine->description(), what));
+}
+
 void ReadLoop::complete(const ReadCompletion& completion) {
-  const ReadInFlight& done = in_flight_[completion.tag];
+  check(completion);
+  ReadInFlight& done = in_flight_[completion.tag];
   const PlannedRead& read = done.read;
   bytes_in_flight_ -= read.num_bytes;
   parts_.watch.end(completion.tag);
@@ -220,9 +238,9 @@ void ReadLoop::complete(const ReadCompletion& completion) {
   if (completion.result > 0) {
     parts_.stats.bytes_read.fetch_add(completion.result, std::memory_order_relaxed);
   }
-  for (int64_t i : done.positions) {
+  for (int64_t i : done.indices_in_batch) {
     PendingSample& sample = done.batch->samples[static_cast<size_t>(i)];
-    const auto record_offset = read.offset + (sample.record.data() - done.block->data);
+    const auto record_offset = read.offset + (sample.record.data() - done.buffer->data);
     const int64_t wanted = record_offset - read.offset + static_cast<int64_t>(sample.record.size());
     if (completion.result < wanted) {
       sample.error = std::make_exception_ptr(
@@ -231,20 +249,21 @@ void ReadLoop::complete(const ReadCompletion& completion) {
     }
     add_to_chunk(done.batch, i, sample.record.size());
   }
+  done.batch = nullptr;
   free_slots_.push_back(completion.tag);
 }
 
-void ReadLoop::add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes) {
+void ReadLoop::add_to_chunk(PendingBatch* batch, int64_t index_in_batch, size_t num_bytes) {
   if (!chunks_.empty()) {
     SampleChunk& last = chunks_.back();
     if (last.batch == batch && last.count < SampleChunk::kMaxSamples &&
         last_chunk_bytes_ + num_bytes <= kChunkBytes) {
-      last.positions[last.count++] = static_cast<int32_t>(position);
+      last.indices_in_batch[last.count++] = static_cast<int32_t>(index_in_batch);
       last_chunk_bytes_ += num_bytes;
       return;
     }
   }
-  chunks_.push_back({batch, 1, {static_cast<int32_t>(position)}});
+  chunks_.push_back({batch, 1, {static_cast<int32_t>(index_in_batch)}});
   last_chunk_bytes_ = num_bytes;
 }
 
@@ -258,9 +277,9 @@ void ReadLoop::hand_over_chunks() {
 void ReadLoop::drain() noexcept {
   set_reading(false);
   try {
-    while (parts_.engine->num_in_flight() > 0) parts_.engine->wait();
-    for (size_t slot = 0; slot <= parts_.planning_slot(); ++slot) parts_.watch.end(slot);
-  } catch (const Error&) {
+    while (parts_.engine->num_in_flight() > 0) parts_.engine->wait_for(1);
+    for (size_t i = 0; i <= parts_.planning_entry(); ++i) parts_.watch.end(i);
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
     // The engine is broken and says so again to whoever uses it next; it waits for what is left when it is destroyed.
   }
 }

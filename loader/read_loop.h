@@ -26,10 +26,10 @@ class ReadLoop {
 
  private:
   struct ReadInFlight {
-    PendingBatch* batch = nullptr;
+    PendingBatch* batch = nullptr;  // null: none is in flight here
     PlannedRead read;
-    std::vector<int64_t> positions;  // in the batch, of the samples that it serves
-    ReadBufferPool::Block* block = nullptr;
+    std::vector<int64_t> indices_in_batch;  // of the samples that it serves
+    ReadBufferPool::Buffer* buffer = nullptr;
     int64_t submitted_ns = 0;
   };
 
@@ -38,9 +38,10 @@ class ReadLoop {
   bool open_batch();
   bool begin_next_epoch();
   bool submit(const PlannedRead& read);
-  void hand_over_unread(std::span<const int64_t> positions, const std::exception_ptr& error);
+  void hand_over_unread(std::span<const int64_t> indices_in_batch, const std::exception_ptr& error);
+  void check(const ReadCompletion& completion) const;
   void complete(const ReadCompletion& completion);
-  void add_to_chunk(PendingBatch* batch, int64_t position, size_t num_bytes);
+  void add_to_chunk(PendingBatch* batch, int64_t index_in_batch, size_t num_bytes);
   void hand_over_chunks();
   void drain() noexcept;
   void set_reading(bool is_reading);
@@ -59,7 +60,7 @@ class ReadLoop {
   ReadPlan plan_;
   size_t next_read_ = 0;  // of plan_
 
-  std::vector<ReadInFlight> in_flight_;  // the slot is the read's tag
+  std::vector<ReadInFlight> in_flight_;  // by slot, which is the read's tag
   std::vector<size_t> free_slots_;
   int64_t bytes_in_flight_ = 0;
   std::vector<SampleChunk> chunks_;  // complete, to be handed over; the last one may still grow

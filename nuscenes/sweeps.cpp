@@ -33,26 +33,42 @@ float load(const std::byte* from) {
   }
 }
 
+// Which points are kept.
+template <typename T>
+class Keeper {
+ public:
+  Keeper(const SweepPlacement& placement, size_t columns)
+      : near_(placement.min_distance),
+        filter_(placement.radar_filter),
+        is_filtered_(filter_.is_on && columns == static_cast<size_t>(kRadarColumns)) {}
+  bool operator()(const std::byte* point) const {
+    const double x = load<T>(point);
+    const double y = load<T>(point + sizeof(T));
+    if (std::fabs(x) < near_ && std::fabs(y) < near_) return false;
+    return !is_filtered_ || keeps(filter_, load<T>(point + kDynPropColumn * sizeof(T)),
+                                  load<T>(point + kAmbigStateColumn * sizeof(T)),
+                                  load<T>(point + kInvalidStateColumn * sizeof(T)));
+  }
+
+ private:
+  const double near_;
+  const RadarFilter& filter_;
+  const bool is_filtered_;
+};
+
 template <typename T>
 int64_t append(const std::byte* from, int64_t num_points, const SweepPlacement& placement,
                size_t columns, int64_t max_rows, float* out) {
   const Matrix3& r = placement.to_target.rotation;
   const Vector3& t = placement.to_target.translation;
   const auto lag = static_cast<float>(placement.time_lag);
-  const double near = placement.min_distance;
-  const bool is_filtered =
-      placement.radar_filter.is_on && columns == static_cast<size_t>(kRadarColumns);
+  const Keeper<T> is_kept(placement, columns);
   int64_t num_rows = 0;
   for (int64_t i = 0; i < num_points && num_rows < max_rows; ++i, from += columns * sizeof(T)) {
+    if (!is_kept(from)) continue;
     const double x = load<T>(from);
     const double y = load<T>(from + sizeof(T));
     const double z = load<T>(from + 2 * sizeof(T));
-    if (std::fabs(x) < near && std::fabs(y) < near) continue;
-    if (is_filtered && !keeps(placement.radar_filter, load<T>(from + kDynPropColumn * sizeof(T)),
-                              load<T>(from + kAmbigStateColumn * sizeof(T)),
-                              load<T>(from + kInvalidStateColumn * sizeof(T)))) {
-      continue;
-    }
     for (size_t row = 0; row < 3; ++row) {
       out[row] =
           static_cast<float>(r[3 * row] * x + r[3 * row + 1] * y + r[3 * row + 2] * z + t[row]);
@@ -67,6 +83,35 @@ int64_t append(const std::byte* from, int64_t num_points, const SweepPlacement& 
   return num_rows;
 }
 
+template <typename T>
+int64_t count(const std::byte* from, int64_t num_points, const SweepPlacement& placement,
+              size_t columns) {
+  const Keeper<T> is_kept(placement, columns);
+  int64_t num_rows = 0;
+  for (int64_t i = 0; i < num_points; ++i, from += columns * sizeof(T)) {
+    num_rows += is_kept(from) ? 1 : 0;
+  }
+  return num_rows;
+}
+
+// Calls `work` with a value of the type of the numbers of `points`.
+template <typename Work>
+int64_t visit_points(const TensorView& points, int64_t columns, const Work& work) {
+  if (points.shape.size() != 2 || points.shape[1] != columns || columns < 3) {
+    throw Error(ErrorCode::corrupt, fmt::format("a point cloud has shape [{}]; expected [n, {}]",
+                                                fmt::join(points.shape, ", "), columns));
+  }
+  switch (points.dtype) {
+    case DType::f32:
+      return work(float{});
+    case DType::f16:
+      return work(uint16_t{});
+    default:
+      throw Error(ErrorCode::corrupt, fmt::format("a point cloud is of {}; expected f32 or f16",
+                                                  to_string(points.dtype)));
+  }
+}
+
 }  // namespace
 
 double time_lag(int64_t target_us, int64_t timestamp_us) {
@@ -75,20 +120,17 @@ double time_lag(int64_t target_us, int64_t timestamp_us) {
 
 int64_t append_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns,
                      int64_t max_rows, float* out) {
-  if (points.shape.size() != 2 || points.shape[1] != columns || columns < 3) {
-    throw Error(ErrorCode::corrupt, fmt::format("a point cloud has shape [{}]; expected [n, {}]",
-                                                fmt::join(points.shape, ", "), columns));
-  }
-  const auto width = static_cast<size_t>(columns);
-  switch (points.dtype) {
-    case DType::f32:
-      return append<float>(points.data.data(), points.shape[0], placement, width, max_rows, out);
-    case DType::f16:
-      return append<uint16_t>(points.data.data(), points.shape[0], placement, width, max_rows, out);
-    default:
-      throw Error(ErrorCode::corrupt, fmt::format("a point cloud is of {}; expected f32 or f16",
-                                                  to_string(points.dtype)));
-  }
+  return visit_points(points, columns, [&](auto type) {
+    return append<decltype(type)>(points.data.data(), points.shape[0], placement,
+                                  static_cast<size_t>(columns), max_rows, out);
+  });
+}
+
+int64_t count_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns) {
+  return visit_points(points, columns, [&](auto type) {
+    return count<decltype(type)>(points.data.data(), points.shape[0], placement,
+                                 static_cast<size_t>(columns));
+  });
 }
 
 }  // namespace ffkit::nuscenes

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <new>
 #include <string>
 #include <system_error>
@@ -67,6 +68,10 @@ inline int report_exception(const char* name, const std::string& command = "") n
   } catch (const std::filesystem::filesystem_error& e) {
     return print((e.path1().string() + ": cannot be examined: " + e.code().message()).c_str());
   } catch (const std::system_error& e) {
+    // fmt's words; what is no file of ours is written by fmt to standard output alone.
+    if (std::strncmp(e.what(), "cannot write to file", 20) == 0) {
+      return print(("cannot write to standard output: " + e.code().message()).c_str());
+    }
     return print(e.code() == std::errc::resource_unavailable_try_again ? no_thread : e.what());
   } catch (const std::exception& e) {
     // TBB's word for the same.
@@ -74,6 +79,13 @@ inline int report_exception(const char* name, const std::string& command = "") n
   } catch (...) {
     return print("failed for an unknown reason");
   }
+}
+
+// For what was asked for: a disk that is full, or a reader that has ended, must not pass for success.
+inline void require_written_stdout() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
 }
 
 // The whole main() of a tool called `name`: `run` makes the command line and calls run_tool().
@@ -95,6 +107,19 @@ int run_main(const char* name, Run run) {
   }
 }
 
+// A text that is empty is a shell's variable that is not set: `--work-dir "$RUNS"` must not mean to keep nothing.
+inline void refuse_empty_texts(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_expected_min() == 0) continue;  // a flag, or an option that may stand alone
+    for (const std::string& text : option->results()) {
+      if (!text.empty()) continue;
+      throw CLI::ValidationError(option->get_name(),
+                                 "its text is empty; leave the option out for its default");
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands()) refuse_empty_texts(*command);
+}
+
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns the exit status.
 template <typename Action>
 int run_tool(CLI::App& app, int argc, char** argv, Action action) {
@@ -102,9 +127,12 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action) {
   raise_open_file_limit();
   try {
     app.parse(argc, argv);
+    refuse_empty_texts(app);
     return action();
   } catch (const CLI::Success& e) {  // --help, --version
-    return app.exit(e);
+    const int status = app.exit(e);
+    std::cout.flush();
+    return std::cout.fail() ? 1 : status;
   } catch (...) {
     const auto commands = app.get_subcommands();
     return report_exception(app.get_name().c_str(),

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 void write_in_place(const fs::path& path, std::span<const std::byte> data) {
   const int fd = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) fail_output("cannot write the file", path, errno);
+  if (fd < 0) fail_writing(path, errno);
   const int problem = write_and_close(fd, data);
-  if (problem != 0) fail_output("cannot write the file", path, problem);
+  if (problem != 0) fail_writing(path, problem);
 }
 
 // Gives the new file the mode, and where that is allowed the owner, of the one that it replaces.
@@ -49,6 +49,13 @@ int write_and_close(int fd, std::span<const std::byte> data) {
   }
   if (close(fd) != 0 && problem == 0 && errno != EINTR) problem = errno;
   return problem;
+}
+
+void fail_writing(const fs::path& file, int error) {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  fail_output(is_full ? "cannot write the file; free some space or give another place"
+                      : "cannot write the file",
+              file, error);
 }
 
 void write_output_file(const fs::path& file, std::span<const std::byte> data) {
@@ -82,13 +89,13 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
   const int problem = write_and_close(fd, data);
   if (problem != 0) {
     unlink(temporary.c_str());
-    fail_output("cannot write the file", file, problem);
+    fail_writing(file, problem);
   }
   if (std::rename(temporary.c_str(), target.c_str()) == 0) return;
   const int error = errno;
   unlink(temporary.c_str());
   if (exists && error == EBUSY) return write_in_place(file, data);  // a mount point
-  fail_output("cannot write the file", file, error);
+  fail_writing(file, error);
 }
 
 void require_no_input(const fs::path& output, const std::vector<fs::path>& inputs) {

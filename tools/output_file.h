@@ -15,6 +15,8 @@ void write_output_file(const std::filesystem::path& file, std::span<const std::b
 
 // Writes all of `data` and closes `fd`. Returns 0 or an errno.
 int write_and_close(int fd, std::span<const std::byte> data);
+// Throws Error(io) that says so, with what to do about a full disk.
+[[noreturn]] void fail_writing(const std::filesystem::path& file, int error);
 
 // Throws Error(invalid_argument) when `output` is the same file as one of `inputs`, by whatever path. An empty `output` stands for standard output.
 void require_no_input(const std::filesystem::path& output,

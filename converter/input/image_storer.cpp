@@ -8,6 +8,7 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
+#include "format/errors_only.h"
 #include "format/fnv.h"
 #include "input/splitmix.h"
 
@@ -92,7 +93,7 @@ ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::st
   try {
     return impl_->convert(impl_->thread_codecs.local(), image, id, buffers);
   } catch (const Error& error) {
-    if (!impl_->storage.keep_broken) throw;
+    if (!impl_->storage.keep_broken || is_out_of_memory(error)) throw;
     buffers.report({error.what(), "kept as it is"});
     return {.bytes = image};
   }

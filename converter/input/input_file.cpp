@@ -19,6 +19,13 @@ int64_t modified_ns_of(const struct stat& status) {
   return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
+// Half of it may be of before and half of it of after.
+[[noreturn]] void throw_changed(const std::filesystem::path& path) {
+  throw Error(ErrorCode::not_found,
+              "was changed after it was listed; convert it when nothing writes to it",
+              {.path = path.string()});
+}
+
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -53,6 +60,10 @@ InputFile::InputFile(InputFile&& other) noexcept
       size_(other.size_),
       modified_ns_(other.modified_ns_) {}
 
+void InputFile::require(const FileStamp& listed) const {
+  if (size_ != listed.num_bytes || modified_ns_ != listed.modified_ns) throw_changed(path_);
+}
+
 void InputFile::read_at(int64_t offset, std::span<std::byte> out) const {
   size_t num_read = 0;
   while (num_read < out.size()) {
@@ -69,6 +80,10 @@ void InputFile::read_at(int64_t offset, std::span<std::byte> out) const {
       throw Error(ErrorCode::io, fmt::format("cannot read {} bytes", out.size()),
                   {.path = path_.string(), .offset = offset, .errno_value = errno});
     }
+  }
+  struct stat now {};
+  if (::fstat(fd_, &now) == 0 && (now.st_size != size_ || modified_ns_of(now) != modified_ns_)) {
+    throw_changed(path_);
   }
 }
 

@@ -10,6 +10,11 @@
 
 namespace ffkit {
 
+struct FileStamp {
+  int64_t num_bytes = 0;
+  int64_t modified_ns = 0;  // since 1970
+};
+
 class InputFile {
  public:
   // Follows symbolic links. Throws Error(not_found) for a missing file, Error(unsupported) for what
@@ -26,8 +31,11 @@ class InputFile {
   // Time of modification when it was opened, in ns since 1970.
   int64_t modified_ns() const { return modified_ns_; }
 
-  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
-  // otherwise.
+  // Throws Error(not_found) when it was opened with another length or time of modification than it was listed with.
+  void require(const FileStamp& listed) const;
+
+  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(not_found) when it was written to since it was opened,
+  // Error(io) otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
   // Has the kernel fetch the range, without waiting for it.
   void will_read(int64_t offset, int64_t num_bytes) const;
@@ -39,11 +47,6 @@ class InputFile {
   int fd_ = -1;
   int64_t size_ = 0;
   int64_t modified_ns_ = 0;
-};
-
-struct FileStamp {
-  int64_t num_bytes = 0;
-  int64_t modified_ns = 0;  // since 1970
 };
 
 // Of the file at `path`, links followed; sets `error` for what is not there or no regular file.

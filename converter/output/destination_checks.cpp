@@ -8,6 +8,8 @@
 #include <new>
 #include <system_error>
 
+#include "format/errors_only.h"
+
 namespace ffkit {
 
 namespace fs = std::filesystem;
@@ -17,6 +19,13 @@ namespace {
 bool is_inside(const fs::path& path, const fs::path& folder) {
   const auto [in_folder, in_path] = std::ranges::mismatch(folder, path);
   return in_folder == folder.end();
+}
+
+Error not_enough_memory(const fs::path& place) {
+  return {ErrorCode::io,
+          "there is not enough memory; raise the limit on it (ulimit -v, the container's), or "
+          "give fewer --threads",
+          {.path = place.string()}};
 }
 
 }  // namespace
@@ -56,6 +65,7 @@ Error current_error(const fs::path& place) {
   try {
     throw;
   } catch (const Error& error) {
+    if (is_out_of_memory(error) && error.context().path.empty()) return not_enough_memory(place);
     return error;
   } catch (const fs::filesystem_error& error) {
     return {ErrorCode::io,
@@ -71,10 +81,7 @@ Error current_error(const fs::path& place) {
             "or on memory (ulimit -v), or give fewer --threads",
             {.path = place.string(), .errno_value = error.code().value()}};
   } catch (const std::bad_alloc&) {
-    return {ErrorCode::io,
-            "there is not enough memory; raise the limit on it (ulimit -v, the container's), or "
-            "give fewer --threads",
-            {.path = place.string()}};
+    return not_enough_memory(place);
   } catch (const std::exception& error) {
     return {ErrorCode::io, error.what(), {.path = place.string()}};
   } catch (...) {

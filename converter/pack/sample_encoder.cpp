@@ -1,6 +1,6 @@
 #include "pack/sample_encoder.h"
 
-#include <cerrno>
+#include "format/errors_only.h"
 
 namespace ffkit {
 namespace {
@@ -41,7 +41,7 @@ void SampleEncoder::encode(int64_t sample, EncodedSample& out) {
     }
     out.problems = buffers_.problems();
   } catch (const Error& error) {
-    if (error.context().errno_value == ENOMEM) throw;  // it is not the sample that is bad
+    if (is_out_of_memory(error)) throw;  // it is not the sample that is bad
     out.error = error;
     builder_.emplace(schema_);  // forgets the fields that were set before the failure
   }

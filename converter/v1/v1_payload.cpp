@@ -10,6 +10,7 @@
 #include <ffkit/format/error.h>
 
 #include "format/bytes/pickle.h"
+#include "format/schema/label_field.h"
 
 namespace ffkit {
 namespace {
@@ -19,14 +20,6 @@ std::optional<size_t> first_of(const Schema& schema, std::initializer_list<Field
     if (std::ranges::find(types, schema.fields[i].type) != types.end()) return i;
   }
   return std::nullopt;
-}
-
-std::optional<size_t> find_label(const Schema& schema) {
-  const int index = schema.index_of("label");
-  if (index < 0) return std::nullopt;
-  const Field& field = schema.fields[static_cast<size_t>(index)];
-  if (field.type != FieldType::scalar || !is_integer(field.dtype)) return std::nullopt;
-  return static_cast<size_t>(index);
 }
 
 bool holds_bytes(const Field& field) {
@@ -39,7 +32,7 @@ int64_t integer(const FieldView& value, DType dtype) {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<int64_t>(value.scalar<T>());
     } else {
-      return 0;  // find_label() takes integers only
+      return 0;  // find_label_field() takes integers only
     }
   });
 }
@@ -58,7 +51,7 @@ V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::strin
                                     : fmt::format("a field '{}' of images or bytes", field)));
     }
     data_ = field.empty() ? *first_of(schema_, {FieldType::image}) : schema_.require(field);
-    label_ = *find_label(schema_);
+    label_ = *find_label_field(schema_);
   } else if (!field.empty()) {
     data_ = schema_.require(field);
   } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
@@ -71,7 +64,7 @@ V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::strin
 }
 
 bool V1Payloads::fits_imagenet(const Schema& schema, const std::string& field) {
-  if (!find_label(schema)) return false;
+  if (!find_label_field(schema)) return false;
   if (field.empty()) return first_of(schema, {FieldType::image}).has_value();
   const int index = schema.index_of(field);
   return index >= 0 && holds_bytes(schema.fields[static_cast<size_t>(index)]);

@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -209,6 +210,19 @@ class ShardV2 final : public ShardFile {
     return StreamReader(file_, catalog_.streams[number], static_cast<uint32_t>(number)).read_all();
   }
 
+  std::vector<std::byte> read_dictionary() const {
+    try {
+      return read_stream("dictionary");
+    } catch (const Error& error) {
+      const ErrorContext& context = error.context();
+      if (context.errno_value != EIO) throw;
+      throw Error(ErrorCode::io,
+                  "the shard's zstd dictionary cannot be read, and none of the records that need "
+                  "it; copy or convert the shard again",
+                  {.path = name(), .offset = context.offset, .errno_value = EIO});
+    }
+  }
+
   // Read when the first record needs it, once.
   const ZSTD_DDict* dictionary(int64_t record, int64_t offset) const {
     const std::scoped_lock lock(dictionary_mutex_);
@@ -218,7 +232,7 @@ class ShardV2 final : public ShardFile {
           catalog_.streams[static_cast<size_t>(number)].num_bytes > kMaxDictionaryBytes) {
         corrupt("the record needs a zstd dictionary, and the shard has none", offset, record);
       }
-      const auto bytes = read_stream("dictionary");
+      const std::vector<std::byte> bytes = read_dictionary();
       dictionary_.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
       if (dictionary_ == nullptr) corrupt("the shard's zstd dictionary is damaged", -1);
     }

@@ -11,6 +11,7 @@
 #include "codec/png_decoder.h"
 #include "codec/ppm_codec.h"
 #include "codec/webp_decoder.h"
+#include "format/errors_only.h"
 
 namespace ffkit {
 namespace {
@@ -110,8 +111,9 @@ std::string_view to_string(ImageEncoding encoding) {
 
 JpegHuffmanDecoder jpeg_huffman_decoder() {
   if (!JpegHuffman::is_built()) return JpegHuffmanDecoder::libjpeg;
-  return JpegDecoder::uses_own_huffman() ? JpegHuffmanDecoder::own
-                                         : JpegHuffmanDecoder::libjpeg_after_check;
+  return errors_only("", [] { return JpegDecoder::uses_own_huffman(); })
+             ? JpegHuffmanDecoder::own
+             : JpegHuffmanDecoder::libjpeg_after_check;
 }
 
 ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
@@ -145,32 +147,91 @@ ImageInfo read_other_info(ImageEncoding encoding, std::span<const std::byte> dat
 
 ImageInfo read_image_info(std::span<const std::byte> data) {
   const ImageEncoding encoding = detect_image_encoding(data);
-  return encoding == ImageEncoding::jpeg ? JpegDecoder().begin(data)
-                                         : read_other_info(encoding, data);
+  return errors_only("", [&] {
+    return encoding == ImageEncoding::jpeg ? JpegDecoder().begin(data)
+                                           : read_other_info(encoding, data);
+  });
 }
 
 struct ImageDecoder::Impl {
-  ImageInfo begin(std::span<const std::byte> data) {
-    encoding = detect_image_encoding(data);
-    const ImageInfo info =
-        encoding == ImageEncoding::jpeg ? jpeg.begin(data) : read_other_info(encoding, data);
+  // Throws std::bad_alloc too, as all of these do.
+  void begin(std::span<const std::byte> image) {
+    is_begun = false;
+    const ImageEncoding encoding = detect_image_encoding(image);
+    info = encoding == ImageEncoding::jpeg ? jpeg.begin(image) : read_other_info(encoding, image);
     check_size(info);
-    return info;
+    data = image;
+    is_begun = true;
   }
 
-  // At least `region` of what begin() read and is not a JPEG; sets `source` to where it is in the result.
-  RgbView decode_other(std::span<const std::byte> data, const Rect& region, Rect& source) {
+  RgbView decode(std::span<const std::byte> image) {
+    begin(image);
+    is_begun = false;
+    const Rect whole{0, 0, info.width, info.height};
+    if (info.encoding == ImageEncoding::jpeg) return jpeg.read(whole, 1).pixels;
+    Rect source;
+    return decode_other(whole, source);
+  }
+
+  Region read(const Rect& region, int min_width, int min_height) {
+    check_region(region, info);
+    is_begun = false;
+    return info.encoding == ImageEncoding::jpeg ? read_jpeg(region, min_width, min_height)
+                                                : read_other(region);
+  }
+
+  Region read_jpeg(const Rect& region, int min_width, int min_height) {
+    if (!jpeg.has_end()) {
+      // Rows may be missing. That is found out at the last pixel, so that whether a JPEG is truncated does not depend on the region.
+      jpeg.read({info.width - 1, info.height - 1, 1, 1}, 1);
+      jpeg.begin(data);
+    }
+    const int denominator = choose_denominator(region, min_width, min_height);
+    // The part of the scaled image that the region touches: its pixel i stands for the pixels from i
+    // * denominator on.
+    const int x = region.x / denominator;
+    const int y = region.y / denominator;
+    const Rect scaled{x, y, scaled_jpeg_size(region.x + region.width, denominator) - x,
+                      scaled_jpeg_size(region.y + region.height, denominator) - y};
+    const JpegDecoder::Part part = jpeg.read(scaled, denominator);
+    const double scale = denominator;
+    return {.pixels = part.pixels,
+            .source = {scaled.x - part.x, scaled.y - part.y, scaled.width, scaled.height},
+            .x = region.x / scale - part.x,
+            .y = region.y / scale - part.y,
+            .width = region.width / scale,
+            .height = region.height / scale};
+  }
+
+  Region read_other(const Rect& region) {
+    Rect source;
+    const RgbView pixels = decode_other(region, source);
+    return {.pixels = pixels,
+            .source = source,
+            .x = static_cast<double>(source.x),
+            .y = static_cast<double>(source.y),
+            .width = static_cast<double>(region.width),
+            .height = static_cast<double>(region.height)};
+  }
+
+  // At least `region` of what is not a JPEG; sets `source` to where it is in the result.
+  RgbView decode_other(const Rect& region, Rect& source) {
     source = region;
-    if (encoding == ImageEncoding::png) {
+    if (info.encoding == ImageEncoding::png) {
       // Where the end is missing, rows may be: that is found out by reading all.
       return png.decode(data, has_png_end(data) ? region.y + region.height : -1);
     }
-    if (encoding == ImageEncoding::webp) return webp.decode(data);
+    if (info.encoding == ImageEncoding::webp) return webp.decode(data);
     source = {0, 0, region.width, region.height};
-    return encoding == ImageEncoding::bmp ? bmp.decode(data, region) : ppm.decode(data, region);
+    return info.encoding == ImageEncoding::bmp ? bmp.decode(data, region)
+                                               : ppm.decode(data, region);
   }
 
-  ImageEncoding encoding = ImageEncoding::unknown;
+  // Of the image that begin() has begun.
+  std::span<const std::byte> data;
+  ImageInfo info;
+  bool is_begun = false;  // and no pixels of it are read
+
   JpegDecoder jpeg;
   PngDecoder png;
   WebpDecoder webp;
@@ -178,58 +239,36 @@ struct ImageDecoder::Impl {
   PpmDecoder ppm;
 };
 
-ImageDecoder::ImageDecoder() : impl_(std::make_unique<Impl>()) {}
+ImageDecoder::ImageDecoder() : impl_(errors_only("", [] { return std::make_unique<Impl>(); })) {}
 ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
 RgbView ImageDecoder::decode(std::span<const std::byte> data) {
-  const ImageInfo info = impl_->begin(data);
-  const Rect whole{0, 0, info.width, info.height};
-  if (impl_->encoding == ImageEncoding::jpeg) return impl_->jpeg.read(whole, 1).pixels;
-  Rect source;
-  return impl_->decode_other(data, whole, source);
+  return errors_only("", [&] { return impl_->decode(data); });
 }
 
 ImageDecoder::Region ImageDecoder::decode_region(std::span<const std::byte> data,
                                                  const Rect& region, int min_width,
                                                  int min_height) {
-  const ImageInfo info = impl_->begin(data);
-  check_region(region, info);
-  Region result;
-  if (impl_->encoding != ImageEncoding::jpeg) {
-    result.pixels = impl_->decode_other(data, region, result.source);
-    result.x = result.source.x;
-    result.y = result.source.y;
-    result.width = region.width;
-    result.height = region.height;
-    return result;
-  }
-  if (!impl_->jpeg.has_end()) {
-    // Rows may be missing. That is found out at the last pixel, so that whether a JPEG is truncated does not depend on the region.
-    impl_->jpeg.read({info.width - 1, info.height - 1, 1, 1}, 1);
-    impl_->jpeg.begin(data);
-  }
-  const int denominator = choose_denominator(region, min_width, min_height);
-  // The part of the scaled image that the region touches: its pixel i stands for the pixels from i
-  // * denominator on.
-  const int x = region.x / denominator;
-  const int y = region.y / denominator;
-  const Rect scaled{x, y, scaled_jpeg_size(region.x + region.width, denominator) - x,
-                    scaled_jpeg_size(region.y + region.height, denominator) - y};
-  const JpegDecoder::Part part = impl_->jpeg.read(scaled, denominator);
-  const double scale = denominator;
-  result.pixels = part.pixels;
-  result.source = {scaled.x - part.x, scaled.y - part.y, scaled.width, scaled.height};
-  result.x = region.x / scale - part.x;
-  result.y = region.y / scale - part.y;
-  result.width = region.width / scale;
-  result.height = region.height / scale;
-  return result;
+  return errors_only("", [&] {
+    impl_->begin(data);
+    return impl_->read(region, min_width, min_height);
+  });
 }
 
 ImageInfo ImageDecoder::read_info(std::span<const std::byte> data) {
-  return impl_->begin(data);
+  errors_only("", [&] { impl_->begin(data); });
+  return impl_->info;
+}
+
+ImageDecoder::Region ImageDecoder::read_region(const Rect& region, int min_width, int min_height) {
+  if (!impl_->is_begun) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "there is no image to read a region of; call read_info() before each read_region()");
+  }
+  return errors_only("", [&] { return impl_->read(region, min_width, min_height); });
 }
 
 int64_t ImageDecoder::max_pixels() {

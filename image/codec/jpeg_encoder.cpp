@@ -7,6 +7,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "codec/jpeg_error.h"
+#include "format/errors_only.h"
 
 namespace ffkit {
 
@@ -80,7 +81,7 @@ struct JpegEncoder::Impl {
   Target target;
 };
 
-JpegEncoder::JpegEncoder() : impl_(std::make_unique<Impl>()) {}
+JpegEncoder::JpegEncoder() : impl_(errors_only("", [] { return std::make_unique<Impl>(); })) {}
 JpegEncoder::~JpegEncoder() = default;
 JpegEncoder::JpegEncoder(JpegEncoder&&) noexcept = default;
 JpegEncoder& JpegEncoder::operator=(JpegEncoder&&) noexcept = default;
@@ -96,13 +97,13 @@ void JpegEncoder::encode(const RgbView& pixels, int quality, std::vector<std::by
                 fmt::format("a JPEG cannot have {} x {} pixels; expected 1 to {} each way",
                             pixels.width, pixels.height, JPEG_MAX_DIMENSION));
   }
-  impl_->encode(pixels, quality, out);
+  errors_only("", [&] { impl_->encode(pixels, quality, out); });
 }
 
 std::vector<std::byte> encode_jpeg(const RgbView& pixels, int quality) {
   std::vector<std::byte> out;
   JpegEncoder().encode(pixels, quality, out);
-  out.shrink_to_fit();
+  errors_only("", [&] { out.shrink_to_fit(); });
   return out;
 }
 

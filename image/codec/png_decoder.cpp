@@ -5,6 +5,7 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -29,7 +30,8 @@ uint32_t load_u32_be(const std::byte* bytes) {
 // libpng's read structure and what its callbacks need.
 struct Reader {
   explicit Reader(std::span<const std::byte> bytes) : data(bytes) {
-    png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
+    png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, this, on_error, on_warning, this,
+                                   on_malloc, on_free);
     if (png != nullptr) info = png_create_info_struct(png);
     if (info == nullptr) {
       png_destroy_read_struct(&png, nullptr, nullptr);
@@ -41,11 +43,12 @@ struct Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Calls `body`, which may call libpng; its failure becomes Error(corrupt). The jump skips
+  // Calls `body`, which may call libpng; its failure becomes Error(corrupt) or std::bad_alloc. The jump skips
   // destructors: `body` owns nothing.
   template <typename Body>
   void guard(const Body& body) {
     if (setjmp(jump) != 0) {
+      if (is_out_of_memory) throw std::bad_alloc();
       throw Error(ErrorCode::corrupt,
                   fmt::format("broken PNG (libpng: {}); get the file again", message));
     }
@@ -58,6 +61,12 @@ struct Reader {
     std::longjmp(self->jump, 1);
   }
   static void on_warning(png_structp, png_const_charp) {}
+  static png_voidp on_malloc(png_structp png, png_alloc_size_t num_bytes) {
+    void* memory = std::malloc(num_bytes);
+    if (memory == nullptr) static_cast<Reader*>(png_get_mem_ptr(png))->is_out_of_memory = true;
+    return memory;
+  }
+  static void on_free(png_structp, png_voidp memory) { std::free(memory); }
   static void on_read(png_structp png, png_bytep out, size_t num_bytes) {
     auto* self = static_cast<Reader*>(png_get_io_ptr(png));
     if (num_bytes > self->data.size() - self->position) png_error(png, "the data ends too early");
@@ -67,6 +76,7 @@ struct Reader {
 
   std::span<const std::byte> data;
   size_t position = 0;
+  bool is_out_of_memory = false;
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::jmp_buf jump;

@@ -3,11 +3,14 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
+
+#include "format/errors_only.h"
 
 namespace ffkit {
 namespace {
@@ -17,7 +20,8 @@ constexpr int kMaxPngSide = 1'000'000;  // libpng's own limit (PNG_USER_WIDTH_MA
 // libpng's write structure and what its callbacks need.
 struct PngWriter {
   PngWriter() {
-    png = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
+    png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, this, on_error, on_warning, this,
+                                    on_malloc, on_free);
     if (png != nullptr) info = png_create_info_struct(png);
     if (info == nullptr) {
       png_destroy_write_struct(&png, nullptr);
@@ -46,6 +50,12 @@ struct PngWriter {
     std::longjmp(self->jump, 1);
   }
   static void on_warning(png_structp, png_const_charp) {}
+  static png_voidp on_malloc(png_structp png, png_alloc_size_t num_bytes) {
+    void* memory = std::malloc(num_bytes);
+    if (memory == nullptr) static_cast<PngWriter*>(png_get_mem_ptr(png))->is_out_of_memory = true;
+    return memory;
+  }
+  static void on_free(png_structp, png_voidp memory) { std::free(memory); }
   static void on_flush(png_structp) {}
   static void on_write(png_structp png, png_bytep data, size_t num_bytes) {
     auto* self = static_cast<PngWriter*>(png_get_io_ptr(png));
@@ -67,15 +77,7 @@ struct PngWriter {
   char message[128] = "";
 };
 
-}  // namespace
-
-std::vector<std::byte> encode_png(const RgbView& pixels) {
-  if (pixels.width < 1 || pixels.height < 1 || pixels.width > kMaxPngSide ||
-      pixels.height > kMaxPngSide) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a PNG cannot have {} x {} pixels; expected 1 to {} each way",
-                            pixels.width, pixels.height, kMaxPngSide));
-  }
+std::vector<std::byte> write_png(const RgbView& pixels) {
   PngWriter writer;
   writer.guard([&] {
     png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(pixels.width),
@@ -88,6 +90,18 @@ std::vector<std::byte> encode_png(const RgbView& pixels) {
     png_write_end(writer.png, writer.info);
   });
   return std::move(writer.output);
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_png(const RgbView& pixels) {
+  if (pixels.width < 1 || pixels.height < 1 || pixels.width > kMaxPngSide ||
+      pixels.height > kMaxPngSide) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a PNG cannot have {} x {} pixels; expected 1 to {} each way",
+                            pixels.width, pixels.height, kMaxPngSide));
+  }
+  return errors_only("", [&] { return write_png(pixels); });
 }
 
 }  // namespace ffkit

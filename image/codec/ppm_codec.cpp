@@ -7,6 +7,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/errors_only.h"
+
 namespace ffkit {
 namespace {
 
@@ -135,7 +137,8 @@ void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out) {
   }
   const std::string header = fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height);
   const size_t row_bytes = size_t{3} * static_cast<size_t>(pixels.width);
-  out.resize(header.size() + row_bytes * static_cast<size_t>(pixels.height));
+  errors_only("",
+              [&] { out.resize(header.size() + row_bytes * static_cast<size_t>(pixels.height)); });
   std::memcpy(out.data(), header.data(), header.size());
   std::byte* row = out.data() + header.size();
   for (int y = 0; y < pixels.height; ++y, row += row_bytes) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <webp/decode.h>
 
+#include <memory>
 #include <new>
 
 #include <ffkit/format/error.h>
@@ -33,6 +34,13 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
                   fmt::format("broken WebP (libwebp: status {}); get the file again",
                               static_cast<int>(status)));
   }
+}
+
+// libwebp (1.2) also calls a picture broken when memory for its tables runs out. So memory as it needs it at most is tried.
+bool has_memory_for(int width, int height) {
+  constexpr size_t kTables = size_t{1} << 20;
+  const size_t num_bytes = size_t{4} * static_cast<size_t>(width) * static_cast<size_t>(height);
+  return std::unique_ptr<uint8_t[]>(new (std::nothrow) uint8_t[num_bytes + kTables]) != nullptr;
 }
 
 WebPBitstreamFeatures read_features(std::span<const std::byte> data) {
@@ -66,6 +74,8 @@ RgbView WebpDecoder::decode(std::span<const std::byte> data) {
   config.output.is_external_memory = 1;
   config.output.u.RGBA = {pixels_.reserve(num_bytes), stride, num_bytes};
   const VP8StatusCode status = WebPDecode(bytes_of(data), data.size(), &config);
+  if (status == VP8_STATUS_BITSTREAM_ERROR && !has_memory_for(width, height))
+    throw std::bad_alloc();
   if (status != VP8_STATUS_OK) throw_webp_error(status, data.size());
   return {config.output.u.RGBA.rgba, width, height, stride};
 }

@@ -6,6 +6,7 @@
 #include <ffkit/image/image_resizer.h>
 
 #include "codec/pixel_buffer.h"
+#include "format/errors_only.h"
 #include "resize/axis_filter.h"
 #include "resize/resample_passes.h"
 
@@ -17,6 +18,13 @@ static_assert(PixelBuffer::kSlackBytes <= ResamplePasses::kReadableBytes);
 }  // namespace
 
 struct ImageResizer::Impl {
+  RgbView resize(const RgbView& pixels, int width, int height, Interpolation interpolation) {
+    make_room(pixels, width, height);
+    filter_x.build(pixels.width, 0, pixels.width, width, 0, width, interpolation);
+    filter_y.build(pixels.height, 0, pixels.height, height, 0, height, interpolation);
+    return run(pixels, width, height);
+  }
+
   RgbView run(const RgbView& pixels, int width, int height) {
     if (!is_vertical_first(pixels.width, pixels.height, width, height)) {
       const auto rows = passes.horizontal(at_origin(pixels), pixels.stride,
@@ -63,7 +71,7 @@ struct ImageResizer::Impl {
   PixelBuffer result;  // of the vertical pass
 };
 
-ImageResizer::ImageResizer() : impl_(std::make_unique<Impl>()) {}
+ImageResizer::ImageResizer() : impl_(errors_only("", [] { return std::make_unique<Impl>(); })) {}
 ImageResizer::~ImageResizer() = default;
 ImageResizer::ImageResizer(ImageResizer&&) noexcept = default;
 ImageResizer& ImageResizer::operator=(ImageResizer&&) noexcept = default;
@@ -81,11 +89,7 @@ RgbView ImageResizer::resize(const RgbView& pixels, int width, int height,
                 "ImageResizer makes Pillow's pixels; for OpenCV's, call cv::resize "
                 "(ffkit/image/opencv.h)");
   }
-  Impl& impl = *impl_;
-  impl.make_room(pixels, width, height);
-  impl.filter_x.build(pixels.width, 0, pixels.width, width, 0, width, interpolation);
-  impl.filter_y.build(pixels.height, 0, pixels.height, height, 0, height, interpolation);
-  return impl.run(pixels, width, height);
+  return errors_only("", [&] { return impl_->resize(pixels, width, height, interpolation); });
 }
 
 }  // namespace ffkit

@@ -4,7 +4,6 @@
 #include <ffkit/image/transform.h>
 
 #include "format/refuse.h"
-#include "resize/opencv_resize.h"
 
 namespace ffkit {
 namespace {
@@ -99,7 +98,12 @@ void check(const ImageOutput& output) {
   }
 }
 
-// RandomCrop has none.
+}  // namespace
+
+ImageSize image_size(const ImageTransform& transform) {
+  return std::visit([](const auto& t) { return t.size; }, transform);
+}
+
 Interpolation interpolation_of(const ImageTransform& transform) {
   return std::visit(
       [](const auto& t) {
@@ -109,24 +113,17 @@ Interpolation interpolation_of(const ImageTransform& transform) {
       transform);
 }
 
-}  // namespace
-
-ImageSize image_size(const ImageTransform& transform) {
-  return std::visit([](const auto& t) { return t.size; }, transform);
-}
-
 void validate(const ImageTransform& transform, const ImageOutput& output) {
   std::visit([](const auto& t) { check(t); }, transform);
   const Interpolation interpolation = interpolation_of(transform);
-  if (interpolation == Interpolation::opencv_bilinear) {
-    if (!has_opencv()) {
-      throw Error(ErrorCode::unsupported,
-                  "interpolation opencv_bilinear needs OpenCV, which this build does not have; "
-                  "build with -DFFKIT_OPENCV=ON");
-    }
-  } else if (interpolation != Interpolation::bilinear && interpolation != Interpolation::bicubic) {
+  if (std::ranges::find(kInterpolations, interpolation) == kInterpolations.end()) {
     refuse("interpolation", static_cast<double>(interpolation),
            "bilinear, bicubic or opencv_bilinear");
+  }
+  if (!is_built(interpolation)) {
+    throw Error(ErrorCode::unsupported,
+                "interpolation opencv_bilinear needs OpenCV, which this build does not have; "
+                "build with -DFFKIT_OPENCV=ON");
   }
   check(output);
 }

@@ -12,7 +12,7 @@
 namespace ffkit {
 namespace {
 
-[[noreturn]] void refuse_position(size_t i, size_t num_fields) {
+[[noreturn]] void refuse_field_index(size_t i, size_t num_fields) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the batch has no field {}; it has {}", i, num_fields));
 }
@@ -69,21 +69,21 @@ size_t Batch::num_fields() const {
 }
 
 std::string_view Batch::field_name(size_t i) const {
-  if (i >= num_fields()) refuse_position(i, num_fields());
+  if (i >= num_fields()) refuse_field_index(i, num_fields());
   return slab_->pool->layout().fields[i].name;
 }
 
 BatchArray Batch::field(size_t i) const {
-  if (i >= num_fields()) refuse_position(i, num_fields());
+  if (i >= num_fields()) refuse_field_index(i, num_fields());
   const SlabField& field = slab_->pool->layout().fields[i];
   return {field.dtype, slab_->shapes[i], slab_->memory + field.offset};
 }
 
 BatchArray Batch::field(std::string_view name) const {
-  return field(position_of(name));
+  return field(index_of(name));
 }
 
-size_t Batch::position_of(std::string_view name) const {
+size_t Batch::index_of(std::string_view name) const {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < num_fields(); ++i) {
     if (field_name(i) == name) return i;
@@ -94,7 +94,7 @@ size_t Batch::position_of(std::string_view name) const {
 }
 
 std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
-  const size_t i = position_of(name);
+  const size_t i = index_of(name);
   if (slab_->pool->layout().fields[i].rows == nullptr) {
     throw Error(
         ErrorCode::not_found,
@@ -104,15 +104,15 @@ std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
 }
 
 std::vector<std::string_view> Batch::strings(std::string_view name) const {
-  const size_t position = position_of(name);
-  const SlabField& field = slab_->pool->layout().fields[position];
+  const size_t index = index_of(name);
+  const SlabField& field = slab_->pool->layout().fields[index];
   if (!field.is_ragged || field.dtype != DType::u8 || field.bytes_per_row != 1) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("the batch's field '{}' has no texts; make it with copy_string()", name));
   }
   const auto* text = reinterpret_cast<const char*>(slab_->memory + field.offset);
-  const std::vector<int64_t>& offsets = slab_->row_offsets[position];
+  const std::vector<int64_t>& offsets = slab_->row_offsets[index];
   std::vector<std::string_view> texts;
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     texts.emplace_back(text + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i]));

@@ -136,7 +136,7 @@ MixDraw draw_mix(const BatchMixing& mixing, CounterRandom& random, ImageSize siz
 }
 
 void apply_mix(const MixDraw& draw, void* images, int64_t num_samples, ImageSize size,
-               const ImageOutput& output, void* scratch, const MixPart& part) {
+               const ImageOutput& output, void* scratch, const MixSlice& slice) {
   if (num_samples == 0) return;
   const size_t sample_bytes =
       static_cast<size_t>(3 * size.height * size.width) * size_of(output.dtype);
@@ -154,9 +154,9 @@ void apply_mix(const MixDraw& draw, void* images, int64_t num_samples, ImageSize
                 .other_weight = static_cast<float>(1 - draw.lambda)});
   };
   const auto first_span = [&](int number) {
-    return spans.count() * static_cast<size_t>(number) / static_cast<size_t>(part.count);
+    return spans.count() * static_cast<size_t>(number) / static_cast<size_t>(slice.count);
   };
-  for (size_t i = first_span(part.number); i < first_span(part.number + 1); ++i) {
+  for (size_t i = first_span(slice.number); i < first_span(slice.number + 1); ++i) {
     const Span span = spans[i];
     uint8_t* first = static_cast<uint8_t*>(images) + span.begin;
     uint8_t* last = first + static_cast<size_t>(num_samples - 1) * sample_bytes;

@@ -20,7 +20,7 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
   for (auto& image : scratch_) image.resize(bytes_per_image);
 }
 
-void BatchMixer::run(int slot, Batch::Slab& slab) {
+void BatchMixer::run(int worker, Batch::Slab& slab) {
   slab.mix_lambda = 1;
   if (!options_.mixing.is_on()) return;
   const ImageSize size = image_size(options_.image.transform);
@@ -28,7 +28,7 @@ void BatchMixer::run(int slot, Batch::Slab& slab) {
   const MixDraw draw = draw_mix(options_.mixing, random, size);
   std::byte* images = slab.memory + layout_.fields[static_cast<size_t>(layout_.image)].offset;
   apply_mix(draw, images, slab.size, size, options_.image.output,
-            scratch_[static_cast<size_t>(slot)].data());
+            scratch_[static_cast<size_t>(worker)].data());
   slab.mix_lambda = draw.lambda;
 }
 

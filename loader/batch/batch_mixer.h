@@ -1,6 +1,6 @@
 // BatchMixer: LoaderOptions::mixing on the images of finished batches.
 //
-// Thread-safe as long as no two threads use the same slot at the same time.
+// Thread-safe as long as no two threads are the same `worker` at the same time.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ class BatchMixer {
   // Throws Error(invalid_argument) for values out of range and for mixing without an image field.
   BatchMixer(const LoaderOptions& options, const SlabLayout& layout);
 
-  void run(int slot, Batch::Slab& slab);
+  void run(int worker, Batch::Slab& slab);
 
  private:
   const LoaderOptions& options_;
   const SlabLayout& layout_;
-  std::vector<std::vector<std::byte>> scratch_;  // one image for each slot
+  std::vector<std::vector<std::byte>> scratch_;  // one image for each
 };
 
 }  // namespace ffkit

@@ -16,7 +16,7 @@ PendingBatch* BatchQueue::open() {
   if (num_opened_ - num_taken_ == static_cast<int64_t>(batches_.size())) return nullptr;
   PendingBatch& batch = at(num_opened_++);
   batch.is_complete = false;
-  batch.failed_position = -1;
+  batch.first_failed = -1;
   batch.error = nullptr;
   return &batch;
 }
@@ -41,14 +41,15 @@ void BatchQueue::complete(PendingBatch& batch) {
 void BatchQueue::replace_sample(PendingBatch& batch, Replacement replacement,
                                 int64_t record_index) {
   std::lock_guard lock(batch.queue->mutex_);
-  batch.slab->record_indices[static_cast<size_t>(replacement.position)] = record_index;
+  batch.slab->record_indices[static_cast<size_t>(replacement.index_in_batch)] = record_index;
   batch.slab->replacements.push_back(std::move(replacement));
 }
 
-void BatchQueue::fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error) {
+void BatchQueue::fail_sample(PendingBatch& batch, int64_t index_in_batch,
+                             std::exception_ptr error) {
   std::lock_guard lock(batch.queue->mutex_);
-  if (batch.failed_position >= 0 && batch.failed_position < position) return;
-  batch.failed_position = position;
+  if (batch.first_failed >= 0 && batch.first_failed < index_in_batch) return;
+  batch.first_failed = index_in_batch;
   batch.error = std::move(error);
 }
 

@@ -28,7 +28,7 @@ class BatchQueue;
 struct PendingSample {
   std::span<const std::byte> record;  // as stored
   Dataset::Location location;         // where it was read from
-  ReadBufferPool::Block* block =
+  ReadBufferPool::Buffer* buffer =
       nullptr;               // where the record lies; null when there is only an error
   bool is_shared = false;    // read together with others
   bool is_cached = false;    // to be read by the decoding thread: there is no `record` yet
@@ -42,8 +42,9 @@ struct PendingBatch {
   std::atomic<int64_t> num_left{0};    // samples not yet finished
   // Guarded by the queue's mutex:
   bool is_complete = false;
-  int64_t failed_position = -1;  // the first bad sample, whichever thread came first
-  std::exception_ptr error;      // of that sample
+  int64_t first_failed =
+      -1;  // index in the batch of the first bad sample, whichever thread came first
+  std::exception_ptr error;  // of that sample
 };
 
 class BatchQueue {
@@ -60,8 +61,8 @@ class BatchQueue {
   static void complete(PendingBatch& batch);
   // Decoding threads, before finish(): another record took the place of a bad one.
   static void replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index);
-  // Decoding threads, before finish(): the sample at `position` could not be had.
-  static void fail_sample(PendingBatch& batch, int64_t position, std::exception_ptr error);
+  // Decoding threads, before finish(): sample `index_in_batch` could not be had.
+  static void fail_sample(PendingBatch& batch, int64_t index_in_batch, std::exception_ptr error);
 
   // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the error of its first bad sample.
   Batch::Slab* take_front();

@@ -56,17 +56,19 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.shape = field.decoder->shape();
     added.offset = layout.num_bytes;
     added.rows = dynamic_cast<const RowsDecoder*>(field.decoder.get());
+    added.row_parts = dynamic_cast<const RowPartsDecoder*>(field.decoder.get());
     added.parts = dynamic_cast<const PartsDecoder*>(field.decoder.get());
+    if (added.parts != nullptr) added.num_parts = added.parts->num_parts();
+    if (added.row_parts != nullptr) added.num_parts = added.row_parts->num_parts();
     if (added.rows != nullptr) {
       added.bytes_per_row = bytes_per_sample(added, 1);
       added.shape.insert(added.shape.begin(), added.rows->max_rows());
     }
     added.bytes_per_sample = bytes_per_sample(added, batch_size);
-    const int64_t num_parts = added.parts == nullptr ? 1 : added.parts->num_parts();
-    if (num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
+    if (added.num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
       refuse_layout(
           fmt::format("the batch's field '{}' is decoded in {} parts; nobody would write it",
-                      field.name, num_parts));
+                      field.name, added.num_parts));
     }
     if (added.rows != nullptr && added.rows->layout() == RowLayout::ragged) {
       added.is_ragged = true;

@@ -22,15 +22,18 @@ struct SlabField {
   std::vector<int64_t> shape;  // of a sample; of ragged rows that of a row
   size_t offset = 0;           // of the array in the slab
   size_t bytes_per_sample = 0;
-  const RowsDecoder* rows = nullptr;    // the decoder, of rows
-  const PartsDecoder* parts = nullptr;  // the decoder, in parts
+  int64_t num_parts = 1;  // in which it is decoded
+  // The decoder, where it is of this kind.
+  const PartsDecoder* parts = nullptr;
+  const RowsDecoder* rows = nullptr;
+  const RowPartsDecoder* row_parts = nullptr;
   size_t bytes_per_row = 0;
   bool is_ragged = false;
 };
 
 struct SlabLayout {
   std::vector<SlabField> fields;
-  int image = -1;  // position in `fields` of what Batch::images() gives, -1: nothing
+  int image = -1;  // index in `fields` of what Batch::images() gives, -1: nothing
   int label = -1;  // likewise of Batch::labels()
   Layout image_layout = Layout::nchw;
   size_t num_bytes = 0;

@@ -90,7 +90,9 @@ Batch SlabPool::hand_over(Batch::Slab* slab) {
     slab->shapes[i][0] = is_ragged ? slab->row_offsets[i].back() : slab->size;
   }
   std::sort(slab->replacements.begin(), slab->replacements.end(),
-            [](const Replacement& a, const Replacement& b) { return a.position < b.position; });
+            [](const Replacement& a, const Replacement& b) {
+              return a.index_in_batch < b.index_in_batch;
+            });
   {
     std::lock_guard lock(mutex_);
     ++num_held_;

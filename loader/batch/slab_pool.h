@@ -25,7 +25,7 @@ struct Batch::Slab {
   // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
   std::vector<std::vector<int64_t>> row_offsets;
   std::vector<int64_t> record_indices;    // [size]
-  std::vector<Replacement> replacements;  // by position once it is handed over
+  std::vector<Replacement> replacements;  // in the order of the batch once it is handed over
   int64_t size = 0;
   int64_t epoch = 0;
   int64_t step = 0;

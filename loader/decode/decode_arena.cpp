@@ -240,11 +240,11 @@ void DecodeArena::start(std::unique_lock<std::mutex>& lock, int num_drains) {
 }
 
 void DecodeArena::wake(std::unique_lock<std::mutex>& lock, size_t count) {
-  const auto num_pieces = static_cast<int>(std::min<size_t>(count, size_t{1} << 20));
-  const int num_to_notify = std::min(num_pieces, num_lingering_);
+  const auto num_things = static_cast<int>(std::min<size_t>(count, size_t{1} << 20));
+  const int num_to_notify = std::min(num_things, num_lingering_);
   const int num_coming = num_started_ - num_running_;
   const int num_to_start =
-      uses_tbb_ ? std::min(num_pieces - num_to_notify - num_coming, limit_ - num_started_) : 0;
+      uses_tbb_ ? std::min(num_things - num_to_notify - num_coming, limit_ - num_started_) : 0;
   start(lock, std::max(num_to_start, 0));
   for (int i = 0; i < num_to_notify; ++i) arrived_.notify_one();
 }

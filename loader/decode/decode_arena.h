@@ -50,7 +50,7 @@ class DecodeArena {
 
   // Guards the clients' work as well.
   std::mutex& mutex() { return mutex_; }
-  // Lets threads look at `count` pieces of work that have just come. Releases the mutex. Throws Error(io) when no thread is there to work.
+  // Lets threads look at `count` things to do that have just come. Releases the mutex. Throws Error(io) when no thread is there to work.
   void wake(std::unique_lock<std::mutex>& lock, size_t count);
   // Whether a client other than `client` has work. With the mutex held.
   bool others_have_work(const Client& client) const;

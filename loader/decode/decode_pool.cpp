@@ -7,7 +7,7 @@ namespace ffkit {
 namespace {
 
 // Where this thread worked last: its scratch memory may still be in the caches of the core.
-thread_local size_t last_slot = 0;
+thread_local size_t last_worker = 0;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ DecodePool::DecodePool(int num_threads, size_t capacity, Work work)
     : work_(std::move(work)),
       arena_(DecodeArena::of_process()),
       waiting_(capacity),
-      slot_is_taken_(static_cast<size_t>(num_threads)) {
+      worker_is_taken_(static_cast<size_t>(num_threads)) {
   arena_.add(*this, num_threads);
 }
 
@@ -34,7 +34,7 @@ void DecodePool::submit(std::span<const SampleChunk> chunks) {
   for (const SampleChunk& chunk : chunks) {
     waiting_[(first_ + num_waiting_++) % waiting_.size()] = chunk;
   }
-  arena_.wake(lock, std::min(num_waiting_, slot_is_taken_.size() - num_working_));
+  arena_.wake(lock, std::min(num_waiting_, worker_is_taken_.size() - num_working_));
 }
 
 void DecodePool::set_reading(bool is_reading) {
@@ -44,25 +44,25 @@ void DecodePool::set_reading(bool is_reading) {
   arena_.count_reader(is_reading ? 1 : -1);
 }
 
-void DecodePool::share(int slot, int64_t count, const Part& part) {
-  SharedWork work{.part = &part, .count = count};
+void DecodePool::share(int worker, int64_t count, const Piece& piece) {
+  SharedWork work{.piece = &piece, .count = count};
   std::unique_lock lock(arena_.mutex());
   if (count > 1) {
     shared_.push_back(&work);
-    const size_t num_others = slot_is_taken_.size() - num_working_;
+    const size_t num_others = worker_is_taken_.size() - num_working_;
     arena_.wake(lock, std::min(num_others, static_cast<size_t>(count - 1)));
     lock.lock();
   }
-  while (work.num_begun < count) run_part(lock, slot, work);
+  while (work.num_begun < count) run_piece(lock, worker, work);
   shared_done_.wait(lock, [&work] { return work.num_done == work.count; });
 }
 
 // Precondition: not all have begun.
-void DecodePool::run_part(std::unique_lock<std::mutex>& lock, int slot, SharedWork& work) {
+void DecodePool::run_piece(std::unique_lock<std::mutex>& lock, int worker, SharedWork& work) {
   const int64_t index = work.num_begun++;
   if (work.num_begun == work.count) std::erase(shared_, &work);
   lock.unlock();
-  (*work.part)(slot, index);
+  (*work.piece)(worker, index);
   lock.lock();
   if (++work.num_done == work.count) shared_done_.notify_all();
 }
@@ -86,35 +86,35 @@ void DecodePool::give_up() noexcept {
 }
 
 bool DecodePool::has_work() const {
-  return (num_waiting_ > 0 || !shared_.empty()) && num_working_ < slot_is_taken_.size();
+  return (num_waiting_ > 0 || !shared_.empty()) && num_working_ < worker_is_taken_.size();
 }
 
-int DecodePool::take_slot() {
-  if (last_slot >= slot_is_taken_.size() || slot_is_taken_[last_slot]) {
-    const auto free = std::find(slot_is_taken_.begin(), slot_is_taken_.end(), false);
-    last_slot = static_cast<size_t>(free - slot_is_taken_.begin());
+int DecodePool::take_worker() {
+  if (last_worker >= worker_is_taken_.size() || worker_is_taken_[last_worker]) {
+    const auto free = std::find(worker_is_taken_.begin(), worker_is_taken_.end(), false);
+    last_worker = static_cast<size_t>(free - worker_is_taken_.begin());
   }
-  slot_is_taken_[last_slot] = true;
+  worker_is_taken_[last_worker] = true;
   ++num_working_;
-  return static_cast<int>(last_slot);
+  return static_cast<int>(last_worker);
 }
 
 void DecodePool::work(std::unique_lock<std::mutex>& lock) {
-  const int slot = take_slot();
+  const int worker = take_worker();
   while (num_waiting_ > 0 || !shared_.empty()) {
     if (num_waiting_ > 0) {
       const SampleChunk chunk = waiting_[first_];
       first_ = (first_ + 1) % waiting_.size();
       --num_waiting_;
       lock.unlock();
-      work_(slot, chunk);
+      work_(worker, *this, chunk);
       lock.lock();
     } else {
-      run_part(lock, slot, *shared_.front());
+      run_piece(lock, worker, *shared_.front());
     }
     if (arena_.others_have_work(*this)) break;
   }
-  slot_is_taken_[static_cast<size_t>(slot)] = false;
+  worker_is_taken_[static_cast<size_t>(worker)] = false;
   if (num_given_up_ > 0) {
     --num_given_up_;
     arena_.take_back();

@@ -31,13 +31,18 @@ size_t require_image(const Schema& schema, const std::string& field) {
   return at;
 }
 
+// Of one sample, or of a row where it writes rows.
+size_t bytes_written(const FieldDecoder& decoder) {
+  size_t num_bytes = size_of(decoder.dtype());
+  for (const int64_t extent : decoder.shape()) num_bytes *= static_cast<size_t>(extent);
+  return num_bytes;
+}
+
 class ImagesDecoder final : public PartsDecoder {
  public:
   ImagesDecoder(std::vector<size_t> fields, ImageOptions options)
       : fields_(std::move(fields)), one_(0, std::move(options)) {
-    const std::vector<int64_t> shape = one_.shape();
-    bytes_per_image_ = size_of(one_.dtype());
-    for (const int64_t extent : shape) bytes_per_image_ *= static_cast<size_t>(extent);
+    bytes_per_image_ = bytes_written(one_);
   }
   DType dtype() const override { return one_.dtype(); }
   std::vector<int64_t> shape() const override {
@@ -49,10 +54,10 @@ class ImagesDecoder final : public PartsDecoder {
   int64_t num_parts() const override { return std::ssize(fields_); }
   void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
                    void* out) const override {
-    auto& own = static_cast<ImageFieldDecoder::ImageScratch&>(*scratch);
     const auto image = static_cast<size_t>(part);
-    own.pipeline.run(record.bytes(fields_[image]), image_key(key, image),
-                     static_cast<std::byte*>(out) + image * bytes_per_image_, own.times);
+    static_cast<ImageFieldDecoder::ImageScratch&>(*scratch).run(
+        record.bytes(fields_[image]), image_key(key, image),
+        static_cast<std::byte*>(out) + image * bytes_per_image_);
   }
 
  private:
@@ -169,12 +174,27 @@ void PartsDecoder::decode(const RecordView& record, const SampleKey& key, Scratc
 
 void RowsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                          void* out) const {
-  size_t row_bytes = size_of(dtype());
-  for (const int64_t extent : shape()) row_bytes *= static_cast<size_t>(extent);
+  const size_t row_bytes = bytes_written(*this);
   const int64_t num_rows = decode_rows(record, key, scratch, out);
   check_row_count("", num_rows, max_rows());
   std::memset(static_cast<std::byte*>(out) + static_cast<size_t>(num_rows) * row_bytes, 0,
               static_cast<size_t>(max_rows() - num_rows) * row_bytes);
+}
+
+int64_t RowPartsDecoder::decode_rows(const RecordView& record, const SampleKey& key,
+                                     Scratch* scratch, void* out) const {
+  const size_t row_bytes = bytes_written(*this);
+  int64_t num_rows = 0;
+  for (int64_t part = 0; part < num_parts(); ++part) {
+    begin_part(record, key, part, scratch);
+    const int64_t room = max_rows() - num_rows;
+    const int64_t num_new =
+        write_rows(record, key, part, scratch, room,
+                   static_cast<std::byte*>(out) + static_cast<size_t>(num_rows) * row_bytes);
+    check_part_rows("", part, num_new, room, std::nullopt);
+    num_rows += num_new;
+  }
+  return num_rows;
 }
 
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,

@@ -12,8 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include "io/read_engine.h"
+#include "io/kernel_read_engine.h"
 #include "io/read_progress.h"
+#include "threads/loader_log.h"
 
 namespace ffkit {
 namespace {
@@ -21,10 +22,12 @@ namespace {
 // Enough to keep an NVMe disk busy with reads of 100 kB; more threads only cost context switches.
 constexpr int kMaxReadThreads = 32;
 
-class PreadReadEngine final : public ReadEngine {
+class PreadReadEngine final : public KernelReadEngine {
  public:
   PreadReadEngine(std::vector<int> files, const ReadEngineOptions& options)
-      : ReadEngine(options), files_(std::move(files)), try_page_cache_(options.alignment == 1) {
+      : KernelReadEngine(options),
+        files_(std::move(files)),
+        try_page_cache_(options.alignment == 1) {
     const auto depth = static_cast<size_t>(options.queue_depth);
     reads_.resize(depth);
     for (auto* list : {&free_slots_, &fresh_, &finished_}) list->reserve(depth);
@@ -183,8 +186,8 @@ class PreadReadEngine final : public ReadEngine {
 
 }  // namespace
 
-std::unique_ptr<ReadEngine> make_pread_read_engine(std::vector<int> files,
-                                                   const ReadEngineOptions& options) {
+std::unique_ptr<KernelReadEngine> make_pread_read_engine(std::vector<int> files,
+                                                         const ReadEngineOptions& options) {
   return std::make_unique<PreadReadEngine>(std::move(files), options);
 }
 

@@ -1,8 +1,8 @@
 // ReadBufferPool: the memory of reads, from submission to the end of decoding: one ring of a fixed size.
 //
-//      | free | in use, oldest ... newest | free |      blocks are taken at the right end and recycled, in order, from the left
+//      | free | in use, oldest ... newest | free |      buffers are taken at the right end and recycled, in order, from the left
 //
-// A block is shared by the samples of one read and freed by the last of them. acquire() belongs to the I/O thread, release() to
+// A buffer is shared by the samples of one read and freed by the last of them. acquire() belongs to the I/O thread, release() to
 // any thread.
 #pragma once
 
@@ -19,15 +19,15 @@ namespace ffkit {
 
 class ReadBufferPool {
  public:
-  struct Block {
+  struct Buffer {
     std::byte* data = nullptr;
     size_t num_bytes = 0;
     int num_users = 0;
     bool in_ring = true;
   };
 
-  // Room for `capacity_bytes` in at most `max_blocks` blocks; each starts at a multiple of `alignment`, a power of two <= 4096.
-  ReadBufferPool(size_t capacity_bytes, size_t max_blocks, size_t alignment);
+  // Room for `capacity_bytes` in at most `max_buffers` buffers; each starts at a multiple of `alignment`, a power of two <= 4096.
+  ReadBufferPool(size_t capacity_bytes, size_t max_buffers, size_t alignment);
   ~ReadBufferPool();
   ReadBufferPool(const ReadBufferPool&) = delete;
   ReadBufferPool& operator=(const ReadBufferPool&) = delete;
@@ -36,13 +36,13 @@ class ReadBufferPool {
   // The ring itself.
   std::span<std::byte> memory() const { return {memory_, capacity_}; }
 
-  // A block for a read that `num_users` samples share, or null while there is no room; release() then tells when there is. A read
+  // A buffer for a read that `num_users` samples share, or null while there is no room; release() then tells when there is. A read
   // larger than the ring gets memory of its own once nothing else is in use.
-  Block* acquire(size_t num_bytes, int num_users);
-  // One user of `block` is done with it. True when the I/O thread, refused by acquire() before, should try again. It is told only
+  Buffer* acquire(size_t num_bytes, int num_users);
+  // One user of `buffer` is done with it. True when the I/O thread, refused by acquire() before, should try again. It is told only
   // when a good part of the ring is free, so that it wakes seldom and finds much to do.
-  bool release(Block* block);
-  // Frees all blocks. Precondition: no read or sample uses them any more.
+  bool release(Buffer* buffer);
+  // Frees all buffers. Precondition: no read or sample uses them any more.
   void reset();
 
  private:
@@ -54,13 +54,13 @@ class ReadBufferPool {
   std::shared_ptr<SlabAllocator> allocator_;
   std::byte* memory_;
 
-  std::mutex mutex_;           // guards what follows
-  std::vector<Block> blocks_;  // a ring too, oldest first from first_
+  std::mutex mutex_;             // guards what follows
+  std::vector<Buffer> buffers_;  // a ring too, oldest first from first_
   size_t first_ = 0;
-  size_t num_blocks_ = 0;
-  size_t begin_ = 0;  // of the oldest block
+  size_t num_buffers_ = 0;
+  size_t begin_ = 0;  // of the oldest buffer
   size_t end_ =
-      0;  // behind the newest block; the ring is in use from begin_ to end_, around its end when end_ <= begin_
+      0;  // behind the newest buffer; the ring is in use from begin_ to end_, around its end when end_ <= begin_
   size_t refused_bytes_ = 0;  // what acquire() could not give; 0: nothing
 };
 

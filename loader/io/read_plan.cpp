@@ -47,11 +47,12 @@ void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadP
   plan.places.clear();
   bool is_sorted = true;  // as in sequential order
   for (int64_t record_index : records) {
-    const auto position = static_cast<int64_t>(plan.samples.size());
+    const auto index_in_batch = static_cast<int64_t>(plan.samples.size());
     plan.samples.push_back(locate(dataset, record_index));
     const PlannedSample& sample = plan.samples.back();
     if (sample.error != nullptr) continue;
-    plan.places.push_back({sample.location.shard_index, sample.location.record.offset, position});
+    plan.places.push_back(
+        {sample.location.shard_index, sample.location.record.offset, index_in_batch});
     is_sorted = is_sorted && (plan.places.size() == 1 ||
                               plan.places[plan.places.size() - 2] < plan.places.back());
   }
@@ -65,7 +66,7 @@ void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan) {
   int64_t end = -1;    // of all records of the read
   for (const ReadPlan::Place& place : plan.places) {
     const RecordLocation& record =
-        plan.samples[static_cast<size_t>(place.position)].location.record;
+        plan.samples[static_cast<size_t>(place.index_in_batch)].location.record;
     const int64_t record_end = record.offset + record.stored_bytes;
     const int64_t read_end = round_up_offset(record_end, alignment);
     const bool is_same_shard =
@@ -101,24 +102,24 @@ void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_
     const auto first = plan.places.begin() + read.first;
     if (read.count > 1) {
       std::sort(first, first + read.count, [](const ReadPlan::Place& a, const ReadPlan::Place& b) {
-        return a.position < b.position;
+        return a.index_in_batch < b.index_in_batch;
       });
     }
-    plan.read_of[static_cast<size_t>(first->position)] = &read - plan.merged.data();
+    plan.read_of[static_cast<size_t>(first->index_in_batch)] = &read - plan.merged.data();
   }
   plan.reads.clear();
-  plan.positions.clear();
-  for (size_t position = 0; position < records.size(); ++position) {
-    const int64_t first = std::ssize(plan.positions);
-    if (plan.samples[position].error != nullptr) {
+  plan.indices_in_batch.clear();
+  for (size_t index_in_batch = 0; index_in_batch < records.size(); ++index_in_batch) {
+    const int64_t first = std::ssize(plan.indices_in_batch);
+    if (plan.samples[index_in_batch].error != nullptr) {
       plan.reads.push_back({.first = first, .count = 1});
-      plan.positions.push_back(static_cast<int64_t>(position));
-    } else if (plan.read_of[position] >= 0) {
-      const PlannedRead& read = plan.merged[static_cast<size_t>(plan.read_of[position])];
+      plan.indices_in_batch.push_back(static_cast<int64_t>(index_in_batch));
+    } else if (plan.read_of[index_in_batch] >= 0) {
+      const PlannedRead& read = plan.merged[static_cast<size_t>(plan.read_of[index_in_batch])];
       plan.reads.push_back(read);
       plan.reads.back().first = first;
       for (int64_t i = read.first; i < read.first + read.count; ++i) {
-        plan.positions.push_back(plan.places[static_cast<size_t>(i)].position);
+        plan.indices_in_batch.push_back(plan.places[static_cast<size_t>(i)].index_in_batch);
       }
     }
   }

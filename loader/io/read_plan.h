@@ -16,7 +16,7 @@ struct PlannedSample {
   std::exception_ptr error;  // set when the record cannot be located
 };
 
-// The samples at the batch positions plan.positions[first .. first+count-1] lie in num_bytes at offset. 0 bytes: one sample that has an
+// The samples plan.indices_in_batch[first .. first+count-1] lie in num_bytes at offset. 0 bytes: one sample that has an
 // error, or records without bytes (FFRecord v1), of which there is nothing to read.
 struct PlannedRead {
   int64_t shard_index = 0;
@@ -27,15 +27,15 @@ struct PlannedRead {
 };
 
 struct ReadPlan {
-  std::vector<PlannedSample> samples;  // by position in the batch
-  std::vector<PlannedRead> reads;  // in the order of the first position that each of them serves
-  std::vector<int64_t> positions;  // each once, read by read, ascending within a read
+  std::vector<PlannedSample> samples;  // by index in the batch
+  std::vector<PlannedRead> reads;      // in the order of the first sample that each of them serves
+  std::vector<int64_t> indices_in_batch;  // each once, read by read, ascending within a read
 
   // Memory of plan_reads() from batch to batch: where the samples lie, and the reads in the order of the disk.
   struct Place {
     int64_t shard_index;
     int64_t offset;
-    int64_t position;
+    int64_t index_in_batch;
     bool operator<(const Place& other) const {
       return shard_index != other.shard_index ? shard_index < other.shard_index
                                               : offset < other.offset;
@@ -44,7 +44,7 @@ struct ReadPlan {
   std::vector<Place> places;
   std::vector<PlannedRead> merged;  // of places
   std::vector<int64_t>
-      read_of;  // by position: the read in `merged` whose first sample it is, or -1
+      read_of;  // by index in the batch: the read in `merged` whose first sample it is, or -1
 };
 
 // Plans the reads of `records` (record numbers) into `plan`, replacing what it held. Offsets and lengths become multiples of

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "io/read_engine.h"
+#include <ffkit/loader/read_engine.h>
 
 namespace ffkit {
 

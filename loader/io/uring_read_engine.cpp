@@ -14,7 +14,7 @@
 #include <ffkit/format/error.h>
 
 #include "allocation/fixed_memory.h"
-#include "io/read_engine.h"
+#include "io/kernel_read_engine.h"
 #include "io/read_progress.h"
 
 namespace ffkit {
@@ -59,18 +59,18 @@ constexpr size_t kMaxCallBytes = size_t{1} << 30;
 // RLIMIT_MEMLOCK.
 FixedMemory register_memory(io_uring& ring, std::span<std::byte> memory) {
   const FixedMemory fixed(memory);
-  const std::vector<iovec> pieces = fixed.pieces();
+  const std::vector<iovec> regions = fixed.regions();
   const bool is_registered =
-      !pieces.empty() &&
-      io_uring_register_buffers(&ring, pieces.data(), static_cast<unsigned>(pieces.size())) == 0;
+      !regions.empty() &&
+      io_uring_register_buffers(&ring, regions.data(), static_cast<unsigned>(regions.size())) == 0;
   return is_registered ? fixed : FixedMemory();
 }
 
-class UringReadEngine final : public ReadEngine {
+class UringReadEngine final : public KernelReadEngine {
  public:
   // Takes over `ring`.
   UringReadEngine(const io_uring& ring, std::vector<int> files, const ReadEngineOptions& options)
-      : ReadEngine(options), ring_(ring), files_(std::move(files)) {
+      : KernelReadEngine(options), ring_(ring), files_(std::move(files)) {
     const auto depth = static_cast<size_t>(options.queue_depth);
     reads_.resize(depth);
     completions_.reserve(depth);
@@ -155,8 +155,8 @@ class UringReadEngine final : public ReadEngine {
     const int descriptor = files_registered_ ? file : files_[static_cast<size_t>(file)];
     const auto num_bytes = static_cast<unsigned>(std::min(read.num_bytes(), kMaxCallBytes));
     const auto offset = static_cast<uint64_t>(read.offset());
-    if (const int piece = fixed_memory_.find(read.buffer(), num_bytes); piece >= 0) {
-      io_uring_prep_read_fixed(sqe, descriptor, read.buffer(), num_bytes, offset, piece);
+    if (const int region = fixed_memory_.find(read.buffer(), num_bytes); region >= 0) {
+      io_uring_prep_read_fixed(sqe, descriptor, read.buffer(), num_bytes, offset, region);
     } else {
       io_uring_prep_read(sqe, descriptor, read.buffer(), num_bytes, offset);
     }
@@ -296,8 +296,9 @@ class UringReadEngine final : public ReadEngine {
 
 }  // namespace
 
-std::unique_ptr<ReadEngine> make_uring_read_engine(std::vector<int> files,
-                                                   const ReadEngineOptions& options, int& error) {
+std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
+                                                         const ReadEngineOptions& options,
+                                                         int& error) {
   io_uring ring{};
   error = -open_ring(options, ring);
   if (error != 0) return nullptr;

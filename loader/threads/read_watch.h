@@ -1,5 +1,5 @@
 // ReadWatch: since when each read and each sample has been worked on. It tells the consumer of a file system that hangs, wherever a thread
-// is stuck in it. Thread-safe; one thread at a time for each slot.
+// is stuck in it. Thread-safe; one thread at a time for each entry.
 #pragma once
 
 #include <atomic>
@@ -19,31 +19,31 @@ class ReadWatch {
     int64_t record_index = -1;  // -1: no particular one
   };
 
-  explicit ReadWatch(size_t num_slots) : slots_(num_slots) {}
+  explicit ReadWatch(size_t num_entries) : entries_(num_entries) {}
 
-  void begin(size_t slot, int64_t record_index) {
-    slots_[slot].record_index.store(record_index, std::memory_order_relaxed);
-    slots_[slot].since_ns.store(now_ns(), std::memory_order_release);
+  void begin(size_t entry, int64_t record_index) {
+    entries_[entry].record_index.store(record_index, std::memory_order_relaxed);
+    entries_[entry].since_ns.store(now_ns(), std::memory_order_release);
   }
-  void end(size_t slot) { slots_[slot].since_ns.store(0, std::memory_order_release); }
+  void end(size_t entry) { entries_[entry].since_ns.store(0, std::memory_order_release); }
 
   // What has taken longest so far.
   std::optional<Work> oldest() const {
     std::optional<Work> found;
-    for (const Slot& slot : slots_) {
-      const int64_t since_ns = slot.since_ns.load(std::memory_order_acquire);
+    for (const Entry& entry : entries_) {
+      const int64_t since_ns = entry.since_ns.load(std::memory_order_acquire);
       if (since_ns == 0 || (found && since_ns >= found->since_ns)) continue;
-      found = {since_ns, slot.record_index.load(std::memory_order_relaxed)};
+      found = {since_ns, entry.record_index.load(std::memory_order_relaxed)};
     }
     return found;
   }
 
  private:
-  struct Slot {
+  struct Entry {
     std::atomic<int64_t> since_ns{0};  // 0: nothing goes on
     std::atomic<int64_t> record_index{-1};
   };
-  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace ffkit

@@ -5,6 +5,7 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/record_unpacker.h>
+#include <ffkit/loader/counted_read.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
@@ -32,7 +33,8 @@ struct FrameReference {
   int64_t number;
 };
 
-class PointDecoder final : public RowsDecoder {
+// A part is one frame of one channel: the keyframe's own, then the ones before it, the newest first; then those of the next channel.
+class PointDecoder final : public RowPartsDecoder {
  public:
   PointDecoder(const Split& split, const std::vector<std::string>& channels, int64_t columns,
                const PointOptions& options, bool has_default_room, const KeyframeOptions& keyframes)
@@ -66,6 +68,9 @@ class PointDecoder final : public RowsDecoder {
     RecordUnpacker unpacker;
     std::vector<std::byte> points;  // fields of another keyframe
     std::vector<std::byte> number;
+    // Of the part that was begun, in the record or in what stands above.
+    std::optional<TensorView> cloud;  // nothing: the part has no points
+    SweepPlacement placement;
   };
 
   DType dtype() const override { return DType::f32; }
@@ -77,53 +82,54 @@ class PointDecoder final : public RowsDecoder {
     if (announcer_ != nullptr) announcer_->announce(record_index);
   }
 
-  int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
-                      void* out) const override {
-    const Target target{.lidar = read_state(record, lidar_),
-                        .bev = draw(bev_, key).matrix(),
-                        .out = static_cast<float*>(out)};
+  int64_t num_parts() const override { return std::ssize(channels_) * options_.num_sweeps; }
+
+  void begin_part(const RecordView& record, const SampleKey& key, int64_t part,
+                  Scratch* scratch) const override {
+    auto& memory = static_cast<Memory&>(*scratch);
+    memory.cloud.reset();
     check_split(record);
-    int64_t num_rows = 0;
-    for (const PointChannel& channel : channels_) {
-      if (!allow_missing_ || !record.is_null(channel.points)) {
-        append(record.tensor(channel.points), read_state(record, channel.sensor), target, num_rows);
-      }
-      for (const FrameReference& frame : previous_frames(record, channel)) {
-        if (frame.is_sweep != 0) {
-          append_sweep_record(frame.number, target, static_cast<Memory&>(*scratch), num_rows);
-        } else {
-          append_keyframe(frame.number, channel, target, static_cast<Memory&>(*scratch), num_rows);
-        }
-      }
+    const PointChannel& channel = channels_[static_cast<size_t>(part / options_.num_sweeps)];
+    const int64_t frame = part % options_.num_sweeps;
+    SensorState state;
+    if (frame == 0) {
+      if (allow_missing_ && record.is_null(channel.points)) return;
+      memory.cloud = record.tensor(channel.points);
+      state = read_state(record, channel.sensor);
+    } else {
+      const auto reference = previous_frame(record, channel, frame - 1);
+      if (!reference) return;
+      state = reference->is_sweep != 0 ? read_sweep_record(reference->number, memory)
+                                       : read_keyframe(reference->number, channel, memory);
     }
+    if (!memory.cloud) return;
+    const SensorState lidar = read_state(record, lidar_);
+    memory.placement = {.to_target = draw(bev_, key).matrix() * between(state, lidar),
+                        .time_lag = time_lag(lidar.timestamp, state.timestamp),
+                        .min_distance = options_.min_distance,
+                        .radar_filter = radar_filter_};
+  }
+
+  int64_t count_rows(const RecordView&, const SampleKey&, int64_t,
+                     Scratch* scratch) const override {
+    const auto& memory = static_cast<Memory&>(*scratch);
+    return memory.cloud ? count_sweep(*memory.cloud, memory.placement, columns_) : 0;
+  }
+
+  int64_t write_rows(const RecordView&, const SampleKey&, int64_t, Scratch* scratch, int64_t room,
+                     void* out) const override {
+    const auto& memory = static_cast<Memory&>(*scratch);
+    if (!memory.cloud) return 0;
+    const int64_t num_rows =
+        append_sweep(*memory.cloud, memory.placement, columns_, room, static_cast<float*>(out));
+    if (has_default_room_ && num_rows == room) require_room(*memory.cloud, memory.placement, room);
     return num_rows;
   }
 
  private:
-  struct Target {
-    SensorState lidar;
-    Transform bev;
-    float* out;
-  };
-
-  void append(const TensorView& points, const SensorState& state, const Target& target,
-              int64_t& num_rows) const {
-    const SweepPlacement placement{.to_target = target.bev * between(state, target.lidar),
-                                   .time_lag = time_lag(target.lidar.timestamp, state.timestamp),
-                                   .min_distance = options_.min_distance,
-                                   .radar_filter = radar_filter_};
-    const int64_t room = options_.max_points - num_rows;
-    const int64_t num_new =
-        append_sweep(points, placement, columns_, room, target.out + num_rows * (columns_ + 1));
-    if (has_default_room_ && num_new == room) require_room(points, placement, room);
-    num_rows += num_new;
-  }
-
   // Points are left out only where somebody asked for it.
   void require_room(const TensorView& points, const SweepPlacement& placement, int64_t room) const {
-    if (points.shape[0] <= room) return;
-    std::vector<float> all(static_cast<size_t>(points.shape[0] * (columns_ + 1)));
-    if (append_sweep(points, placement, columns_, points.shape[0], all.data()) <= room) return;
+    if (points.shape[0] <= room || count_sweep(points, placement, columns_) <= room) return;
     throw Error(
         ErrorCode::unsupported,
         fmt::format("a keyframe and the sweeps before it have more than {} points, which is "
@@ -143,53 +149,57 @@ class PointDecoder final : public RowsDecoder {
                 {.path = split_.keyframes.path().string()});
   }
 
-  std::vector<FrameReference> previous_frames(const RecordView& record,
-                                              const PointChannel& channel) const {
-    if (options_.num_sweeps == 1) return {};
+  // The frame `index` before the keyframe, where there is one.
+  static std::optional<FrameReference> previous_frame(const RecordView& record,
+                                                      const PointChannel& channel, int64_t index) {
     const TensorView stored = record.tensor(channel.sweeps);
     if (stored.dtype != DType::i64 || stored.shape.size() != 2 || stored.shape[1] != 2) {
       throw Error(ErrorCode::corrupt, "a list of sweeps is not i64 [m, 2]");
     }
-    const auto count = std::min<int64_t>(stored.shape[0], options_.num_sweeps - 1);
-    std::vector<FrameReference> frames(static_cast<size_t>(count));
-    if (count > 0) {
-      std::memcpy(frames.data(), stored.data.data(), frames.size() * sizeof(FrameReference));
-    }
-    return frames;
+    if (index >= stored.shape[0]) return std::nullopt;
+    FrameReference frame{};
+    std::memcpy(&frame, stored.data.data() + static_cast<size_t>(index) * sizeof(frame),
+                sizeof(frame));
+    return frame;
   }
 
-  void append_sweep_record(int64_t number, const Target& target, Memory& memory,
-                           int64_t& num_rows) const {
+  SensorState read_sweep_record(int64_t number, Memory& memory) const {
     if (!split_.sweeps) {
       // No bad sample: nearly every keyframe has sweeps, and only the first ones of scenes would be left.
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("sweep {} is needed, but there is no split '{}'", number,
                               sweeps_split(split_.keyframes.manifest().split)));
     }
-    const Dataset::Location at = split_.sweeps->locate(number);
-    const RecordView sweep(
-        split_.sweeps->schema(),
-        split_.sweeps->shard(at.shard_index).read(at.local_index, memory.record, memory.unpacker),
-        split_.sweeps->name(number));
-    if (sweep.is_null(sweep_points_)) return;  // a file that the source lacked
-    append(sweep.tensor(sweep_points_), read_state(sweep, *sweep_sensor_), target, num_rows);
+    const auto read = [&] {
+      CountedRead counted(memory);
+      const Dataset::Location at = split_.sweeps->locate(number);
+      counted.add_bytes(static_cast<size_t>(at.record.stored_bytes));
+      return split_.sweeps->shard(at.shard_index)
+          .read(at.local_index, memory.record, memory.unpacker);
+    };
+    const RecordView sweep(split_.sweeps->schema(), read(), split_.sweeps->name(number));
+    if (sweep.is_null(sweep_points_)) return {};  // a file that the source lacked
+    memory.cloud = sweep.tensor(sweep_points_);
+    return read_state(sweep, *sweep_sensor_);
   }
 
   // Reads only what it needs of the keyframe: its images are most of it.
-  void append_keyframe(int64_t number, const PointChannel& channel, const Target& target,
-                       Memory& memory, int64_t& num_rows) const {
+  SensorState read_keyframe(int64_t number, const PointChannel& channel, Memory& memory) const {
+    CountedRead counted(memory);
     const Dataset& keyframes = split_.keyframes;
     const auto read = [&](size_t field, std::vector<std::byte>& bytes) {
       const bool has_value = keyframes.read_field(number, field, bytes);
+      counted.add_bytes(bytes.size());
       return FieldView(keyframes.schema().fields[field], bytes, !has_value, keyframes.name(number));
     };
     const FieldView points = read(channel.points, memory.points);
-    if (points.is_null()) return;
+    if (points.is_null()) return {};
+    memory.cloud = points.tensor();
     SensorState state;
     state.sensor_to_ego = read_pose(read(channel.sensor.sensor_to_ego, memory.number));
     state.ego_to_global = read_pose(read(channel.sensor.ego_to_global, memory.number));
     state.timestamp = read(channel.sensor.timestamp, memory.number).scalar<int64_t>();
-    append(points.tensor(), state, target, num_rows);
+    return state;
   }
 
   const Split split_;

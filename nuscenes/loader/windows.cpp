@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <string_view>
 #include <unordered_set>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/random.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
 
@@ -11,6 +13,9 @@
 
 namespace ffkit::nuscenes {
 namespace {
+
+constexpr uint8_t kWindowStream =
+    126;  // of those of the library (0 .. 127), beside the order of weighted samples
 
 std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes) {
   const std::vector<std::string> scenes = keyframes.string_column(keyframe::kScene);
@@ -35,7 +40,9 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
   return starts;
 }
 
-Windows windows_of(const Dataset& keyframes, int64_t num_previous) {
+// `skip(i)` of the frames before keyframe i, counted backwards from 1, is left out; 0: none.
+Windows windows_of(const Dataset& keyframes, int64_t num_previous,
+                   const std::function<int64_t(int64_t keyframe)>& skip) {
   const auto scenes = find_scenes(keyframes);
   std::vector<int64_t> records;
   std::vector<uint8_t> is_repeated;
@@ -45,7 +52,9 @@ Windows windows_of(const Dataset& keyframes, int64_t num_previous) {
     if (scene + 1 < scenes->size() && (*scenes)[scene + 1] == i) ++scene;
     const int64_t first = (*scenes)[scene];
     groups->push_back(std::ssize(records));
-    for (int64_t back = num_previous; back >= 0; --back) {
+    const int64_t skipped = skip(i);
+    for (int64_t back = num_previous + (skipped > 0 ? 1 : 0); back >= 0; --back) {
+      if (back > 0 && back == skipped) continue;
       records.push_back(std::max(first, i - back));
       is_repeated.push_back(i - back < first ? 1 : 0);
     }
@@ -56,6 +65,13 @@ Windows windows_of(const Dataset& keyframes, int64_t num_previous) {
           .groups = std::move(groups)};
 }
 
+void check_num_previous(int64_t num_previous) {
+  constexpr int64_t kMaxPrevious = 1000;
+  if (num_previous >= 0 && num_previous <= kMaxPrevious) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("num_previous is {}, must be 0 .. {}", num_previous, kMaxPrevious));
+}
+
 }  // namespace
 
 std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes) {
@@ -63,12 +79,20 @@ std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframe
 }
 
 Windows make_windows(const Dataset& keyframes, int64_t num_previous) {
-  constexpr int64_t kMaxPrevious = 1000;
-  if (num_previous < 0 || num_previous > kMaxPrevious) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("num_previous is {}, must be 0 .. {}", num_previous, kMaxPrevious));
-  }
-  return errors_only(keyframes.path(), [&] { return windows_of(keyframes, num_previous); });
+  check_num_previous(num_previous);
+  return errors_only(keyframes.path(), [&] {
+    return windows_of(keyframes, num_previous, [](int64_t) { return 0; });
+  });
+}
+
+Windows draw_windows(const Dataset& keyframes, int64_t num_previous, uint64_t seed, int64_t epoch) {
+  check_num_previous(num_previous);
+  return errors_only(keyframes.path(), [&] {
+    return windows_of(keyframes, num_previous, [&](int64_t keyframe) {
+      CounterRandom random({seed, epoch, keyframes.index_in_split(keyframe)}, kWindowStream);
+      return 1 + random.below(num_previous + 1);
+    });
+  });
 }
 
 void Windows::apply(SamplerOptions& options) const {

@@ -4,9 +4,11 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <ffkit/format/error.h>
@@ -16,6 +18,7 @@
 #include "expect_error.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
+#include "test_images.h"
 
 namespace {
 
@@ -143,6 +146,35 @@ TEST_F(BadSectorsTest, APageOfTheIndexIsNoBadSample) {
     EXPECT_EQ(loader.statistics().num_replaced, 0);
   }
   EXPECT_GT(num_failures, 0);
+}
+
+// All records of the shard are under it.
+TEST_F(BadSectorsTest, AZstdDictionaryIsNoBadSample) {
+  testing::DatasetSpec spec{.num_shards = 1, .padding_bytes = 2000};
+  std::vector<std::vector<std::byte>> samples;
+  for (int64_t i = 0; i < spec.num_records; ++i) {
+    samples.push_back(testing::make_record(dataset_.schema(), spec, i));
+  }
+  spec.compression = {.level = 3, .dictionary = train_dictionary(samples, 4096)};
+  const Dataset written = testing::make_dataset(dir_ / "dictionary", spec);
+  const std::vector<std::byte> shard = testing::read_bytes(written.shard(0).path());
+  const auto place = std::ranges::search(shard, std::span(spec.compression.dictionary).first(100));
+  ASSERT_FALSE(place.empty());
+  for (const bool decoders_read : {false, true}) {
+    const Dataset dataset = Dataset::open(written.path());  // a dictionary is read once
+    num_failures = 0;
+    num_failures_left = kForever;
+    bad_begin = place.begin() - shard.begin();
+    bad_end = bad_begin + 100;
+    LoaderOptions skipping = options(BadSamples::skip);
+    skipping.io.decoders_read_cache = decoders_read;
+    Loader loader(dataset, skipping);
+    EXPECT_ERROR(testing::collect_epoch(loader, 0), io,
+                 "the shard's zstd dictionary cannot be read");
+    EXPECT_EQ(loader.statistics().num_replaced, 0);
+    EXPECT_GT(num_failures, 0);
+    bad_end = 0;
+  }
 }
 
 TEST_F(BadSectorsTest, DecodersThatReadForThemselvesGoOnTheSameWay) {

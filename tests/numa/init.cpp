@@ -1,6 +1,7 @@
-// The first process of a virtual machine of two NUMA nodes: binds processes as fftrain does and says whether each came to run, and to
+// The first process of a virtual machine of two NUMA nodes: binds processes as fftrain does and says whether each, and its decoding threads, came to run, and to
 // have its memory, where it should. tests/numa/run starts it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -15,10 +16,14 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <ffkit/trainer/launch.h>
+
+#include "loader/decode/decode_arena.h"
 
 namespace {
 
@@ -53,15 +58,13 @@ int node_of_new_memory() {
   return node;
 }
 
-// Where a process comes to that calls `bind`: "cpus 2,3, memory 1".
-std::string in_child(const std::function<void()>& bind) {
+// What `work` says in a process of its own.
+std::string in_child(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
   const pid_t child = ::fork();
   if (child == 0) {
-    bind();
-    const std::string found =
-        fmt::format("cpus {}, memory {}", allowed_cpus(), node_of_new_memory());
+    const std::string found = work();
     const bool is_written = ::write(ends[1], found.data(), found.size()) == ssize_t(found.size());
     ::_exit(is_written ? 0 : 1);
   }
@@ -81,6 +84,14 @@ struct Case {
   const char* expected;
 };
 
+// 1 when it is wrong.
+int judge(const char* what, const std::string& found, const std::string& expected) {
+  const bool is_right = found.starts_with(expected);
+  fmt::print("numa: {}: {}: {}{}\n", is_right ? "ok" : "FAILED", what, found,
+             is_right ? "" : fmt::format(", expected {}", expected));
+  return is_right ? 0 : 1;
+}
+
 int run_cases(const std::vector<Case>& cases) {
   int num_failed = 0;
   for (const Case& c : cases) {
@@ -96,12 +107,10 @@ int run_cases(const std::vector<Case>& cases) {
           return {};
         return c.visible_gpus;
       });
+      return fmt::format("cpus {}, memory {}", allowed_cpus(), node_of_new_memory());
     });
     // Of memory nothing is expected where no node was chosen.
-    const bool is_right = found.starts_with(c.expected);
-    if (!is_right) ++num_failed;
-    fmt::print("numa: {}: {}: {}{}\n", is_right ? "ok" : "FAILED", c.what, found,
-               is_right ? "" : fmt::format(", expected {}", c.expected));
+    num_failed += judge(c.what, found, c.expected);
   }
   return num_failed;
 }
@@ -111,6 +120,39 @@ ffkit::ProcessPlace place(int local_rank, int local_world_size) {
   out.local_rank = local_rank;
   out.local_world_size = local_world_size;
   return out;
+}
+
+// Which processors two decoding threads of this process may use: "2 threads, cpus 2,3".
+std::string decoding_threads() {
+  struct Client final : ffkit::DecodeArena::Client {
+    bool has_work() const override { return num_left > 0; }
+    void work(std::unique_lock<std::mutex>& lock) override {
+      --num_left;
+      lock.unlock();
+      const std::string cpus = allowed_cpus();
+      ::usleep(1000);  // so that the other thread comes too
+      lock.lock();
+      found.insert(cpus);
+      threads.insert(::gettid());
+      --num_unfinished;
+    }
+    int num_left = 200;
+    int num_unfinished = 200;
+    std::set<std::string> found;
+    std::set<pid_t> threads;
+  } client;
+  ffkit::DecodeArena& arena = ffkit::DecodeArena::of_process();
+  arena.add(client, 2);
+  std::unique_lock lock(arena.mutex());
+  arena.wake(lock, 200);
+  for (bool is_done = false; !is_done;) {
+    ::usleep(1000);
+    lock.lock();
+    is_done = client.num_unfinished == 0;
+    lock.unlock();
+  }
+  return fmt::format("{} threads, cpus {}, and no others", client.threads.size(),
+                     fmt::join(client.found, " and "));
 }
 
 // Addresses of the devices behind the bridges of node 0 and node 1, which play the GPUs.
@@ -125,6 +167,22 @@ std::vector<std::string> devices() {
     if (is_network && (node == 0 || node == 1)) out[size_t(node)] = entry.path().filename();
   }
   return out;
+}
+
+int run_decoding_threads() {
+  const auto bound = [](int local_rank) {
+    return in_child([local_rank] {
+      ffkit::bind_to_numa_node(place(local_rank, 2),
+                               [](const char*) { return std::optional<std::string>(); });
+      return decoding_threads();
+    });
+  };
+  return judge("decoding threads of one process", in_child(decoding_threads),
+               "2 threads, cpus 0,1,2,3, and no others") +
+         judge("decoding threads of the first of two", bound(0),
+               "2 threads, cpus 0,1, and no others") +
+         judge("decoding threads of the second of two", bound(1),
+               "2 threads, cpus 2,3, and no others");
 }
 
 int run() {
@@ -161,10 +219,11 @@ int run() {
 }  // namespace
 
 int main() {
-  for (const char* folder : {"/proc", "/sys"}) ::mkdir(folder, 0755);
+  for (const char* folder : {"/proc", "/sys", "/dev"}) ::mkdir(folder, 0755);
   ::mount("none", "/proc", "proc", 0, nullptr);
   ::mount("none", "/sys", "sysfs", 0, nullptr);
-  const int num_failed = run();
+  ::mount("none", "/dev", "devtmpfs", 0, nullptr);
+  const int num_failed = run_decoding_threads() + run();
   fmt::print("numa: {} failed\n", num_failed);
   std::fflush(stdout);
   ::sync();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/format/compression.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
@@ -28,6 +29,8 @@ struct DatasetSpec {
   DType label_dtype = DType::i64;
   std::vector<int64_t> undecodable;    // records whose image is not one, under a correct checksum
   std::vector<int64_t> without_label;  // records whose label is null
+  size_t padding_bytes = 0;            // zeros behind each picture, which compression saves
+  CompressionOptions compression;
 };
 
 // The label that make_dataset() gives to a record.
@@ -44,6 +47,7 @@ inline std::vector<std::byte> make_record(const Schema& schema, const DatasetSpe
                                        static_cast<uint32_t>(record_index));
   std::vector<std::byte> image = encode_jpeg(picture.view());
   if (has(spec.undecodable)) image.assign(300, std::byte{'x'});
+  image.resize(image.size() + spec.padding_bytes);
   const std::string id = fmt::format("class/{:06}.JPEG", record_index);
   RecordBuilder builder(schema);
   builder.set_bytes(schema.require("image"), image);
@@ -77,6 +81,7 @@ inline Dataset make_dataset(const std::filesystem::path& folder, const DatasetSp
     const std::string file = fmt::format("shard-{:05}.ffr", shard);
     ShardWriterOptions options;
     options.uuid[0] = static_cast<uint8_t>(shard + 1);
+    options.compression = spec.compression;
     ShardWriter writer(folder / file, manifest.schema, options);
     const int64_t end = spec.num_records * (shard + 1) / spec.num_shards;
     for (; record_index < end; ++record_index) {

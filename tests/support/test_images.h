@@ -2,6 +2,8 @@
 // PNGs.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -53,6 +55,20 @@ inline Picture copy(const RgbView& view) {
     picture.rgb.insert(picture.rgb.end(), row, row + ptrdiff_t{3} * view.width);
   }
   return picture;
+}
+
+// A small JPEG whose header claims to be of width x height pixels.
+inline std::vector<std::byte> jpeg_that_claims(int width, int height) {
+  std::vector<std::byte> jpeg = encode_jpeg(make_picture(48, 40).view());
+  const auto number = [](int value) {
+    return std::array{std::byte(value / 256), std::byte(value % 256)};
+  };
+  const std::array marker = {std::byte{0xff},
+                             std::byte{0xc0}};  // then length, precision, height, width
+  const auto frame = std::ranges::search(jpeg, marker).begin();
+  std::ranges::copy(number(height), frame + 5);
+  std::ranges::copy(number(width), frame + 7);
+  return jpeg;
 }
 
 inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {

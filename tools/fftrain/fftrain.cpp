@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +27,27 @@
 #include "tools/command_line.h"
 
 namespace {
+
+// Standard output for the lines of a training, which are in metrics.jsonl too. What a log does not take, because its disk is full or its reader has
+// ended, is dropped: that is no reason to end a run of days.
+std::FILE* open_log() {
+  cookie_io_functions_t log{};
+  log.write = [](void*, const char* text, size_t size) {
+    for (size_t done = 0; done < size;) {
+      const ssize_t n = ::write(STDOUT_FILENO, text + done, size - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += static_cast<size_t>(n);
+    }
+    return static_cast<ssize_t>(size);
+  };
+  return ::fopencookie(nullptr, "w", log);
+}
+
+bool is_training(const ffkit::TrainCommand& command) {
+  return command.evaluate.empty() && command.benchmark.empty() && !command.bottleneck &&
+         !command.loader_only;
+}
 
 // True when it was asked for a measurement instead of a training.
 bool measure(const ffkit::TrainCommand& command, const ffkit::ProgressOutput& output,
@@ -61,13 +85,17 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
   ffkit::ProgressOutput output;
   if (isatty(STDERR_FILENO) != 0 && !command.quiet) output.live = stderr;
   output.profile = command.profile;
-  if (measure(command, output, place)) return 0;
-  if (!command.evaluate.empty()) {
+  if (!is_training(command)) {
     output.results = command.results;
-    ffkit::evaluate(command.options, command.evaluate, output, place);
+    if (!measure(command, output, place)) {
+      ffkit::evaluate(command.options, command.evaluate, output, place);
+    }
+    ffkit::require_written_stdout();
     return 0;
   }
-  if (command.quiet) output.lines = nullptr;  // not above: there the lines are what was asked for
+  // Not above: there the lines are what was asked for.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(open_log(), &std::fclose);
+  output.lines = command.quiet ? nullptr : log.get();
   const ffkit::TrainSummary summary =
       command.resume
           ? ffkit::train_or_resume(command.options, output, place, command.resume_options)
@@ -78,6 +106,8 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
 }
 
 int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
+  // Writing to a pipe without a reader is an error like any other; `fftrain ... | tee log` outlives tee.
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   if (!command.export_from.empty()) {
     ffkit::export_weights(command.export_from, command.output);
     return 0;
@@ -100,7 +130,10 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
     throw CLI::RequiredError("--data");
 
   ffkit::ProcessPlace place;
-  if (const std::optional<int> status = launch(argc, argv, command, place)) return *status;
+  if (const std::optional<int> status = launch(argc, argv, command, place)) {
+    if (*status == 0 && !is_training(command)) ffkit::require_written_stdout();
+    return *status;
+  }
   ffkit::stop_on_signals();
   try {
     return run_until_stopped(command, place);

@@ -41,24 +41,19 @@ void write_archive(caffe2::serialize::PyTorchStreamWriter& zip,
 
 void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
   write_durably(path, [&](File& file) {
-    // An exception must not cross the zip library, which is C.
+    // An exception must not cross the zip library, which is C, and an archive that cannot be ended throws from its destructor. So after a failure nothing
+    // is written, and the archive is ended all the same.
     std::exception_ptr error;
     caffe2::serialize::PyTorchStreamWriter zip([&](const void* data, size_t size) -> size_t {
-      if (error) return 0;
       try {
-        file.write({static_cast<const std::byte*>(data), size});
-        return size;
+        if (!error) file.write({static_cast<const std::byte*>(data), size});
       } catch (...) {
         error = std::current_exception();
-        return 0;
       }
+      return size;
     });
-    try {
-      write_archive(zip, tensors);
-    } catch (...) {
-      if (error) std::rethrow_exception(error);
-      throw;
-    }
+    write_archive(zip, tensors);
+    if (error) std::rethrow_exception(error);
   });
 }
 

@@ -114,7 +114,9 @@ class PrefixedStream {
   void print_lines() {
     size_t begin = 0;
     for (size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', begin)) {
-      fmt::print(to_, "{}{}\n", prefix_, std::string_view(text_).substr(begin, end - begin));
+      const std::string line = prefix_ + text_.substr(begin, end - begin) + '\n';
+      // A log that is full, or without a reader, is no reason to end the processes.
+      static_cast<void>(std::fwrite(line.data(), 1, line.size(), to_));
       begin = end + 1;
     }
     text_.erase(0, begin);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include <ffkit/format/error.h>
 
@@ -21,6 +24,35 @@ constexpr int64_t kBlockBytes = 512;
               {.path = name, .offset = offset});
 }
 
+// Behind the mark there is padding. Archives that were joined by cat(1) have their next member there, which readers of tar pass over.
+void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark,
+                            const std::string& name) {
+  constexpr int64_t kChunkBytes = 128 * kBlockBytes;
+  constexpr int64_t kMaxPadding =
+      4 << 20;  // a tape's block has at most 1 MiB; a sparse file may have any length
+  constexpr std::string_view kMagic = "ustar";
+  constexpr size_t kMagicOffset = 257;
+  std::vector<std::byte> chunk;
+  const int64_t end_of_padding = std::min(range.num_bytes, mark + kMaxPadding);
+  for (int64_t at = mark; at + kBlockBytes <= end_of_padding; at += kChunkBytes) {
+    const int64_t num_bytes = std::min(kChunkBytes, end_of_padding - at);
+    chunk.resize(static_cast<size_t>(num_bytes));
+    file.read_at(range.offset + at, chunk);
+    const auto end = std::ranges::find_if(chunk, [](std::byte b) { return b != std::byte{0}; });
+    if (end == chunk.end()) continue;
+    const auto block = static_cast<size_t>((end - chunk.begin()) / kBlockBytes * kBlockBytes);
+    if (block + kBlockBytes <= chunk.size() &&
+        std::memcmp(&chunk[block + kMagicOffset], kMagic.data(), kMagic.size()) == 0) {
+      throw Error(
+          ErrorCode::unsupported,
+          "another archive begins behind the end of this one, and its members would be left "
+          "out; give both as files of their own, or join them with tar --concatenate",
+          {.path = name, .offset = at + static_cast<int64_t>(block)});
+    }
+    return;  // neither padding nor a member: what readers of tar pass over
+  }
+}
+
 // A tar ends with blocks of zeros. libarchive takes the end of the file for the end of the archive,
 // so a copy that was cut between two members would go unnoticed.
 void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_members,
@@ -34,6 +66,7 @@ void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_mem
   if (!std::ranges::all_of(block, [](std::byte b) { return b == std::byte{0}; })) {
     cut_short(name, "there is no end-of-archive mark behind the last member", mark);
   }
+  refuse_joined_archives(file, range, mark, name);
 }
 
 }  // namespace

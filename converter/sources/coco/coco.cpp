@@ -12,6 +12,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "format/errors_only.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
@@ -104,7 +105,7 @@ class Coco : public Source {
     const CocoSplit& from = splits_.at(split);
     const size_t number = picture_number(split, index);
     const CocoPicture& picture = from.file.pictures[number];
-    set_picture(record, buffers, picture, describe(split, index));
+    set_picture(record, buffers, picture, describe(split, index), from.stamps[number]);
     record.set_scalar(kPictureId, picture.id);
     record.set_scalar(kWidth, picture.width);
     record.set_scalar(kHeight, picture.height);
@@ -261,8 +262,9 @@ class Coco : public Source {
   }
 
   void set_picture(RecordBuilder& record, SampleBuffers& buffers, const CocoPicture& picture,
-                   const std::string& origin) const {
+                   const std::string& origin, const FileStamp& listed) const {
     const InputFile file(origin);
+    file.require(listed);
     require_image_size(file.size(), origin);
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
     file.read_at(0, bytes);
@@ -274,6 +276,7 @@ class Coco : public Source {
                         "taken as it is; its boxes may not fit"});
       }
     } catch (const Error& error) {
+      if (is_out_of_memory(error)) throw;
       throw Error(error.code(), error.what(), {.path = origin});
     }
     record.set_bytes(kImage, bytes);

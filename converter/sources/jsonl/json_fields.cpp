@@ -7,6 +7,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/errors_only.h"
 #include "sources/numbers/json_numbers.h"
 
 namespace ffkit {
@@ -106,6 +107,7 @@ void set_tokens(RecordBuilder& record, size_t position, const JsonField& field, 
     if (field.token_dtype == DType::i32) set_tensor<int32_t>(record, position, value, buffers);
     if (field.token_dtype == DType::i64) set_tensor<int64_t>(record, position, value, buffers);
   } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
     throw Error(error.code(),
                 fmt::format("{} (--token-dtype {})", error.what(), to_string(field.token_dtype)));
   }
@@ -223,6 +225,7 @@ void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields
     try {
       if (!value.is_null()) set_field(record, next, fields[next], value, buffers);
     } catch (const Error& error) {
+      if (is_out_of_memory(error)) throw;
       throw Error(error.code(), fmt::format("'{}': {}", key, error.what()));
     }
     ++next;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -19,13 +20,18 @@ namespace ffkit {
 // The beginning of `value` as JSON, for messages.
 std::string json_excerpt(simdjson::dom::element value);
 
-// `value` as a T; real types take any number, integer types only integers in their range.
+// `value` as a T; real types take numbers that they have room for, integer types only integers in their range.
 template <typename T>
 T json_number(simdjson::dom::element value) {
   if constexpr (std::is_floating_point_v<T>) {
     double number = 0;
     if (value.get_double().get(number) != simdjson::SUCCESS) {
       throw Error(ErrorCode::invalid_argument, fmt::format("{} is no number", json_excerpt(value)));
+    }
+    // It would become an infinity.
+    if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} is beyond the range of f{}", number, 8 * sizeof(T)));
     }
     return static_cast<T>(number);
   } else {

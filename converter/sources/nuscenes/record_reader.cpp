@@ -8,6 +8,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
 
+#include "format/errors_only.h"
 #include "input/input_file.h"
 #include "sources/nuscenes/arrays.h"
 #include "sources/nuscenes/boxes.h"
@@ -56,9 +57,12 @@ RecordReader::RecordReader(const Tables& tables, const Listing& listing, const C
   first_can_bus_field_ = keyframe_schema_.fields.size() - fields.can_bus.size();
 }
 
-std::span<const std::byte> RecordReader::read_file(std::string_view name,
-                                                   SampleBuffers& buffers) const {
+std::span<const std::byte> RecordReader::read_file(std::string_view name, SampleBuffers& buffers,
+                                                   Row row) const {
   const InputFile file(root_ / name);
+  if (row != kNoRow) {
+    file.require({.num_bytes = listing_.file_bytes(row), .modified_ns = listing_.modified_ns(row)});
+  }
   require_image_size(file.size(), file.path().string());
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
   file.read_at(0, bytes);
@@ -66,13 +70,14 @@ std::span<const std::byte> RecordReader::read_file(std::string_view name,
 }
 
 template <typename Take>
-bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers,
-                             const Take& take) const {
+bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, const Take& take,
+                             Row row) const {
   const std::filesystem::path path = root_ / name;
   try {
-    take(read_file(name, buffers));
+    take(read_file(name, buffers, row));
     return true;
   } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
     const bool has_path = !error.context().path.empty();
     const std::string problem =
         has_path ? std::string(error.what()) : fmt::format("{}: {}", path.string(), error.what());
@@ -81,9 +86,14 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers,
       throw Error(error.code(), error.what(), {.path = path.string()});
     }
     if (!listing_.allows_partial()) {
+      std::string_view reason = problem;
+      for (const std::string_view advice :
+           {"; unpack it again", "; copy it again", "; get the file again"}) {
+        if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
+      }
       throw Error(
           error.code(),
-          fmt::format("{}; unpack it again, or leave its field empty by --allow-partial", problem));
+          fmt::format("{}; unpack it again, or leave its field empty by --allow-partial", reason));
     }
     buffers.report({problem, "left empty"});
     return false;
@@ -95,15 +105,18 @@ void RecordReader::set_image(Row row, size_t image_field, size_t intrinsics_fiel
   const std::string_view name = t_.sample_data.filename[row];
   std::array<double, 9> intrinsics = t_.calibrations.intrinsics[t_.sample_data.calibration[row]];
   if (listing_.file_bytes(row) > 0) {
-    take_file(name, buffers, [&](std::span<const std::byte> file) {
-      const ImageStorer::Stored stored = storer_.store(file, name, buffers);
-      record.set_bytes(image_field, stored.bytes);
-      if (stored.size == stored.original) return;
-      for (size_t i = 0; i < 3; ++i)
-        intrinsics[i] *= double(stored.size.width) / stored.original.width;
-      for (size_t i = 3; i < 6; ++i)
-        intrinsics[i] *= double(stored.size.height) / stored.original.height;
-    });
+    take_file(
+        name, buffers,
+        [&](std::span<const std::byte> file) {
+          const ImageStorer::Stored stored = storer_.store(file, name, buffers);
+          record.set_bytes(image_field, stored.bytes);
+          if (stored.size == stored.original) return;
+          for (size_t i = 0; i < 3; ++i)
+            intrinsics[i] *= double(stored.size.width) / stored.original.width;
+          for (size_t i = 3; i < 6; ++i)
+            intrinsics[i] *= double(stored.size.height) / stored.original.height;
+        },
+        row);
   }
   set_copy<double>(record, intrinsics_field, intrinsics, {3, 3}, buffers);
 }
@@ -117,14 +130,17 @@ size_t RecordReader::set_data(Row row, size_t data_field, size_t intrinsics_fiel
   }
   if (listing_.file_bytes(row) <= 0) return 0;
   size_t num_bytes = 0;
-  take_file(t_.sample_data.filename[row], buffers, [&](std::span<const std::byte> file) {
-    if (channel == kLidarChannel) {
-      set_lidar_points(file, lidar_dtype_, record, data_field, buffers);
-      num_bytes = file.size();
-    } else {
-      set_radar_points(file, record, data_field, buffers, radar_filter_);
-    }
-  });
+  take_file(
+      t_.sample_data.filename[row], buffers,
+      [&](std::span<const std::byte> file) {
+        if (channel == kLidarChannel) {
+          set_lidar_points(file, lidar_dtype_, record, data_field, buffers);
+          num_bytes = file.size();
+        } else {
+          set_radar_points(file, record, data_field, buffers, radar_filter_);
+        }
+      },
+      row);
   return num_bytes / (kLidarColumns * sizeof(float));
 }
 

@@ -8,6 +8,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/errors_only.h"
+
 namespace ffkit {
 namespace {
 
@@ -44,6 +46,7 @@ void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, i
   try {
     stored = storer.store(image, id, buffers);
   } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
     throw Error(error.code(), error.what(), {.path = origin});
   }
   record.set_bytes(kImageField, stored.bytes);

@@ -110,6 +110,7 @@ class ImageSource : public Source {
       images.archive->read_at(image.data.offset, bytes);
     } else {
       const InputFile file(images.path / image.id);
+      file.require({.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns});
       require_image_size(file.size(), origin);
       bytes = buffers.bytes(static_cast<size_t>(file.size()));
       file.read_at(0, bytes);

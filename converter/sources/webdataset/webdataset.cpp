@@ -10,6 +10,7 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
+#include "format/errors_only.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/files/file_group.h"
 #include "sources/files/shard_files.h"
@@ -199,6 +200,7 @@ class WebDataset : public Source {
       try {
         set_webdataset_field(record, member.field, fields_[member.field], data, classes_.size());
       } catch (const Error& error) {
+        if (is_out_of_memory(error)) throw;
         throw Error(error.code(),
                     fmt::format("field '{}': {}", fields_[member.field].name, error.what()),
                     {.path = describe(split, index)});

@@ -103,6 +103,15 @@ TEST_F(EarlyEndTest, AnyExceptionKeepsFinishedShards) {
   }
 }
 
+// A list without the file would be another conversion, so --on-error skip does not go on.
+TEST_F(EarlyEndTest, AFileThatIsGoneIsToBeBroughtBack) {
+  const auto gone = [] { throw Error(ErrorCode::not_found, "cannot be opened"); };
+  EXPECT_THAT(fail_after(3000, gone, early_options()),
+              AllOf(HasSubstr("bring back what was there, then the same command with --resume"),
+                    ::testing::Not(HasSubstr("--on-error"))));
+  expect_that_it_can_go_on();
+}
+
 TEST_F(EarlyEndTest, TooLittleMemoryIsNoBadSample) {
   ConvertOptions options = early_options();
   options.on_error = OnError::skip;

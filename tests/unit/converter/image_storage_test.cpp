@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +17,7 @@
 
 #include "encode_for_test.h"
 #include "expect_error.h"
+#include "little_memory.h"
 #include "shared_data.h"
 #include "temp_dir.h"
 #include "test_images.h"
@@ -258,6 +261,24 @@ TEST(ImageStorer, RefusesHugeClaimsByTheHeaderAlone) {
   frame[6] = frame[8] = std::byte{0xdc};
   EXPECT_ERROR(ImageStorer().store(jpeg, "id", buffers), unsupported,
                "claims 65500 x 65500 pixels");
+}
+
+// It is not the picture that is bad: neither skipped nor kept as broken.
+TEST(ImageStorer, WithoutMemoryAConversionFails) {
+  FFKIT_SKIP_WITHOUT_MEMORY_LIMITS();
+  const testing::TempDir dir;
+  std::filesystem::create_directories(dir / "src/train/cat");
+  const Bytes jpeg = testing::jpeg_that_claims(65000, 2600);  // half a gigabyte
+  std::ofstream(dir / "src/train/cat/huge.jpg", std::ios::binary)
+      .write(reinterpret_cast<const char*>(jpeg.data()), std::ssize(jpeg));
+  for (const bool keep_broken : {false, true}) {
+    testing::expect_error_without_memory(
+        400 << 20, "dst: there is not enough memory; .*give fewer --threads", [&] {
+          const auto source = open_image_folder(
+              dir / "src", {.check = ImageCheck::decode, .keep_broken = keep_broken});
+          convert(*source, dir / "dst", {.num_threads = 1, .on_error = OnError::skip});
+        });
+  }
 }
 
 // Every odd picture that anyone has seen: JPEGs of three or one components come through as they are, others as JPEGs; what is broken is an error, or kept.

@@ -237,7 +237,22 @@ TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
   finish(open);
   expect_success(open);
   EXPECT_ERROR(resume(open, OnError::fail), invalid_argument,
-               "option on_error (1 samples were left out then, 'fail' now), of split 'train'");
+               "option on_error (1 sample was left out then, 'fail' now), of split 'train'");
+}
+
+TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
+  write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
+  write_file(dir_ / "src/train/cat/b.jpg", "no picture");
+  const auto open = [&] { return open_image_folder(dir_ / "src", {.keep_broken = true}); };
+  ConvertOptions options = part_options(OnError::keep);
+  convert(*open(), dir_ / "out", options);
+  options.resume = true;
+  EXPECT_TRUE(convert(*open(), dir_ / "out", options).was_finished);
+  for (const OnError on_error : {OnError::fail, OnError::skip}) {
+    options.on_error = on_error;
+    EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument,
+                 "option on_error (1 sample was kept although bad then");
+  }
 }
 
 TEST_F(FinishedSourceTest, OfTheFirstReleasesIsToldByItsShards) {

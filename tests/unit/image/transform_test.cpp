@@ -52,6 +52,22 @@ TEST(Transform, ValidateNamesTheFirstBadValue) {
          "RandomCrop flip_probability is nan; expected 0 to 1");
 }
 
+TEST(Transform, InterpolationsHaveNames) {
+  for (const Interpolation interpolation : kInterpolations) {
+    EXPECT_EQ(parse_interpolation(to_string(interpolation)), interpolation);
+    if (is_built(interpolation)) {
+      EXPECT_NO_THROW(validate(Resize{.interpolation = interpolation}, {}));
+    } else {
+      EXPECT_ERROR(validate(Resize{.interpolation = interpolation}, {}), unsupported,
+                   "needs OpenCV");
+    }
+  }
+  EXPECT_ERROR(parse_interpolation("lanczos"), invalid_argument,
+               "there are bilinear, bicubic and opencv_bilinear");
+  EXPECT_ERROR(validate(Resize{.interpolation = static_cast<Interpolation>(7)}, {}),
+               invalid_argument, "interpolation is 7");
+}
+
 TEST(Transform, ValidateChecksTheOutput) {
   EXPECT_ERROR(validate(ResizeCenterCrop{}, {.dtype = DType::u8}), invalid_argument,
                "u8 output cannot be normalised");

@@ -22,7 +22,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "child_process.h"
-#include "io/read_engine.h"
+#include "io/kernel_read_engine.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 

@@ -4,13 +4,18 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
+#include <vector>
 
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 
 #include "little_memory.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
+#include "test_images.h"
 
 namespace ffkit {
 namespace {
@@ -52,6 +57,42 @@ TEST(LoaderMemory, TooLittleIsAnErrorThatNamesTheDataSetAndWhatToDo) {
                 o.prefetch_batches = 1024;
               }),
               ::testing::ExitedWithCode(0), sentence);
+}
+
+// One record whose JPEG claims 65,000 x 2,600 pixels: half a gigabyte.
+Dataset make_huge_picture(const std::filesystem::path& folder) {
+  const std::vector<std::byte> jpeg = testing::jpeg_that_claims(65000, 2600);
+  DatasetWriter writer(folder, {.split = "train", .schema = image_classification_schema()});
+  RecordBuilder builder(writer.schema());
+  builder.set_bytes(writer.schema().require("image"), jpeg);
+  builder.set_scalar<int64_t>(writer.schema().require("label"), 1);
+  builder.set_string(writer.schema().require("id"), "huge");
+  std::vector<std::byte> record;
+  builder.encode(record);
+  writer.append(record);
+  writer.finish();
+  return Dataset::open(folder);
+}
+
+// It is not the picture that is bad.
+TEST(LoaderMemory, APictureThatIsTooLargeNamesItsRecordAndWhatToDo) {
+  FFKIT_SKIP_WITHOUT_MEMORY_LIMITS();
+  const testing::TempDir dir;
+  const Dataset dataset = make_huge_picture(dir / "train");
+  const auto load = [&] {
+    LoaderOptions options;
+    options.num_threads = 1;
+    options.batch_size = 1;
+    options.image.transform = Resize{.size = 8};
+    options.sampler.tail = Tail::exact;
+    options.bad_samples = BadSamples::skip;
+    Loader(dataset, options).next();
+  };
+  testing::expect_error_without_memory(
+      400 << 20,
+      "train: record 0: there is not enough memory for the record; use fewer threads or smaller "
+      "batches, or give the process more",
+      load);
 }
 
 }  // namespace

@@ -365,6 +365,19 @@ TEST_F(LoaderTest, ThreadsAreCountedWhenLeftToTheLoader) {
   EXPECT_GE(Loader(dataset_, options).options().num_threads, 1);
 }
 
+TEST_F(LoaderTest, StatisticsCountReadsOfDecoders) {
+  LoaderOptions options = small_options();
+  options.read_ahead_epochs = false;
+  options.io.engine = IoEngine::pread;
+  options.io.direct = DirectIo::off;
+  options.io.decoders_read_cache = true;
+  Loader loader(dataset_, options);
+  collect_epoch(loader, 0);
+  EXPECT_GT(loader.statistics().num_reads, 0);
+  EXPECT_GT(loader.statistics().read_seconds, 0);
+  EXPECT_GE(loader.statistics().bytes_read, dataset_.manifest().shards[0].record_bytes);
+}
+
 TEST_F(LoaderTest, StatisticsTellWhatHappened) {
   LoaderOptions options = small_options();
   options.sampler.order = Order::sequential;

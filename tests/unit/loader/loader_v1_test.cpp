@@ -119,7 +119,7 @@ TEST(ReadPlanV1, ReadsCoverTheirRecords) {
       size_t num_served = 0;
       for (const PlannedRead& read : plan.reads) {
         for (int64_t i = read.first; i < read.first + read.count; ++i, ++num_served) {
-          const auto at = static_cast<size_t>(plan.positions[static_cast<size_t>(i)]);
+          const auto at = static_cast<size_t>(plan.indices_in_batch[static_cast<size_t>(i)]);
           const RecordLocation& record = plan.samples[at].location.record;
           ASSERT_GE(record.offset, read.offset);
           ASSERT_LE(record.offset + record.stored_bytes, read.offset + read.num_bytes);

@@ -17,7 +17,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "child_process.h"
-#include "io/read_engine.h"
+#include "io/kernel_read_engine.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 
@@ -72,7 +72,7 @@ TEST_F(NoThreads, PreadReadsOnTheCallersThread) {
   const auto child = [this] {
     const int fd = open((dir_ / "file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     const std::string content(3 * 4096, 'x');
-    expect(write(fd, content.data(), content.size()) == std::ssize(content), "write");
+    expect(::write(fd, content.data(), content.size()) == std::ssize(content), "write");
     // With an alignment, as for O_DIRECT, nothing is looked for in the page cache first.
     const auto engine = make_pread_read_engine({fd}, {.queue_depth = 8, .alignment = 4096});
     allow_no_more_threads();

@@ -39,7 +39,8 @@ std::vector<Replaced> replacements(const Dataset& dataset, const SamplerOptions&
     loader.start_epoch(epoch);
     while (const auto batch = loader.next()) {
       for (const Replacement& r : batch->replacements()) {
-        out.push_back({r.bad_record, batch->record_indices()[static_cast<size_t>(r.position)]});
+        out.push_back(
+            {r.bad_record, batch->record_indices()[static_cast<size_t>(r.index_in_batch)]});
       }
     }
   }

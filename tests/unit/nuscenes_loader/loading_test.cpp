@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <map>
 
 #include <ffkit/loader/loader.h>
@@ -264,6 +265,44 @@ TEST_F(KeyframeLoading, BatchesAreTheSameForAnyThreads) {
     Loader loader(split_->keyframes, with);
     EXPECT_EQ(testing::collect_epoch(loader, 2), expected);
   }
+}
+
+// Sweeps are parts of the cloud, which idle threads take: with one sample in a batch there are such.
+TEST_F(KeyframeLoading, CloudsAreTheSameForAnyThreads) {
+  KeyframeOptions only = augmented();
+  only.cameras.channels.clear();
+  for (const int64_t max_points : {0, 3 * kPoints + 50}) {  // 0: room for all
+    only.lidar.max_points = max_points;
+    LoaderOptions with = options(only);
+    with.batch_size = 1;
+    with.prefetch_batches = 1;
+    with.num_threads = 1;
+    Loader reference(split_->keyframes, with);
+    const auto expected = testing::collect_epoch(reference, 2);
+    for (const int num_threads : {2, 4}) {
+      with.num_threads = num_threads;
+      Loader loader(split_->keyframes, with);
+      EXPECT_EQ(testing::collect_epoch(loader, 2), expected) << num_threads << ", " << max_points;
+    }
+  }
+}
+
+TEST_F(KeyframeLoading, BadSweepMakesABadSample) {
+  const Dataset::Location sweep = split_->sweeps->locate(1);  // of the first scene
+  const auto path = split_->sweeps->shard(sweep.shard_index).path();
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(sweep.record.offset + sweep.record.stored_bytes / 2);
+    file.put('x').put('y').put('z');
+  }
+  LoaderOptions with = options(fields());
+  Loader failing(split_->keyframes, with);
+  EXPECT_ERROR(failing.next(), corrupt, path.string() + ": record 1:");
+  with.bad_samples = BadSamples::skip;
+  Loader skipping(split_->keyframes, with);
+  const auto batch = skipping.next();
+  ASSERT_EQ(batch->replacements().size(), 2U) << "all but the first keyframe have that sweep";
+  EXPECT_EQ(batch->replacements()[0].bad_record, 1);
 }
 
 TEST_F(KeyframeLoading, MorePointsThanSensorsGiveAreSaid) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
+#include <vector>
 
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
@@ -56,6 +58,34 @@ TEST_F(WindowsTest, FramesBeforeAreThoseOfTheScene) {
   EXPECT_ERROR(windows.mask(std::vector<int64_t>{-1}), invalid_argument, "no record -1");
   EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument, "num_previous is -1");
   EXPECT_EQ(make_windows(split_->keyframes, 0).frames.num_records(), 12);
+}
+
+// Of the frames before, each is left out as often as the others; the order of time stays.
+TEST_F(WindowsTest, DrawnOnesLeaveOneFrameOut) {
+  const int64_t num_keyframes = split_->keyframes.num_records();
+  std::map<std::vector<int64_t>, int>
+      drawn;  // of the last keyframe of a scene, which has three frames before it
+  for (int64_t epoch = 0; epoch < 300; ++epoch) {
+    const Windows windows = draw_windows(split_->keyframes, 2, 7, epoch);
+    ASSERT_EQ(windows.frames.num_records(), 3 * num_keyframes);
+    std::vector<int64_t> frames;
+    for (int64_t i = 9; i < 12; ++i) frames.push_back(windows.frames.index_in_split(i));
+    ++drawn[frames];
+    // The first keyframe of a scene has none but itself.
+    const std::vector<int64_t> first = {0, 1, 2};
+    EXPECT_EQ(windows.mask(first), (std::vector<uint8_t>{1, 1, 0}));
+    EXPECT_EQ(windows.frames.index_in_split(0), 0);
+  }
+  ASSERT_EQ(drawn.size(), 3U);
+  for (const std::vector<int64_t>& frames : {std::vector<int64_t>{1, 2, 3}, {0, 2, 3}, {0, 1, 3}}) {
+    EXPECT_NEAR(drawn[frames], 100, 35);
+  }
+  // A subset's keyframes draw as they do in the whole split.
+  const Windows whole = draw_windows(split_->keyframes, 2, 7, 5);
+  const Windows part = draw_windows(split_->keyframes.subset({4, 5, 6, 7}), 2, 7, 5);
+  for (int64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(part.frames.index_in_split(i), whole.frames.index_in_split(12 + i));
+  }
 }
 
 TEST_F(WindowsTest, WithoutMemoryAreAnError) {

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "export/packed.h"
+#include "format/schema/label_field.h"
 #include "text/fields.h"
 #include "text/output.h"
 

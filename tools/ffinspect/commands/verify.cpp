@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/split_check.h"
+#include "format/with_commas.h"
 #include "text/output.h"
 
 namespace ffkit {

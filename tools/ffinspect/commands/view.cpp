@@ -18,6 +18,7 @@
 #include "data/data_sets.h"
 #include "draw/contact_sheet.h"
 #include "draw/scene_view.h"
+#include "format/with_commas.h"
 #include "text/output.h"
 #include "tools/output_file.h"
 

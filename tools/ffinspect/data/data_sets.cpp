@@ -5,6 +5,7 @@
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 
+#include "format/schema/label_field.h"
 #include "text/fields.h"
 
 namespace ffkit {
@@ -70,14 +71,6 @@ std::string class_of(const Manifest& manifest, int64_t label) {
 
 std::string class_name_of(const Manifest& manifest, int64_t label) {
   return element(manifest.class_names, label);
-}
-
-std::optional<size_t> find_label_field(const Schema& schema) {
-  const int index = schema.index_of("label");
-  if (index < 0) return std::nullopt;
-  const Field& field = schema.fields[static_cast<size_t>(index)];
-  if (field.type != FieldType::scalar || !is_integer(field.dtype)) return std::nullopt;
-  return static_cast<size_t>(index);
 }
 
 std::optional<int64_t> label_of(const Schema& schema, const RecordView& record) {

@@ -35,8 +35,6 @@ std::vector<std::filesystem::path> input_files(const Dataset& dataset, const Tar
 std::string class_of(const Manifest& manifest, int64_t label);
 std::string class_name_of(const Manifest& manifest, int64_t label);
 
-// Position of the field that holds class labels: `label`, if it is an integer scalar.
-std::optional<size_t> find_label_field(const Schema& schema);
 // The record's label, if it has one.
 std::optional<int64_t> label_of(const Schema& schema, const RecordView& record);
 

@@ -111,9 +111,8 @@ void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, cons
   try {
     const ImageInfo info = decoder.read_info(entry.image);
     const Rect to = fit(info.width, info.height, box);
-    canvas.draw_picture(
-        decoder.decode_region(entry.image, {0, 0, info.width, info.height}, to.width, to.height),
-        to);
+    canvas.draw_picture(decoder.read_region({0, 0, info.width, info.height}, to.width, to.height),
+                        to);
     draw_boxes(canvas, entry, to, info.width, info.height);
   } catch (const Error& error) {
     entry.problem = error.what();

@@ -154,8 +154,7 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
     ImageDecoder decoder;
     const ImageInfo info = decoder.read_info(bytes);
     canvas.draw_picture(
-        decoder.decode_region(bytes, {0, 0, info.width, info.height}, place.width, place.height),
-        place);
+        decoder.read_region({0, 0, info.width, info.height}, place.width, place.height), place);
     draw_camera_boxes(canvas, place, {record, name, info, place}, boxes, num_boxes);
     return "";
   } catch (const Error& error) {

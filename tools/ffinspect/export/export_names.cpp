@@ -11,6 +11,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "data/data_sets.h"
+#include "format/schema/label_field.h"
 
 namespace ffkit {
 namespace {

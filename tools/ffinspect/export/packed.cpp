@@ -10,6 +10,7 @@
 #include <ffkit/format/packed_folder.h>
 
 #include "export/new_tree.h"
+#include "format/with_commas.h"
 #include "text/output.h"
 
 namespace ffkit {

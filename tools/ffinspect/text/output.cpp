@@ -65,8 +65,7 @@ void write_new_file(const std::filesystem::path& file, std::span<const std::byte
   const int problem = write_and_close(fd, data);
   if (problem != 0) {
     unlink(file.c_str());  // made here
-    throw Error(ErrorCode::io, "cannot write the file",
-                {.path = file.string(), .errno_value = problem});
+    fail_writing(file, problem);
   }
 }
 
@@ -84,13 +83,6 @@ std::string human_bytes(int64_t bytes) {
   size_t unit = 0;
   for (; value >= 999.95 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string with_commas(int64_t number) {
-  std::string digits = std::to_string(number);
-  const size_t first = number < 0 ? 1 : 0;
-  for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
-  return digits;
 }
 
 std::string escaped(std::string_view text) {

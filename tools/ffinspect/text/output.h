@@ -33,8 +33,6 @@ bool stdout_is_terminal();
 
 // "17 B", "1.7 kB", "107.8 MB".
 std::string human_bytes(int64_t bytes);
-// 1281167 -> "1,281,167"
-std::string with_commas(int64_t number);
 // `text` on one line: tabs, line ends, other control characters and backslashes as \t, \n, \x1b, \\.
 std::string escaped(std::string_view text);
 

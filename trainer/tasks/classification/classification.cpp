@@ -9,6 +9,14 @@
 namespace ffkit {
 namespace {
 
+std::vector<std::string> interpolation_names() {
+  std::vector<std::string> names;
+  for (const Interpolation interpolation : kInterpolations) {
+    names.emplace_back(to_string(interpolation));
+  }
+  return names;
+}
+
 void add_picture_options(OptionTable& t, ClassificationOptions& o, const TrainOptions& general) {
   t.group("Pictures");
   t.add("image-size", o.image_size, "Width and height of training pictures, in pixels")
@@ -41,8 +49,10 @@ void add_picture_options(OptionTable& t, ClassificationOptions& o, const TrainOp
         "Validation: the short side is resized to this before the crop; 0: the crop's "
         "side * 256 / 224")
       .require(o.eval_resize >= 0, "at least 1, or 0 for the default");
-  t.add_choice("interpolation", o.interpolation, parse_interpolation, {"bilinear", "bicubic"},
-               "Filter of all resizing");
+  t.add_choice("interpolation", o.interpolation, parse_interpolation, interpolation_names(),
+               "Filter of all resizing: Pillow's pixels, or OpenCV's")
+      .require(is_built(o.interpolation),
+               "bilinear or bicubic in a build without OpenCV (-DFFKIT_OPENCV=ON has it)");
 }
 
 void add_augmentation_options(OptionTable& t, ClassificationOptions& o) {
@@ -102,18 +112,6 @@ AutoAugment parse_auto_augment(std::string_view name) {
               fmt::format("there is no auto augmentation '{}'; there are none, randaugment and "
                           "trivialaugment",
                           name));
-}
-
-std::string_view to_string(Interpolation interpolation) {
-  return interpolation == Interpolation::bilinear ? "bilinear" : "bicubic";
-}
-
-Interpolation parse_interpolation(std::string_view name) {
-  for (Interpolation interpolation : {Interpolation::bilinear, Interpolation::bicubic}) {
-    if (name == to_string(interpolation)) return interpolation;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no interpolation '{}'; there are bilinear and bicubic", name));
 }
 
 int64_t ClassificationOptions::resolved_eval_size() const {

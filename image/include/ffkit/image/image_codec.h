@@ -4,6 +4,8 @@
 // The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's
 // `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
 // EXIF orientation is not applied.
+//
+// Where memory runs out, all of these throw Error(io), which says so: it is not the image that is broken.
 #pragma once
 
 #include <cstddef>
@@ -92,6 +94,10 @@ class ImageDecoder {
 
   // read_image_info() with this decoder's memory; also refuses what is too large.
   ImageInfo read_info(std::span<const std::byte> data);
+
+  // decode_region() of the image whose read_info() was called last, without reading the header again: once, and its bytes must still be there.
+  // Throws Error(invalid_argument) when this decoder has read pixels since.
+  Region read_region(const Rect& region, int min_width, int min_height);
 
   // Larger images are refused before anything is allocated: 178,956,970 pixels, as Pillow's
   // decompression bomb limit.

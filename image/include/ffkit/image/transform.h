@@ -99,6 +99,8 @@ ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKe
 
 // Of what the transform makes of any image.
 ImageSize image_size(const ImageTransform& transform);
+// Of its resize; bilinear for RandomCrop, which resizes nothing.
+Interpolation interpolation_of(const ImageTransform& transform);
 // Throws Error(invalid_argument) naming the first value that is out of range.
 void validate(const ImageTransform& transform, const ImageOutput& output);
 

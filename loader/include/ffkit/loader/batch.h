@@ -28,9 +28,9 @@ struct BatchArray {
 
 // A sample that was replaced because its record is bad (BadSamples::skip).
 struct Replacement {
-  int64_t position = 0;  // in the batch
+  int64_t index_in_batch = 0;
   int64_t bad_record =
-      0;  // whose place was taken, a number as in record_indices(); record_indices()[position] took it
+      0;  // whose place was taken, a number as in record_indices(); record_indices()[index_in_batch] took it
   std::string
       reason;  // what is wrong with it: the message of its Error, which names file and record
 };
@@ -51,7 +51,7 @@ class Batch {
   int64_t epoch() const;
   // Number of the batch in this epoch on this rank, from where the epoch was started.
   int64_t step() const;
-  // Samples that are not those of the sampler, by position; empty unless LoaderOptions::bad_samples is skip.
+  // Samples that are not those of the sampler, in the order of the batch; empty unless LoaderOptions::bad_samples is skip.
   std::span<const Replacement> replacements() const;
 
   // All arrays, in order: the image and the label, where LoaderOptions asks for them, then its `fields`. An empty batch has none. By number:
@@ -86,7 +86,7 @@ class Batch {
   explicit Batch(std::shared_ptr<Slab> slab);
 
  private:
-  size_t position_of(std::string_view name) const;
+  size_t index_of(std::string_view name) const;
   BatchArray image_array() const;  // without data and shape where there is none
 
   std::shared_ptr<Slab> slab_;

@@ -23,10 +23,20 @@ namespace ffkit {
 
 class FieldDecoder {
  public:
+  // What a decoder did, for LoaderStatistics.
+  struct Work {
+    // Of its time: resize, flip, normalise, write to `out`. All that is not counted here is decoding.
+    int64_t transform_ns = 0;
+    // Of reads that it does itself: CountedRead counts them.
+    int64_t num_reads = 0;
+    int64_t bytes_read = 0;
+    int64_t read_wait_ns = 0;
+  };
   // Memory that one decoding thread keeps from sample to sample.
   class Scratch {
    public:
     virtual ~Scratch() = default;
+    Work work;  // a decoder may add to it; the loader takes it after each sample or part
   };
 
   virtual ~FieldDecoder() = default;
@@ -43,7 +53,7 @@ class FieldDecoder {
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
   // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
-  // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw.
+  // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw. CountedRead counts what they take.
   virtual void will_read(int64_t record_index) const noexcept;
 };
 
@@ -78,6 +88,31 @@ class RowsDecoder : public FieldDecoder {
   // The rows and zeros behind them up to max_rows().
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const final;
+};
+
+// A decoder of rows in parts, which threads share as those of a PartsDecoder, such as the clouds of several sweeps as one: the rows of part 0, then
+// those of part 1, and so on. Where a part's rows go is known once those before it are counted or written. So one thread takes a
+// part in steps, with one scratch, in which a step keeps what the next ones need:
+//
+//   begin_part() ─▶ count_rows() ─▶ write_rows()
+//
+// count_rows() is left out where no other thread is at the parts of the sample.
+class RowPartsDecoder : public RowsDecoder {
+ public:
+  // Must not change.
+  virtual int64_t num_parts() const = 0;
+  // What takes long: reads, decompresses, decodes. Errors are those of decode(), here and in the other steps.
+  virtual void begin_part(const RecordView& record, const SampleKey& key, int64_t part,
+                          Scratch* scratch) const = 0;
+  // How many rows the part has. Cheap beside begin_part(): others wait for it.
+  virtual int64_t count_rows(const RecordView& record, const SampleKey& key, int64_t part,
+                             Scratch* scratch) const = 0;
+  // Writes the part's rows to `out`, where `room` of them fit, and returns how many: all or, where there are more, `room`. Any other
+  // number ends the epoch: Error(invalid_argument).
+  virtual int64_t write_rows(const RecordView& record, const SampleKey& key, int64_t part,
+                             Scratch* scratch, int64_t room, void* out) const = 0;
+  int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                      void* out) const final;
 };
 
 // Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument) when it is of a type that cannot

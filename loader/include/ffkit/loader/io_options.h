@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <ffkit/loader/read_engine.h>
+
 namespace ffkit {
 
 enum class IoEngine {
@@ -33,6 +35,10 @@ struct IoOptions {
   bool sqpoll = false;
   // Through the page cache: what it holds is copied by the decoding threads, the I/O thread reads the rest. False: it reads all.
   bool decoders_read_cache = true;
+  // An engine of your own, see read_engine.h. Then `engine` is not looked at, DirectIo::automatic is off, and decoders_read_cache is false: every record is
+  // read by the engine. The pages of the index, a record that is read alone after an error or takes the place of a bad one, and what field
+  // decoders read themselves are read from the data set's files all the same.
+  MakeReadEngine make_engine = nullptr;
 };
 
 }  // namespace ffkit

@@ -1,4 +1,7 @@
 // LoaderStatistics: where the time goes. A snapshot; plain value.
+//
+// Reads that field decoders do themselves (CountedRead) count with the loader's own: what their threads waited is in read_seconds, and not in
+// decode_seconds and busy_seconds.
 #pragma once
 
 #include <cstdint>

@@ -34,5 +34,7 @@ double time_lag(int64_t target_us, int64_t timestamp_us);
 // numbers. Returns the number of rows written; points beyond max_rows are left out. Throws Error(corrupt) for another shape or dtype.
 int64_t append_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns,
                      int64_t max_rows, float* out);
+// The rows that append_sweep() would write where there is room for all. Throws what it throws.
+int64_t count_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns);
 
 }  // namespace ffkit::nuscenes

@@ -51,7 +51,7 @@ score 1 folder
 one_line_err 'folder: is a folder; give the name of a file'
 check test -d folder
 score 1 /dev/full
-one_line_err '/dev/full: cannot write the file: .*ENOSPC'
+one_line_err '/dev/full: cannot write the file; free some space or give another place: .*ENOSPC'
 check test -c /dev/full
 check mkfifo pipe
 cat pipe >piped.json & reader=$!

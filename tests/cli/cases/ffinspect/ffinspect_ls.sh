@@ -35,3 +35,9 @@ one_line_err '^ffinspect: error: '
 # What cannot be written is an error.
 run 1 bash -c '"$1" ls "$2" >/dev/full' _ "$FFINSPECT" dst
 one_line_err 'cannot write to standard output: .*ENOSPC'
+# ... also while there is more to write.
+run 0 "$FFCONVERT" demo many --images 200 --val-images 0 --size 16 --quiet
+for to in '>/dev/full' '>&-'; do
+  run 1 bash -c "\"$FFINSPECT\" ls many $to"
+  one_line_err '^ffinspect: error: cannot write to standard output: '
+done

@@ -7,6 +7,8 @@ run 2 "$FFINSPECT" info
 one_line_err '--data is required; see ffinspect info --help$'
 run 2 "$FFINSPECT" info dst --wrong
 one_line_err '--wrong'
+run 2 "$FFINSPECT" view dst --output ""
+one_line_err '--output: its text is empty; leave the option out for its default; see ffinspect view --help$'
 run 0 "$FFINSPECT" --version
 out '^ffinspect [0-9]+\.[0-9]+\.[0-9]+$'
 run 0 "$FFINSPECT" --help

@@ -30,6 +30,48 @@ run 0 "$FFCONVERT" nuscenes src cameras --allow-partial --no-radar --quiet
 run 0 "$FFINSPECT" view cameras --split mini_train --record 1 --output cameras.png --json
 json 'd["problems"] == []'
 
+# A box is drawn with its name, its velocity, and dashes where it is hidden: the picture tells boxes apart that differ in one of these alone.
+draw_box() { # NAME VISIBILITY METRES_TO_THE_NEXT_KEYFRAME PICTURE: all boxes are 10 m beside the vehicle
+  rm -rf boxes
+  cp -r src one
+  check python3 - "$@" <<'PYTHON'
+import json, sys
+def change(table, to):
+    path = f"one/v1.0-mini/{table}.json"
+    rows = json.load(open(path))
+    to(rows)
+    json.dump(rows, open(path, "w"))
+    return rows
+name, visibility, metres = sys.argv[1:4]
+tables = {table: json.load(open(f"one/v1.0-mini/{table}.json")) for table in ("sample_data", "ego_pose", "sample_annotation")}
+poses = {row["token"]: row for row in tables["ego_pose"]}
+places = {row["sample_token"]: poses[row["ego_pose_token"]]["translation"] for row in tables["sample_data"]
+          if row["is_key_frame"] and "/LIDAR_TOP/" in row["filename"]}
+followers = {row["next"]: row["sample_token"] for row in tables["sample_annotation"] if row["next"]}
+def place(rows):
+    for row in rows:
+        row.update(visibility_token=visibility, size=[2.0, 4.0, 1.5], rotation=[1.0, 0.0, 0.0, 0.0])
+        x, y, z = places[row["sample_token"]]
+        if row["token"] in followers:
+            x, y, z = places[followers[row["token"]]]
+            x += float(metres)
+        row["translation"] = [x + 10.0, y + 2.0, z]
+change("sample_annotation", place)
+change("category", lambda rows: [row.update(name=name) for row in rows if row["name"] == "animal"])
+change("instance", lambda rows: [row.update(category_token=next(c["token"] for c in json.load(open("one/v1.0-mini/category.json")) if c["name"] == name)) for row in rows])
+PYTHON
+  run 0 "$FFCONVERT" nuscenes one boxes --quiet --allow-partial
+  run 0 "$FFINSPECT" view boxes --split mini_train --record 0 --output "$4"
+  rm -r one
+}
+draw_box animal 4 1 plain.png
+draw_box animal 4 1 same.png
+check cmp plain.png same.png
+draw_box movable_object.debris 4 1 named.png
+draw_box animal 4 3 faster.png
+draw_box animal 1 1 hidden.png
+for other in named faster hidden; do check ! cmp -s plain.png $other.png; done
+
 # Of the real keyframe the devkit finds 85 boxes in its six cameras.
 [ -d "$FFKIT_SHARED_DATA/nuscenes/root" ] || skip 'no nuscenes in $FFKIT_SHARED_DATA'
 run 0 "$FFCONVERT" nuscenes "$FFKIT_SHARED_DATA/nuscenes/root" real --version v1.0-mini --quiet

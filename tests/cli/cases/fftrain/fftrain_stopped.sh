@@ -7,9 +7,11 @@ options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --
 await_handler() {
   local caught
   for _ in {1..1200}; do
-    caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
-    # Before exec() it is still bash, which has handlers of its own.
-    [ "$(readlink "/proc/$1/exe")" -ef "$FFTRAIN" ] && [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0
+    # Before exec() it is still bash, which has handlers of its own: asked first, for the answer may be old when the other one comes.
+    if [ "$(readlink "/proc/$1/exe")" -ef "$FFTRAIN" ]; then
+      caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
+      [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0
+    fi
     sleep 0.05
   done
   return 1
@@ -21,6 +23,7 @@ stops() {
   local killer=$! status=0
   wait "$2" || status=$?
   kill $killer 2>/dev/null
+  [ $status = "$3" ] || cat err
   check test $status = "$3"
 }
 

@@ -9,6 +9,11 @@ for arguments in "" "--data" "data" "--data data --bogus" "--data data --epochs 
   one_line_err '^fftrain: error: .*see fftrain --help$'
   no_out
 done
+# An empty text is a variable that is not set, not a wish to keep nothing.
+for option in --work-dir --evaluate; do
+  run 2 "$FFTRAIN" --dummy $option ""
+  one_line_err "^fftrain: error: $option: its text is empty; leave the option out for its default; see fftrain --help$"
+done
 run 0 "$FFTRAIN" --help
 out '--crop-scale MIN MAX'
 out 'fftrain --resume-from runs/a'

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include <ffkit/converter/sources.h>
@@ -177,6 +179,22 @@ TEST_F(CocoTest, TakesFilesByName) {
   EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json"}), invalid_argument, "give both");
   EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json", .images = "none"}), not_found,
                "no such folder of pictures");
+}
+
+TEST_F(CocoTest, RefusesPicturesThatChangedAfterTheyWereListed) {
+  const auto source = open(kInstances);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.path())) {
+    if (entry.path().extension() != ".jpg") continue;
+    std::filesystem::last_write_time(entry.path(),
+                                     entry.last_write_time() + std::chrono::seconds(1));
+  }
+  EXPECT_ERROR(record_of(*source, 0, 0), not_found, "was changed after it was listed");
+}
+
+TEST_F(CocoTest, RefusesNumbersThatAreInfiniteAsF32) {
+  EXPECT_ERROR(open(with("2.5, 3, 4]", "1e39, 3, 4]")), invalid_argument,
+               "'bbox': 1e+39 is beyond the range of f32");
+  EXPECT_NO_THROW(open(with("2.5, 3, 4]", "3.4e38, 3, 4]")));
 }
 
 TEST_F(CocoTest, ReportsPicturesOfAnotherSize) {

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include <ffkit/converter/sources.h>
 
 #include "expect_error.h"
@@ -126,6 +129,25 @@ TEST(ImageFolder, NamesADanglingLink) {
   fs::create_directories(dir / "train/cat");
   fs::create_symlink(dir / "gone", dir / "train/cat/1.jpg");
   EXPECT_ERROR(open_image_folder(dir.path()), io, "train/cat/1.jpg: cannot be listed");
+}
+
+// The fingerprint of the source tells what was listed.
+TEST(ImageFolder, RefusesAFileThatChangedAfterItWasListed) {
+  const TempDir dir;
+  const fs::path file = dir / "train/cat/1.jpg";
+  write_file(file, testing::jpeg_picture(1));
+  const auto listed_at = fs::last_write_time(file);
+  const auto source = open_image_folder(dir.path());
+  const Schema schema = source->schema();
+  RecordBuilder builder(schema);
+  SampleBuffers buffers;
+  EXPECT_NO_THROW(source->read(0, 0, builder, buffers));
+  fs::last_write_time(file, listed_at + std::chrono::seconds(1));
+  EXPECT_ERROR(source->read(0, 0, builder, buffers), not_found,
+               "1.jpg: was changed after it was listed; convert it when nothing writes to it");
+  write_file(file, testing::jpeg_picture(1) + "x");
+  fs::last_write_time(file, listed_at);
+  EXPECT_ERROR(source->read(0, 0, builder, buffers), not_found, "was changed after");
 }
 
 TEST(ImageFolder, NamesTheFileThatIsNoPicture) {

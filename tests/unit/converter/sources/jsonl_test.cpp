@@ -108,6 +108,9 @@ TEST(Jsonl, RefusesLinesThatAreNotLikeTheFirst) {
   EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1})"), corrupt, "a.jsonl:2: is no JSON");
   EXPECT_ERROR(read("[1]"), invalid_argument, "is no JSON object");
   EXPECT_ERROR(read("{\"a\": 1, \"b\": \"\xFF\", \"t\": [1]}"), corrupt, "UTF-8");
+  write_file(dir / "a.jsonl", "{\"r\": [0.5, 1]}\n{\"r\": [0.5, -1e39]}\n");
+  EXPECT_ERROR(record_of(*open_jsonl(dir / "a.jsonl"), 0, 1), invalid_argument,
+               "'r': -1e+39 is beyond the range of f32");
 }
 
 TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {

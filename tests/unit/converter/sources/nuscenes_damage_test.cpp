@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include <nlohmann/json.hpp>
 
 #include "expect_error.h"
@@ -63,6 +65,24 @@ TEST_F(NuScenesDamage, KeyframesWithoutAnyFileAreLeftOut) {
   EXPECT_EQ(record.scalar<int64_t>(keyframes.schema().require("next")), -1);
 }
 
+TEST_F(NuScenesDamage, KeyframesBehindOneThatIsLeftOutMoveUp) {
+  const std::string gone = std::to_string(NuScenesTables::time_of(0, 0));
+  for (const auto& entry : fs::recursive_directory_iterator(root() / "samples")) {
+    if (entry.path().string().find(gone) != std::string::npos) fs::remove(entry.path());
+  }
+  const Dataset keyframes = converted({.allow_partial = true}, "mini_train");
+  ASSERT_EQ(keyframes.num_records(), 2);
+  const auto neighbours = [&](int64_t number) {
+    std::vector<std::byte> bytes;
+    keyframes.read(number, bytes);
+    const RecordView record(keyframes.schema(), bytes);
+    return std::pair(record.scalar<int64_t>(keyframes.schema().require("prev")),
+                     record.scalar<int64_t>(keyframes.schema().require("next")));
+  };
+  EXPECT_EQ(neighbours(0), std::pair(int64_t{-1}, int64_t{1}));
+  EXPECT_EQ(neighbours(1), std::pair(int64_t{0}, int64_t{-1}));
+}
+
 TEST_F(NuScenesDamage, SweepsAndMapsThatAreNotThereHaveNoRecord) {
   const auto num_sweeps = [&] {
     const auto source = open({.allow_partial = true});
@@ -90,6 +110,16 @@ TEST_F(NuScenesDamage, FilesOfPointsAreChecked) {
   const std::string image = first_file("samples/CAM_FRONT");
   write_bytes(image, "no picture");
   EXPECT_ERROR(convert(*open(), dir_ / "y", {}), unsupported, image);
+}
+
+TEST_F(NuScenesDamage, FilesThatChangeAfterTheyWereListedAreNamed) {
+  for (const char* folder : {"samples/CAM_FRONT", "samples/LIDAR_TOP", "samples/RADAR_FRONT"}) {
+    const auto source = open();
+    const fs::path file = dir_ / first_file(folder);
+    fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(1));
+    EXPECT_ERROR(convert(*source, dir_ / "x", {}), not_found,
+                 file.filename().string() + ": was changed after it was listed");
+  }
 }
 
 TEST_F(NuScenesDamage, FilesThatVanishAreNamedOnce) {
@@ -138,6 +168,7 @@ TEST_F(NuScenesDamage, FilesThatAreCutBecomeEmptyFieldsOfAPartialSet) {
       const std::string message = error.what();
       EXPECT_THAT(message, HasSubstr(file));
       EXPECT_THAT(message, HasSubstr("by --allow-partial"));
+      EXPECT_THAT(message, ::testing::Not(HasSubstr("again;")));  // advice given twice
       EXPECT_THAT(message, ::testing::Not(HasSubstr("--on-error")));
       EXPECT_THAT(message, ::testing::Not(HasSubstr("--resume")));
     }

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
+#include <filesystem>
+
 #include <ffkit/format/error.h>
 
+#include "expect_error.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -174,6 +179,29 @@ TEST(TarIndex, RefusesAnOldSparseMember) {
   const std::string map = with_field(gnu, 386, std::string("00000000000\00000000000005\0", 24));
   EXPECT_THAT(tar_error(with_field(map, 483, std::string("00000004000\0", 12))),
               HasSubstr("'holes.jpg' is a sparse file"));
+}
+
+TEST(TarIndex, RefusesArchivesThatWereJoined) {
+  const std::string one = TarBuilder().add("one.jpg", "1").finish();
+  const std::string two = TarBuilder().add("two.jpg", "2").finish();
+  for (const size_t padding : {size_t{0}, size_t{512}, size_t{1} << 17}) {
+    EXPECT_THAT(tar_error(one + std::string(padding, '\0') + two),
+                HasSubstr("another archive begins behind the end of this one"))
+        << padding;
+    EXPECT_EQ(tar_error(one + std::string(padding, '\0')), "");
+  }
+  EXPECT_EQ(tar_error(one + std::string(700, 'x')), "");
+}
+
+TEST(InputFile, NoticesThatItIsWrittenTo) {
+  const TempDir dir;
+  write_file(dir / "a.tar", "0123456789");
+  const InputFile file(dir / "a.tar");
+  std::array<std::byte, 4> bytes{};
+  EXPECT_NO_THROW(file.read_at(2, bytes));
+  std::filesystem::last_write_time(
+      dir / "a.tar", std::filesystem::last_write_time(dir / "a.tar") + std::chrono::seconds(1));
+  EXPECT_ERROR(file.read_at(2, bytes), not_found, "a.tar: was changed after it was listed");
 }
 
 TEST(TarIndex, NoticesEveryCut) {

@@ -15,12 +15,12 @@ class FixedMemoryTest : public ::testing::Test {
 };
 
 TEST_F(FixedMemoryTest, PiecesCoverTheMemory) {
-  const auto pieces = memory_.pieces();
-  ASSERT_EQ(pieces.size(), 3U);
-  EXPECT_EQ(pieces[0].iov_base, bytes_.data());
-  EXPECT_EQ(pieces[2].iov_base, bytes_.data() + 2000);
-  EXPECT_EQ(pieces[1].iov_len, 1000U);
-  EXPECT_EQ(pieces[2].iov_len, 500U);
+  const auto regions = memory_.regions();
+  ASSERT_EQ(regions.size(), 3U);
+  EXPECT_EQ(regions[0].iov_base, bytes_.data());
+  EXPECT_EQ(regions[2].iov_base, bytes_.data() + 2000);
+  EXPECT_EQ(regions[1].iov_len, 1000U);
+  EXPECT_EQ(regions[2].iov_len, 500U);
 }
 
 TEST_F(FixedMemoryTest, FindsThePieceThatHoldsAllOfABuffer) {
@@ -39,7 +39,7 @@ TEST_F(FixedMemoryTest, FindsNoneForBuffersAcrossPiecesOrOutside) {
   EXPECT_EQ(memory_.find(bytes_.data(), 5000), -1);
   const std::byte other{};
   EXPECT_EQ(FixedMemory().find(&other, 1), -1);
-  EXPECT_TRUE(FixedMemory().pieces().empty());
+  EXPECT_TRUE(FixedMemory().regions().empty());
 }
 
 }  // namespace

@@ -63,6 +63,24 @@ TEST(DrawBeta, AlphaOfOneIsUniform) {
   for (const int count : counts) EXPECT_NEAR(count, 2000, 212);
 }
 
+// By the largest difference of the distribution functions (Kolmogorov and Smirnov). A gamma variate that is never refused gives 5.
+TEST(DrawBeta, FollowsTheDistributionOfBeta) {
+  constexpr int64_t kDraws = 200000;
+  std::vector<double> draws;
+  for (int64_t i = 0; i < kDraws; ++i) {
+    CounterRandom random({7, 1, i}, kMixingStream);
+    draws.push_back(draw_beta(2, random));
+  }
+  std::ranges::sort(draws);
+  double largest = 0;
+  for (size_t i = 0; i < draws.size(); ++i) {
+    const double x = draws[i];
+    const double expected = x * x * (3 - 2 * x);
+    largest = std::max(largest, std::abs(expected - (double(i) + 0.5) / kDraws));
+  }
+  EXPECT_LT(largest * std::sqrt(kDraws), 2);
+}
+
 TEST(DrawBeta, TinyAlphasGiveTheEnds) {
   for (int64_t i = 0; i < 200; ++i) {
     CounterRandom random({8, 0, i}, kMixingStream);

@@ -112,7 +112,8 @@ TEST(Batch, DescribesItsImages) {
   slab->size = 3;
   slab->epoch = 6;
   slab->step = 9;
-  slab->replacements = {{.position = 2, .bad_record = 7}, {.position = 0, .bad_record = 9}};
+  slab->replacements = {{.index_in_batch = 2, .bad_record = 7},
+                        {.index_in_batch = 0, .bad_record = 9}};
   const Batch batch = pool->hand_over(slab);
   EXPECT_EQ(batch.shape(), (std::array<int64_t, 4>{3, 5, 5, 3}));
   EXPECT_EQ(batch.dtype(), DType::u8);

@@ -50,7 +50,7 @@ TEST(DecodeArena, PoolsThatWorkAtOnceShareTheThreads) {
   constexpr int32_t kNumChunks = 100;
   Occupancy occupancy;
   std::latch all_done(2 * kNumChunks);
-  const auto work = [&](int, const SampleChunk&) {
+  const auto work = [&](int, Helpers&, const SampleChunk&) {
     occupancy.enter();
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     occupancy.leave();
@@ -69,12 +69,12 @@ TEST(DecodeArena, BusyPoolLetsTheOtherOneWork) {
   std::atomic<bool> other_has_worked = false;
   Event done;
   DecodePool* own = nullptr;
-  DecodePool busy(1, 10, [&](int, const SampleChunk&) {
+  DecodePool busy(1, 10, [&](int, Helpers&, const SampleChunk&) {
     if (other_has_worked) return done.notify();
     own->submit(chunks_from(0, 1));
   });
   own = &busy;
-  DecodePool other(1, 10, [&](int, const SampleChunk&) { other_has_worked = true; });
+  DecodePool other(1, 10, [&](int, Helpers&, const SampleChunk&) { other_has_worked = true; });
   busy.submit(chunks_from(0, 1));
   other.submit(chunks_from(0, 1));
   done.wait();
@@ -84,8 +84,8 @@ TEST(DecodeArena, GrowsForTheLargerPoolOnly) {
   constexpr int32_t kNumChunks = 40;
   Occupancy of_small;
   std::latch small_done(kNumChunks);
-  DecodePool small(1, kNumChunks, [&](int slot, const SampleChunk&) {
-    EXPECT_EQ(slot, 0);
+  DecodePool small(1, kNumChunks, [&](int worker, Helpers&, const SampleChunk&) {
+    EXPECT_EQ(worker, 0);
     of_small.enter();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     of_small.leave();
@@ -93,7 +93,8 @@ TEST(DecodeArena, GrowsForTheLargerPoolOnly) {
   });
   // Each of them waits for the others.
   std::latch all_at_work(5);
-  DecodePool large(5, 10, [&](int, const SampleChunk&) { all_at_work.arrive_and_wait(); });
+  DecodePool large(5, 10,
+                   [&](int, Helpers&, const SampleChunk&) { all_at_work.arrive_and_wait(); });
   large.submit(chunks_from(0, 5));
   all_at_work.wait();
   small.submit(chunks_from(0, kNumChunks));
@@ -103,7 +104,7 @@ TEST(DecodeArena, GrowsForTheLargerPoolOnly) {
 
 TEST(DecodeArena, ThreadsGoBackToTbbWhenThereIsNothingToDo) {
   std::latch done(8);
-  DecodePool pool(2, 10, [&](int, const SampleChunk&) { done.count_down(); });
+  DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) { done.count_down(); });
   pool.submit(chunks_from(0, 8));
   done.wait();
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -117,16 +118,16 @@ TEST(DecodeArena, ThreadsGoBackToTbbWhenThereIsNothingToDo) {
 TEST(DecodeArena, ThreadsThatHangAreReplaced) {
   Event go_on;
   std::latch is_stuck(1);
-  auto hanging = std::make_unique<DecodePool>(1, 10, [&](int, const SampleChunk&) {
+  auto hanging = std::make_unique<DecodePool>(1, 10, [&](int, Helpers&, const SampleChunk&) {
     is_stuck.count_down();
     go_on.wait();
   });
   hanging->submit(chunks_from(0, 1));
   is_stuck.wait();
-  DecodePool earlier(1, 10, [](int, const SampleChunk&) {});
+  DecodePool earlier(1, 10, [](int, Helpers&, const SampleChunk&) {});
   hanging->give_up();
   Event done;
-  DecodePool later(1, 10, [&](int, const SampleChunk&) { done.notify(); });
+  DecodePool later(1, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
   later.submit(chunks_from(0, 1));
   done.wait();
   go_on.notify();
@@ -141,8 +142,8 @@ TEST(DecodeArena, TasksMayWaitForItOnAllOfTbbsThreads) {
   const int num_tasks = tbb::info::default_concurrency();
   std::latch all_wait(num_tasks);
   std::vector<Event> done(static_cast<size_t>(num_tasks));
-  DecodePool pool(1, 100, [&](int, const SampleChunk& chunk) {
-    done[static_cast<size_t>(chunk.positions[0])].notify();
+  DecodePool pool(1, 100, [&](int, Helpers&, const SampleChunk& chunk) {
+    done[static_cast<size_t>(chunk.indices_in_batch[0])].notify();
   });
   tbb::parallel_for(
       0, num_tasks,
@@ -164,14 +165,15 @@ TEST(DecodeArena, WorksOnThreadsOfItsOwnWhereTbbGivesNone) {
     const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
     for (int i = 0; i < 2; ++i) {
       std::latch all_at_work(3);
-      DecodePool pool(3, 10, [&](int, const SampleChunk&) { all_at_work.arrive_and_wait(); });
+      DecodePool pool(3, 10,
+                      [&](int, Helpers&, const SampleChunk&) { all_at_work.arrive_and_wait(); });
       pool.submit(chunks_from(0, 3));
       all_at_work.wait();
     }
     const auto grandchild = fork();
     if (grandchild == 0) {
       Event done;
-      DecodePool pool(1, 10, [&](int, const SampleChunk&) { done.notify(); });
+      DecodePool pool(1, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
       pool.submit(chunks_from(0, 1));
       done.wait();
       _exit(0);

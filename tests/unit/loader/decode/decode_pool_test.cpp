@@ -22,19 +22,19 @@ std::vector<SampleChunk> make_chunks(int32_t count) {
   return chunks;
 }
 
-TEST(DecodePool, RunsEveryChunkOnceOnSlotsOfItsOwn) {
+TEST(DecodePool, RunsEveryChunkOnceByAWorkerOfItsOwn) {
   constexpr int kNumThreads = 3;
-  std::atomic<int> in_slot[kNumThreads] = {};
+  std::atomic<int> of_worker[kNumThreads] = {};
   std::mutex mutex;
   std::multiset<int64_t> done;
   Event all_done;
-  DecodePool pool(kNumThreads, 1000, [&](int slot, const SampleChunk& chunk) {
-    ASSERT_GE(slot, 0);
-    ASSERT_LT(slot, kNumThreads);
-    EXPECT_EQ(in_slot[slot]++, 0) << "two threads in one slot";
-    --in_slot[slot];
+  DecodePool pool(kNumThreads, 1000, [&](int worker, Helpers&, const SampleChunk& chunk) {
+    ASSERT_GE(worker, 0);
+    ASSERT_LT(worker, kNumThreads);
+    EXPECT_EQ(of_worker[worker]++, 0) << "two threads are one worker";
+    --of_worker[worker];
     std::lock_guard lock(mutex);
-    done.insert(chunk.positions[0]);
+    done.insert(chunk.indices_in_batch[0]);
     if (done.size() == 1000) all_done.notify();
   });
   pool.submit(make_chunks(1000));
@@ -50,7 +50,7 @@ TEST(DecodePool, ReallyRunsAsManyThreadsAsAsked) {
   std::condition_variable arrived;
   int num_arrived = 0;
   Event all_arrived;
-  DecodePool pool(kNumThreads, 10, [&](int, const SampleChunk&) {
+  DecodePool pool(kNumThreads, 10, [&](int, Helpers&, const SampleChunk&) {
     std::unique_lock lock(mutex);
     if (++num_arrived == kNumThreads) all_arrived.notify();
     arrived.notify_all();
@@ -66,14 +66,14 @@ TEST(DecodePool, CancelDropsWhatHasNotBegunAndWaitsForTheRest) {
   Event go_on;
   Event last;
   std::atomic<int> num_done = 0;
-  DecodePool pool(1, 200, [&](int, const SampleChunk& chunk) {
-    if (chunk.positions[0] == 0) {
+  DecodePool pool(1, 200, [&](int, Helpers&, const SampleChunk& chunk) {
+    if (chunk.indices_in_batch[0] == 0) {
       begun.notify();
       go_on.wait();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 200 of them: a second
     ++num_done;
-    if (chunk.positions[0] == kLast) last.notify();
+    if (chunk.indices_in_batch[0] == kLast) last.notify();
   });
   pool.submit(make_chunks(200));
   begun.wait();
@@ -93,47 +93,45 @@ TEST(DecodePool, CancelDropsWhatHasNotBegunAndWaitsForTheRest) {
   EXPECT_EQ(num_done, after_cancel + 1) << "something that was dropped ran after all";
 }
 
-// Each part waits for the others: one thread alone would never end.
-TEST(DecodePool, IdleThreadsHelpWithTheParts) {
+// Each piece waits for the others: one thread alone would never end.
+TEST(DecodePool, IdleThreadsHelpWithThePieces) {
   constexpr int kNumThreads = 3;
   std::latch all_begun(kNumThreads);
   std::mutex mutex;
-  std::set<int> slots;
-  std::multiset<int64_t> parts;
+  std::set<int> workers;
+  std::multiset<int64_t> pieces;
   Event done;
-  DecodePool* own = nullptr;
-  DecodePool pool(kNumThreads, 10, [&](int slot, const SampleChunk&) {
-    own->share(slot, kNumThreads, [&](int part_slot, int64_t index) {
+  DecodePool pool(kNumThreads, 10, [&](int worker, Helpers& helpers, const SampleChunk&) {
+    helpers.share(worker, kNumThreads, [&](int piece_worker, int64_t index) {
       all_begun.arrive_and_wait();
       std::lock_guard lock(mutex);
-      slots.insert(part_slot);
-      parts.insert(index);
+      workers.insert(piece_worker);
+      pieces.insert(index);
     });
     done.notify();
   });
-  own = &pool;
   pool.submit(make_chunks(1));
   done.wait();
-  EXPECT_EQ(slots.size(), 3U);
-  EXPECT_EQ(parts, (std::multiset<int64_t>{0, 1, 2}));
+  EXPECT_EQ(workers.size(), 3U);
+  EXPECT_EQ(pieces, (std::multiset<int64_t>{0, 1, 2}));
 }
 
-TEST(DecodePool, PartsAreDoneOnceWhenAllThreadsShare) {
+TEST(DecodePool, PiecesAreDoneOnceWhenAllThreadsShare) {
   for (const int num_threads : {1, 2, 4}) {
     constexpr int32_t kNumChunks = 300;
-    constexpr int64_t kNumParts = 7;
-    std::vector<std::atomic<int>> counts(size_t{kNumChunks} * kNumParts);
+    constexpr int64_t kNumPieces = 7;
+    std::vector<std::atomic<int>> counts(size_t{kNumChunks} * kNumPieces);
     std::atomic<int> num_done = 0;
     Event all_done;
-    DecodePool* own = nullptr;
-    DecodePool pool(num_threads, kNumChunks, [&](int slot, const SampleChunk& chunk) {
-      const auto first = size_t(chunk.positions[0]) * kNumParts;
-      own->share(slot, kNumParts, [&](int, int64_t index) { ++counts[first + size_t(index)]; });
-      for (int64_t i = 0; i < kNumParts; ++i) EXPECT_EQ(counts[first + size_t(i)], 1);
-      own->share(slot, 0, [](int, int64_t) { ADD_FAILURE() << "there is no part"; });
-      if (++num_done == kNumChunks) all_done.notify();
-    });
-    own = &pool;
+    DecodePool pool(
+        num_threads, kNumChunks, [&](int worker, Helpers& helpers, const SampleChunk& chunk) {
+          const auto first = size_t(chunk.indices_in_batch[0]) * kNumPieces;
+          helpers.share(worker, kNumPieces,
+                        [&](int, int64_t index) { ++counts[first + size_t(index)]; });
+          for (int64_t i = 0; i < kNumPieces; ++i) EXPECT_EQ(counts[first + size_t(i)], 1);
+          helpers.share(worker, 0, [](int, int64_t) { ADD_FAILURE() << "there is no piece"; });
+          if (++num_done == kNumChunks) all_done.notify();
+        });
     pool.submit(make_chunks(kNumChunks));
     all_done.wait();
   }

@@ -186,7 +186,7 @@ TEST_F(FieldDecoderTest, ErrorsOfAUsersDecoderAreBadSamples) {
   Loader skipping(dataset, with);
   const auto batch = skipping.next();
   ASSERT_EQ(batch->replacements().size(), 1U);
-  EXPECT_EQ(batch->replacements()[0].position, 5);
+  EXPECT_EQ(batch->replacements()[0].index_in_batch, 5);
   EXPECT_EQ(batch->replacements()[0].bad_record, 5);
   EXPECT_EQ(values<float>(batch->field("points"))[5 * 3 + 1],
             float(batch->record_indices()[5] + 1));

@@ -64,7 +64,7 @@ TEST(ReadBufferPool, NewerBlocksWaitForTheOldest) {
 
 TEST(ReadBufferPool, WakesTheReaderOnlyWhenAGoodPartIsFree) {
   ReadBufferPool pool(kCapacity, 100, 4096);
-  std::deque<ReadBufferPool::Block*> blocks;
+  std::deque<ReadBufferPool::Buffer*> blocks;
   while (auto* block = pool.acquire(4096, 1)) blocks.push_back(block);
   EXPECT_EQ(blocks.size(), kCapacity / 4096);
   int num_released = 0;
@@ -103,7 +103,7 @@ TEST(ReadBufferPool, ResetFreesEverything) {
 // Blocks of all sizes around the ring's end, freed out of order: none overlaps another that is in use.
 TEST(ReadBufferPool, BlocksInUseNeverOverlap) {
   ReadBufferPool pool(kCapacity, 1000, 64);
-  std::deque<std::pair<ReadBufferPool::Block*, uint8_t>> used;
+  std::deque<std::pair<ReadBufferPool::Buffer*, uint8_t>> used;
   uint32_t state = 1;
   const auto random = [&](uint32_t n) {
     state = state * 1664525U + 1013904223U;

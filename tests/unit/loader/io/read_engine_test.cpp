@@ -1,7 +1,5 @@
 // The contract of ReadEngine: one suite over both engines, through the page cache and with O_DIRECT, io_uring also with registered
 // memory and with a submission thread.
-#include "io/read_engine.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/kernel_read_engine.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -73,7 +72,7 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
     if (fd_ >= 0) close(fd_);
   }
 
-  std::unique_ptr<ReadEngine> make_engine(int queue_depth = 8, std::vector<int> files = {}) {
+  std::unique_ptr<KernelReadEngine> make_engine(int queue_depth = 8, std::vector<int> files = {}) {
     if (files.empty()) files = {fd_};
     auto engine = make_read_engine(GetParam().engine, files,
                                    {.queue_depth = queue_depth,
@@ -102,7 +101,7 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
   }
 
   // One read, waited for.
-  int64_t read_once(ReadEngine& engine, const ReadRequest& request) {
+  int64_t read_once(KernelReadEngine& engine, const ReadRequest& request) {
     engine.submit(request);
     const auto completions = engine.wait();
     EXPECT_EQ(completions.size(), 1U);

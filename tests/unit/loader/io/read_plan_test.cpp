@@ -26,22 +26,22 @@ class ReadPlanTest : public ::testing::Test {
   // Every sample lies within the read that is planned for it, and every sample has one.
   void expect_covered(const ReadPlan& plan, const std::vector<int64_t>& records) const {
     ASSERT_EQ(plan.samples.size(), records.size());
-    ASSERT_EQ(plan.positions.size(), records.size());
+    ASSERT_EQ(plan.indices_in_batch.size(), records.size());
     std::vector<int> times(records.size());
     int64_t next = 0;
     int64_t last_first = -1;
     for (const PlannedRead& read : plan.reads) {
       ASSERT_GE(read.count, 1);
-      const auto positions =
-          std::span(plan.positions)
+      const auto indices =
+          std::span(plan.indices_in_batch)
               .subspan(static_cast<size_t>(read.first), static_cast<size_t>(read.count));
-      EXPECT_GT(positions.front(), last_first) << "reads are in the batch's order";
-      last_first = positions.front();
-      EXPECT_TRUE(std::is_sorted(positions.begin(), positions.end()));
-      for (int64_t position : positions) {
-        ++times[static_cast<size_t>(position)];
-        const auto& location = plan.samples[static_cast<size_t>(position)].location;
-        const auto wanted = dataset_.locate(records[static_cast<size_t>(position)]);
+      EXPECT_GT(indices.front(), last_first) << "reads are in the batch's order";
+      last_first = indices.front();
+      EXPECT_TRUE(std::is_sorted(indices.begin(), indices.end()));
+      for (int64_t index : indices) {
+        ++times[static_cast<size_t>(index)];
+        const auto& location = plan.samples[static_cast<size_t>(index)].location;
+        const auto wanted = dataset_.locate(records[static_cast<size_t>(index)]);
         EXPECT_EQ(location.record.offset, wanted.record.offset);
         EXPECT_EQ(location.shard_index, wanted.shard_index);
         EXPECT_EQ(read.shard_index, wanted.shard_index);
@@ -87,7 +87,7 @@ TEST_F(ReadPlanTest, NeighboursApartInTheBatchShareARead) {
   const ReadPlan p = plan(records);
   expect_covered(p, records);
   ASSERT_EQ(p.reads.size(), 4U);
-  EXPECT_EQ(p.positions, (std::vector<int64_t>{0, 3, 6, 1, 4, 2, 5}))
+  EXPECT_EQ(p.indices_in_batch, (std::vector<int64_t>{0, 3, 6, 1, 4, 2, 5}))
       << "by read, of the first sample that each of them serves";
 }
 
@@ -141,7 +141,7 @@ TEST_F(ReadPlanTest, RecordThatCannotBeLocatedCarriesItsError) {
   ASSERT_EQ(p.reads.size(), 2U) << "1 and 2 are neighbours";
   EXPECT_EQ(p.reads[0].count, 2);
   EXPECT_EQ(p.reads[1].num_bytes, 0);
-  EXPECT_EQ(p.positions[static_cast<size_t>(p.reads[1].first)], 1);
+  EXPECT_EQ(p.indices_in_batch[static_cast<size_t>(p.reads[1].first)], 1);
   EXPECT_NE(p.samples[1].error, nullptr);
   EXPECT_EQ(p.samples[0].error, nullptr);
   EXPECT_EQ(p.samples[2].error, nullptr);

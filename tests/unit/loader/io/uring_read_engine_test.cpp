@@ -26,7 +26,7 @@
 
 #include "child_process.h"
 #include "expect_error.h"
-#include "io/read_engine.h"
+#include "io/kernel_read_engine.h"
 
 namespace ffkit {
 namespace {
@@ -74,8 +74,8 @@ class UringReadEngineTest : public ::testing::Test {
   }
   void TearDown() override { close(fd_); }
 
-  std::unique_ptr<ReadEngine> make_engine(IoEngine engine = IoEngine::io_uring,
-                                          bool sqpoll = false) {
+  std::unique_ptr<KernelReadEngine> make_engine(IoEngine engine = IoEngine::io_uring,
+                                                bool sqpoll = false) {
     return make_read_engine(engine, {fd_}, {.buffer_memory = memory_, .sqpoll = sqpoll});
   }
 

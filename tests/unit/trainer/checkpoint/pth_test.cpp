@@ -5,8 +5,11 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <map>
 #include <random>
 
@@ -20,6 +23,7 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 using testing::pickle_dict;
 using testing::PickledTensor;
 using testing::pth_entries;
@@ -41,6 +45,28 @@ std::vector<NamedTensor> pth_sample() {
           {"part", at::arange(10, at::kDouble).narrow(0, 3, 4)},
           {"picture", picture()},
           {"none", at::empty({0, 4})}};
+}
+
+// Its archive cannot be ended then, which libtorch's destructor of it does not take.
+TEST(Pth, LeavesNothingWhenTheFileCannotGrow) {
+  const testing::TempDir temp;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t num_bytes : {0, 100, 500}) {
+    std::string message;
+    const rlimit limit{.rlim_cur = num_bytes, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    try {
+      write_pth(temp / "f.pth", pth_sample());
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_THAT(message, HasSubstr("f.pth.tmp: cannot write")) << num_bytes;
+    EXPECT_TRUE(fs::is_empty(temp.path()));
+  }
+  static_cast<void>(std::signal(SIGXFSZ, old_handler));
 }
 
 TEST(Pth, ReadsWhatItWrote) {

@@ -22,9 +22,6 @@ enum class AutoAugment {
 std::string_view to_string(AutoAugment policy);
 AutoAugment parse_auto_augment(std::string_view name);
 
-std::string_view to_string(Interpolation interpolation);
-Interpolation parse_interpolation(std::string_view name);
-
 struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   std::string arch = "resnet50";  // one of arch_names()
   int64_t image_size = 224;       // side of the pictures in training, pixels, >= 1

@@ -39,4 +39,9 @@ struct Windows {
 // Errors as scene_groups().
 Windows make_windows(const Dataset& keyframes, int64_t num_previous);
 
+// The same with one frame more to choose from: of the `num_previous` + 1 frames before a keyframe, one is left out, drawn anew for each epoch by (seed, epoch,
+// number of the keyframe in its split). So the time between frames varies, as BEVFormer trains (CustomNuScenesDataset.prepare_train_data()). A loader of these windows is one of
+// that epoch.
+Windows draw_windows(const Dataset& keyframes, int64_t num_previous, uint64_t seed, int64_t epoch);
+
 }  // namespace ffkit::nuscenes

@@ -1,4 +1,4 @@
-#include "io/read_engine.h"
+#include "io/kernel_read_engine.h"
 
 #include <fmt/format.h>
 #include <string.h>
@@ -6,6 +6,8 @@
 #include <mutex>
 
 #include <ffkit/format/error.h>
+
+#include "threads/loader_log.h"
 
 namespace ffkit {
 namespace {
@@ -21,8 +23,8 @@ void warn_once(std::once_flag& said, const ReadEngineOptions& options, const std
 
 }  // namespace
 
-std::unique_ptr<ReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
-                                             const ReadEngineOptions& options) {
+std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
+                                                   const ReadEngineOptions& options) {
   if (engine == IoEngine::pread) {
     if (options.sqpoll) {
       throw Error(ErrorCode::invalid_argument,

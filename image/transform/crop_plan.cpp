@@ -1,0 +1,101 @@
+#include "transform/crop_plan.h"
+
+#include <algorithm>
+
+#include "random_numbers/random_streams.h"
+#include "transform/crop.h"
+
+namespace ffkit {
+namespace {
+
+// Part of the resized box that lies in a window of the output's size, whose corner is at (x, y) of the box and may lie outside of it.
+void take_window(CropPlan& plan, int x, int y, ImageSize size) {
+  const auto width = static_cast<int>(size.width);
+  const int left = std::max(x, 0);
+  const int top = std::max(y, 0);
+  const int num_x = std::min(x + width, plan.resized_width) - left;
+  const int num_y = std::min(y + static_cast<int>(size.height), plan.resized_height) - top;
+  if (num_x <= 0 || num_y <= 0) {
+    // One pixel is decoded all the same: what is no image is refused as ever.
+    plan.box = {0, 0, 1, 1};
+    plan.resized_width = 1;
+    plan.resized_height = 1;
+    return;
+  }
+  plan.taken = {left, top, num_x, num_y};
+  plan.x = plan.flip ? width - (left - x) - num_x : left - x;
+  plan.y = top - y;
+}
+
+struct Planner {
+  int width;
+  int height;
+  const SampleKey& key;
+
+  CropPlan whole() const {
+    return {.box = {0, 0, width, height}, .resized_width = width, .resized_height = height};
+  }
+
+  CropPlan operator()(const RandomResizedCrop& crop) const {
+    CounterRandom random(key, kCropStream);
+    const DrawnCrop drawn = draw_crop(crop, width, height, random);
+    const auto out_width = static_cast<int>(crop.size.width);
+    const auto out_height = static_cast<int>(crop.size.height);
+    return {.box = drawn.rect,
+            .resized_width = out_width,
+            .resized_height = out_height,
+            .taken = {0, 0, out_width, out_height},
+            .flip = drawn.flip,
+            .may_scale_decode = crop.scaled_decode,
+            .is_cropped_first = true};
+  }
+
+  CropPlan operator()(const ResizeCenterCrop& crop) const {
+    const CenterCropGeometry geometry = center_crop_geometry(crop, width, height);
+    CropPlan plan = whole();
+    plan.resized_width = geometry.resized_width;
+    plan.resized_height = geometry.resized_height;
+    plan.taken = geometry.taken;
+    plan.x = geometry.pad_x;
+    plan.y = geometry.pad_y;
+    return plan;
+  }
+
+  CropPlan operator()(const Resize& resize) const {
+    CropPlan plan = whole();
+    plan.resized_width = static_cast<int>(resize.size.width);
+    plan.resized_height = static_cast<int>(resize.size.height);
+    plan.taken = {0, 0, plan.resized_width, plan.resized_height};
+    return plan;
+  }
+
+  CropPlan operator()(const RandomCrop& crop) const {
+    CounterRandom random(key, kCropStream);
+    const DrawnCrop drawn = draw_crop(crop, width, height, random);
+    CropPlan plan = whole();
+    plan.flip = drawn.flip;
+    plan.fill = crop.fill;
+    take_window(plan, drawn.rect.x, drawn.rect.y, crop.size);
+    return plan;
+  }
+
+  CropPlan operator()(const ResizeCrop& crop) const {
+    CounterRandom random(key, kCropStream);
+    const DrawnResizeCrop drawn = draw_crop(crop, width, height, random);
+    CropPlan plan = whole();
+    plan.resized_width = drawn.resized_width;
+    plan.resized_height = drawn.resized_height;
+    plan.flip = drawn.flip;
+    plan.may_scale_decode = crop.scaled_decode;
+    take_window(plan, drawn.x, drawn.y, crop.size);
+    return plan;
+  }
+};
+
+}  // namespace
+
+CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key) {
+  return std::visit(Planner{width, height, key}, transform);
+}
+
+}  // namespace ffkit

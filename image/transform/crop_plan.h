@@ -1,0 +1,36 @@
+// CropPlan: which part of its picture a sample has, and where in the output it goes. What all transforms decide, without pixels.
+#pragma once
+
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/random.h>
+#include <ffkit/image/transform.h>
+
+namespace ffkit {
+
+//    picture                 box, resized               output
+//    +-----------------+     +--------------+           +-----------+
+//    |  +-----------+  |     |     +------+ |           | fill      |
+//    |  |    box    |  | ->  |     | taken| |    ->     |  +------+ |
+//    |  |           |  |     |     +------+ |           |  | taken| |
+//    |  +-----------+  |     +--------------+           +--+------+-+
+//    +-----------------+                             mirrored when flip
+struct CropPlan {
+  Rect box;                // its border is the border of the resize
+  int resized_width = 0;   // of the box after the resize
+  int resized_height = 0;  // the same as the box: nothing is resized
+  Rect taken;              // of the resized box; of width 0: nothing, all is `fill`
+  int x = 0;               // of taken's top left corner in the output
+  int y = 0;
+  bool flip = false;              // mirrors what is taken, in its place
+  RgbColor fill = {0, 0, 0};      // around it; black where anything is resized
+  bool may_scale_decode = false;  // a JPEG may be decoded at a fraction of its size
+  bool is_cropped_first =
+      false;  // as Pillow sees it: the box is a picture of its own, of the size in which it is decoded
+
+  bool resizes() const { return resized_width != box.width || resized_height != box.height; }
+};
+
+// Of a picture of width x height pixels in the sample with this key. Throws Error(unsupported) as center_crop_geometry() does.
+CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key);
+
+}  // namespace ffkit

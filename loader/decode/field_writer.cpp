@@ -1,0 +1,211 @@
+#include "decode/field_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "batch/slab_pool.h"
+#include "fields/row_count.h"
+
+namespace ffkit {
+
+// Where the fields of a record go, and the worker that has it.
+struct FieldWriter::Sample {
+  const RecordView& record;
+  const SampleKey& key;
+  Batch::Slab& slab;
+  int64_t index_in_batch;
+  int worker;
+};
+
+// Counts the time that a thread decodes, of good samples and bad ones, from its construction to its destruction. Waiting is no decoding.
+class FieldWriter::Stopwatch {
+ public:
+  explicit Stopwatch(StatsCounters& stats) : stats_(stats) {}
+  ~Stopwatch() {
+    stats_.transform_ns.fetch_add(work_.transform_ns, std::memory_order_relaxed);
+    stats_.decode_ns.fetch_add(elapsed_ns() - work_.transform_ns - waited_ns_,
+                               std::memory_order_relaxed);
+    if (waited_ns_ != 0) stats_.busy_ns.fetch_sub(waited_ns_, std::memory_order_relaxed);
+    if (work_.num_reads == 0) return;
+    stats_.num_reads.fetch_add(work_.num_reads, std::memory_order_relaxed);
+    stats_.bytes_read.fetch_add(work_.bytes_read, std::memory_order_relaxed);
+    stats_.read_ns.fetch_add(work_.read_wait_ns, std::memory_order_relaxed);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  int64_t elapsed_ns() const { return now_ns() - begin_; }
+  void add(const FieldDecoder::Work& work) {
+    work_.transform_ns += work.transform_ns;
+    work_.num_reads += work.num_reads;
+    work_.bytes_read += work.bytes_read;
+    work_.read_wait_ns += work.read_wait_ns;
+    waited_ns_ += work.read_wait_ns;
+  }
+  void add_wait(int64_t wait_ns) { waited_ns_ += wait_ns; }
+
+ private:
+  StatsCounters& stats_;
+  const int64_t begin_ = now_ns();
+  FieldDecoder::Work work_;
+  int64_t waited_ns_ = 0;
+};
+
+// Takes from a scratch what its decoder did, also where that threw.
+class FieldWriter::WorkTaker {
+ public:
+  WorkTaker(FieldDecoder::Scratch* scratch, Stopwatch& watch) : scratch_(scratch), watch_(watch) {}
+  ~WorkTaker() {
+    if (scratch_ != nullptr) watch_.add(std::exchange(scratch_->work, {}));
+  }
+  WorkTaker(const WorkTaker&) = delete;
+  WorkTaker& operator=(const WorkTaker&) = delete;
+
+ private:
+  FieldDecoder::Scratch* scratch_;
+  Stopwatch& watch_;
+};
+
+std::byte* FieldWriter::place_of(const Sample& sample, const SlabField& field) {
+  return sample.slab.memory + field.offset +
+         static_cast<size_t>(sample.index_in_batch) * field.bytes_per_sample;
+}
+
+FieldWriter::FieldWriter(const Schema& schema, const SamplerOptions& sampler,
+                         std::vector<BatchField> fields, const SlabLayout& layout, int num_threads,
+                         StatsCounters& stats)
+    : schema_(schema),
+      sampler_(sampler),
+      fields_(std::move(fields)),
+      layout_(layout),
+      stats_(stats),
+      workers_(static_cast<size_t>(num_threads)) {
+  // The undivided fields first: a long one among them is then not what all wait for at the end.
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (layout_.fields[i].num_parts == 1) pieces_.push_back({.field = i});
+  }
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const int64_t num_parts = layout_.fields[i].num_parts;
+    if (num_parts == 1) continue;
+    has_parts_ = true;
+    for (int64_t part = 0; part < num_parts; ++part) pieces_.push_back({.field = i, .part = part});
+  }
+  for (Worker& worker : workers_) {
+    for (const BatchField& field : fields_) worker.scratch.push_back(field.decoder->make_scratch());
+    worker.rows = std::vector<RowParts>(fields_.size());
+  }
+}
+
+void FieldWriter::write(Helpers& helpers, int worker, Batch::Slab& slab, int64_t index_in_batch,
+                        std::span<const std::byte> record, int64_t record_index) {
+  const RecordView view(schema_, record);
+  const SampleKey key{sampler_.seed, slab.epoch, random_record(sampler_, record_index)};
+  const Sample sample{
+      .record = view, .key = key, .slab = slab, .index_in_batch = index_in_batch, .worker = worker};
+  if (has_parts_) {
+    write_shared(helpers, sample);
+    return;
+  }
+  Stopwatch watch(stats_);
+  for (const Piece& piece : pieces_) write_piece(sample, piece, of(worker), watch);
+}
+
+// The error is that of the first bad piece, whichever thread came first.
+void FieldWriter::write_shared(Helpers& helpers, const Sample& sample) {
+  std::vector<RowParts>& rows = of(sample.worker).rows;
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (layout_.fields[i].row_parts != nullptr) rows[i].begin_sample(layout_.fields[i].num_parts);
+  }
+  std::atomic<int64_t> pieces_ns{0};
+  std::mutex mutex;  // guards what follows
+  int64_t failed_piece = -1;
+  std::exception_ptr error;
+  const int64_t begin = now_ns();
+  helpers.share(sample.worker, std::ssize(pieces_), [&](int piece_worker, int64_t index) {
+    Stopwatch watch(stats_);
+    try {
+      write_piece(sample, pieces_[static_cast<size_t>(index)], of(piece_worker), watch);
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      if (failed_piece < 0 || index < failed_piece) {
+        failed_piece = index;
+        error = std::current_exception();
+      }
+    }
+    pieces_ns += watch.elapsed_ns();
+  });
+  // The caller counts the time that this thread was here; it worked less, and others helped.
+  stats_.busy_ns.fetch_add(pieces_ns - (now_ns() - begin), std::memory_order_relaxed);
+  if (error != nullptr) std::rethrow_exception(error);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const SlabField& field = layout_.fields[i];
+    if (field.row_parts == nullptr || field.num_parts == 1) continue;
+    finish_rows(sample, i, std::min(rows[i].num_rows(), field.rows->max_rows()));
+  }
+}
+
+void FieldWriter::write_piece(const Sample& sample, const Piece& piece, Worker& worker,
+                              Stopwatch& watch) {
+  const FieldDecoder& decoder = *fields_[piece.field].decoder;
+  FieldDecoder::Scratch* scratch = worker.scratch[piece.field].get();
+  const WorkTaker taker(scratch, watch);
+  const SlabField& field = layout_.fields[piece.field];
+  std::byte* out = place_of(sample, field);
+  if (field.num_parts != 1 && field.row_parts != nullptr) {
+    write_row_part(sample, piece, scratch, watch);
+  } else if (field.num_parts != 1) {
+    field.parts->decode_part(sample.record, sample.key, piece.part, scratch, out);
+  } else if (field.rows == nullptr) {
+    decoder.decode(sample.record, sample.key, scratch, out);
+  } else {
+    const int64_t num_rows = field.rows->decode_rows(sample.record, sample.key, scratch, out);
+    check_row_count(field.name, num_rows, field.rows->max_rows());
+    finish_rows(sample, piece.field, num_rows);
+  }
+}
+
+void FieldWriter::write_row_part(const Sample& sample, const Piece& piece,
+                                 FieldDecoder::Scratch* scratch, Stopwatch& watch) {
+  const SlabField& field = layout_.fields[piece.field];
+  const RowPartsDecoder& decoder = *field.row_parts;
+  RowParts& rows = of(sample.worker).rows[piece.field];
+  rows.begin(piece.part);
+  try {
+    decoder.begin_part(sample.record, sample.key, piece.part, scratch);
+    std::optional<int64_t> num_counted;
+    std::optional<int64_t> first = rows.first_row_uncounted(piece.part);
+    if (!first) {
+      num_counted = decoder.count_rows(sample.record, sample.key, piece.part, scratch);
+      check_counted_rows(field.name, piece.part, *num_counted);
+      const int64_t begin_wait = now_ns();
+      first = rows.first_row(piece.part, *num_counted);
+      watch.add_wait(now_ns() - begin_wait);
+    }
+    const int64_t begin = std::min(*first, decoder.max_rows());
+    const int64_t room = decoder.max_rows() - begin;
+    const int64_t num_rows = decoder.write_rows(
+        sample.record, sample.key, piece.part, scratch, room,
+        place_of(sample, field) + static_cast<size_t>(begin) * field.bytes_per_row);
+    check_part_rows(field.name, piece.part, num_rows, room, num_counted);
+    rows.end(piece.part, num_rows);
+  } catch (...) {
+    rows.end(piece.part, 0);
+    throw;
+  }
+}
+
+// `num_rows` rows of the sample are there.
+void FieldWriter::finish_rows(const Sample& sample, size_t field, int64_t num_rows) {
+  const SlabField& layout = layout_.fields[field];
+  sample.slab.row_offsets[field][static_cast<size_t>(sample.index_in_batch) + 1] = num_rows;
+  if (layout.is_ragged) return;
+  const size_t row_bytes = static_cast<size_t>(num_rows) * layout.bytes_per_row;
+  std::memset(place_of(sample, layout) + row_bytes, 0, layout.bytes_per_sample - row_bytes);
+}
+
+}  // namespace ffkit
