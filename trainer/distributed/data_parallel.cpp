@@ -8,6 +8,7 @@
 #include <ffkit/format/error.h>
 
 #include "distributed/communicator_impl.h"
+#include "model/trained_parameters.h"
 
 namespace ffkit {
 namespace {
@@ -39,14 +40,16 @@ DataParallel::DataParallel(Communicator& communicator, const Model& model) {
   if (communicator.is_alone()) return;
   std::vector<at::Tensor> parameters;
   std::unordered_map<size_t, std::string> names;
-  for (const NamedTensor& p : model.parameters()) {
+  for (const NamedTensor& p : trained_parameters(model)) {
     names.emplace(names.size(), p.name);
     parameters.push_back(p.tensor);
   }
+  std::vector<at::Tensor> all;
+  for (const NamedTensor& p : model.parameters()) all.push_back(p.tensor);
   communicator.with_peers("comparing models", [&] {
-    c10d::verify_params_across_processes(communicator.impl().group, parameters, std::nullopt);
+    c10d::verify_params_across_processes(communicator.impl().group, all, std::nullopt);
   });
-  communicator.broadcast(parameters);
+  communicator.broadcast(all);
   communicator.broadcast(model.buffers());
 
   // Gradients become ready from the last layer to the first: so the buckets are filled. After the first step the Reducer itself puts

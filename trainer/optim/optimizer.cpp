@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/trained_parameters.h"
 #include "optim/adamw.h"
 #include "optim/lars.h"
 #include "optim/sgd.h"
@@ -65,7 +66,7 @@ void Optimizer::append_state(const std::string& kind, const StateTensors& tensor
 std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& o, const Model& model,
                                           const ParameterSettings& settings) {
   std::vector<ParameterGroup> groups =
-      parameter_groups(model.parameters(), o.weight_decay, o.norm_decay, settings);
+      parameter_groups(trained_parameters(model), o.weight_decay, o.norm_decay, settings);
   switch (o.optimizer) {
     case OptimizerKind::adamw:
       return std::make_unique<AdamW>(

@@ -59,7 +59,7 @@ class Optimizer {
   std::vector<ParameterGroup> groups_;
 };
 
-// The optimiser of the options over all parameters of `model`, which is on its device and in its memory format.
+// The optimiser of the options over the parameters of `model` that are trained, which is on its device and in its memory format.
 std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& options, const Model& model,
                                           const ParameterSettings& settings = {});
 

@@ -10,6 +10,7 @@
 
 #include "device/autocast.h"
 #include "launch/waiting.h"
+#include "model/trained_parameters.h"
 #include "optim/gradient_clip.h"
 
 namespace ffkit {
@@ -81,7 +82,7 @@ at::Tensor TrainingStep::end(double lr) {
   // Whether gradients are finite is known once the device has them from all processes, and a GPU waits for ever for one that is gone. Here,
   // on the CPU, that is found out before.
   if (scaler_.is_on()) communicator_.sum(std::vector<double>{0});
-  const std::vector<NamedTensor> parameters = model_.parameters();
+  const std::vector<NamedTensor> parameters = trained_parameters(model_);
   bool is_finite = false;
   {
     const Waiting waiting("waiting for the gradients of the other processes", Waiting::kPatience);

@@ -98,6 +98,26 @@ TEST(DataParallel, AveragesGradientsAsOneProcessWould) {
   });
 }
 
+// They have no gradient to wait for.
+TEST(DataParallel, FrozenParametersAreRankZerosAndStay) {
+  testing::run_world(2, [&](Communicator& c) {
+    SmallModel model(c.rank() == 0 ? 7 : 99);
+    model.parameters()[0].tensor.set_requires_grad(false);
+    DataParallel parallel(c, model);
+    EXPECT_TRUE(model.parameters()[0].tensor.equal(SmallModel(7).parameters()[0].tensor));
+    for (int step = 0; step < 2; ++step) {
+      for (const NamedTensor& p : model.parameters()) p.tensor.mutable_grad().reset();
+      parallel.before_forward();
+      const at::Tensor loss = loss_of(model, random(1 + uint64_t(c.rank()), {2, 3, 6, 6}));
+      parallel.before_backward();
+      loss.backward();
+      EXPECT_FALSE(model.parameters()[0].tensor.grad().defined());
+      const at::Tensor gradient = model.parameters()[3].tensor.grad();
+      EXPECT_TRUE(gradient.equal(c.all_gather(gradient.contiguous())[0]));
+    }
+  });
+}
+
 TEST(DataParallel, AddsUpWithoutTalkingUntilTheLastBatch) {
   // The norm sees each batch alone, so the sum of both is the reference.
   std::vector<at::Tensor> batches;

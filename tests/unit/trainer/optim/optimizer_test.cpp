@@ -16,6 +16,7 @@
 #include "optim/adamw.h"
 #include "optim/lars.h"
 #include "optim/sgd.h"
+#include "support/fake_model.h"
 
 namespace ffkit {
 namespace {
@@ -238,6 +239,26 @@ TEST(Optimizer, HeedsTheScaleOfAGroup) {
   expect_scaled_rate<Sgd>(SgdOptions{});
   expect_scaled_rate<AdamW>(AdamWOptions{});
   expect_scaled_rate<Lars>(LarsOptions{});
+}
+
+// Frozen parameters have neither state nor decay.
+TEST(MakeOptimizer, LeavesOutWhatIsFrozen) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::lars}) {
+    std::vector<NamedTensor> parameters = {{"trained", at::ones({2, 2}).requires_grad_(true)},
+                                           {"frozen", at::ones({2, 2})}};
+    const testing::FakeModel model(parameters, {});
+    TrainOptions options;
+    options.optimizer = kind;
+    options.weight_decay = 0.5;
+    const std::unique_ptr<Optimizer> optimizer = make_optimizer(options, model);
+    for (const NamedTensor& state : optimizer->state()) {
+      EXPECT_EQ(state.name.find("frozen"), std::string::npos) << state.name;
+    }
+    for (const NamedTensor& p : parameters) p.tensor.mutable_grad() = at::ones({2, 2});
+    optimizer->step(0.1);
+    EXPECT_FALSE(parameters[0].tensor.equal(at::ones({2, 2})));
+    EXPECT_TRUE(parameters[1].tensor.equal(at::ones({2, 2})));
+  }
 }
 
 }  // namespace

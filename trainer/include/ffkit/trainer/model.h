@@ -48,7 +48,8 @@ class Model {
   // Batch norms take their statistics over all processes from now on (BatchNorm::synchronise); a model without any does nothing.
   virtual void synchronise_batch_norm(Communicator& communicator) = 0;
 
-  // In a fixed order, with the names of the Python model of the same kind.
+  // In a fixed order, with the names of the Python model of the same kind. Those that do not require a gradient when training begins are frozen: it does
+  // not change them.
   virtual std::vector<NamedTensor> parameters() const = 0;
   virtual std::vector<NamedTensor> buffers() const = 0;
 };

@@ -1,0 +1,44 @@
+// ResNetBody: ResNet without its head (He et al., "Deep Residual Learning for Image Recognition", 2015; the bottlenecks with the stride in the
+// 3x3 convolution), built as torchvision does: modules constructed in the same order with the same random draws, under the same names.
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/conv.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "distributed/batch_norm.h"
+#include "models/blocks/layers.h"
+
+namespace ffkit {
+
+struct ResNetConfig {
+  std::array<int64_t, 4> depths;  // blocks of each stage
+  bool has_bottlenecks = true;
+  int64_t groups = 1;
+  int64_t width_per_group = 64;
+  // Of bottlenecks alone:
+  bool strides_first = false;  // the stride in the first 1x1 convolution, as Caffe's ResNet has it
+  std::array<bool, 4> is_deformable = {};  // stages whose 3x3 convolutions are DeformableConv
+};
+
+class ResNetBody {
+ public:
+  // Registers conv1, bn1 and layer1 to layer4 with `owner`, which has them from then on.
+  ResNetBody(torch::nn::Module& owner, const ResNetConfig& config);
+
+  // Of the maps of stage 0 to 3.
+  int64_t channels(size_t stage) const { return (int64_t{64} << stage) * expansion_; }
+  // [N,3,H,W] -> the maps of the four stages, whose sides are a 4th, 8th, 16th and 32nd of the pictures', rounded up.
+  std::array<at::Tensor, 4> forward(const at::Tensor& images);
+
+ private:
+  int64_t expansion_;
+  torch::nn::Conv2d conv1_{nullptr};
+  BatchNorm bn1_{nullptr};
+  std::array<std::shared_ptr<Chain>, 4> stages_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,29 @@
+#include "tasks/bevformer/network/bevformer_config.h"
+
+#include <fmt/format.h>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+
+// projects/configs/bevformer/bevformer_{tiny,small,base}.py of fundamentalvision/BEVFormer.
+BevFormerConfig bevformer_config(std::string_view name) {
+  BevFormerConfig config;  // tiny
+  if (name == "tiny") return config;
+  config.backbone = "resnet101_dcn";
+  if (name == "small") {
+    config.bev_rows = config.bev_columns = 150;
+    return config;
+  }
+  if (name == "base") {
+    config.bev_rows = config.bev_columns = 200;
+    config.encoder_layers = 6;
+    config.backbone_stages = {1, 2, 3};
+    config.pyramid_levels = 4;
+    return config;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no BEVFormer '{}'; there are tiny, small and base", name));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,39 @@
+// BoxDecoder: queries that look at the BEV; after each layer, where they see a box is refined.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/modules/container/modulelist.h>
+
+#include <functional>
+#include <vector>
+
+#include "tasks/bevformer/network/bevformer_config.h"
+#include "tasks/bevformer/network/observer.h"
+
+namespace ffkit {
+
+// log(x / (1 - x)), with x and 1 - x at least 1e-5.
+at::Tensor inverse_sigmoid(const at::Tensor& x);
+
+class BoxDecoder : public torch::nn::Module {
+ public:
+  explicit BoxDecoder(const BevFormerConfig& config);
+
+  struct Output {
+    std::vector<at::Tensor> states;  // of each layer, [B, Q, C]
+    std::vector<at::Tensor>
+        references;  // before each layer, [B, Q, 3], 0 .. 1 of the range; no gradient but in the first
+    std::vector<at::Tensor> boxes;  // what `regress` gives for each layer's states
+  };
+  // `bev`: [B, cells, C]; queries and their position [B, Q, C]; `references`: [B, Q, 3]. `regress(layer, states)` gives [B, Q, 10], of which 0, 1 and 4
+  // are steps of x, y and z before the sigmoid.
+  Output forward(const at::Tensor& bev, at::Tensor query, const at::Tensor& position,
+                 at::Tensor references,
+                 const std::function<at::Tensor(size_t layer, const at::Tensor& states)>& regress,
+                 const Observer& observer);
+
+ private:
+  torch::nn::ModuleList layers_;
+};
+
+}  // namespace ffkit
