@@ -48,13 +48,13 @@ Bytes pgm_of(const Picture& picture) {
   return out;
 }
 
-struct Case {
+struct OtherImage {
   std::string name;
   Bytes data;
   ImageEncoding encoding;
 };
 
-std::vector<Case> all_encodings(const Picture& p) {
+std::vector<OtherImage> all_encodings(const Picture& p) {
   return {{"lossless WebP", encode_webp(p.width, p.height, p.rgb), ImageEncoding::webp},
           {"lossy WebP", encode_webp(p.width, p.height, p.rgb, 80), ImageEncoding::webp},
           {"BMP", encode_bmp(p.width, p.height, p.rgb), ImageEncoding::bmp},
@@ -66,7 +66,7 @@ std::vector<Case> all_encodings(const Picture& p) {
 TEST(OtherImages, HaveTheirSizeAndPixels) {
   const Picture picture = make_picture(53, 31);
   ImageDecoder decoder;
-  for (const Case& image : all_encodings(picture)) {
+  for (const OtherImage& image : all_encodings(picture)) {
     SCOPED_TRACE(image.name);
     EXPECT_EQ(detect_image_encoding(image.data), image.encoding);
     const ImageInfo info = read_image_info(image.data);
@@ -91,7 +91,7 @@ TEST(OtherImages, GiveRegionsOfTheWhole) {
   const Picture picture = make_picture(61, 43);
   std::mt19937 random(5);
   ImageDecoder decoder;
-  for (const Case& image : all_encodings(picture)) {
+  for (const OtherImage& image : all_encodings(picture)) {
     const Picture whole = copy(decoder.decode(image.data));
     for (int i = 0; i < 100; ++i) {
       Rect rect;
@@ -116,7 +116,7 @@ TEST(OtherImages, GiveRegionsOfTheWhole) {
 
 TEST(OtherImages, FailWhenTruncatedAtAnyLength) {
   ImageDecoder decoder;
-  for (const Case& image : all_encodings(make_picture(40, 30))) {
+  for (const OtherImage& image : all_encodings(make_picture(40, 30))) {
     for (size_t length = 0; length < image.data.size(); length += 1 + length / 50) {
       EXPECT_THROW(decoder.decode(std::span(image.data).first(length)), Error)
           << image.name << " " << length;
@@ -129,7 +129,7 @@ TEST(OtherImages, FailWhenTruncatedAtAnyLength) {
 TEST(OtherImages, SurviveFlippedBytes) {
   std::mt19937 random(3);
   ImageDecoder decoder;
-  for (const Case& image : all_encodings(make_picture(96, 70))) {
+  for (const OtherImage& image : all_encodings(make_picture(96, 70))) {
     int num_failed = 0;
     for (int i = 0; i < 400; ++i) {
       Bytes broken = image.data;
