@@ -118,6 +118,10 @@ ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKe
   return map;
 }
 
+ImageMap image_map(const ScalePad& pad) {
+  return {.scale_x = pad.factor, .scale_y = pad.factor};
+}
+
 CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int width, int height) {
   // torchvision: int(size * long / short), which truncates.
   const int64_t long_side = options.resize * std::max(width, height) / std::min(width, height);

@@ -1,6 +1,10 @@
 #include "transform/crop_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include <ffkit/format/error.h>
 
 #include "random_numbers/random_streams.h"
 #include "transform/crop.h"
@@ -25,6 +29,10 @@ void take_window(CropPlan& plan, int x, int y, ImageSize size) {
   plan.taken = {left, top, num_x, num_y};
   plan.x = plan.flip ? width - (left - x) - num_x : left - x;
   plan.y = top - y;
+}
+
+int scaled_length(int length, double factor) {
+  return std::max(1, static_cast<int>(length * factor));
 }
 
 struct Planner {
@@ -88,6 +96,23 @@ struct Planner {
     plan.flip = drawn.flip;
     plan.may_scale_decode = crop.scaled_decode;
     take_window(plan, drawn.x, drawn.y, crop.size);
+    return plan;
+  }
+
+  CropPlan operator()(const ScalePad& pad) const {
+    CropPlan plan = whole();
+    plan.resized_width = scaled_length(width, pad.factor);
+    plan.resized_height = scaled_length(height, pad.factor);
+    if (plan.resized_width > pad.size.width || plan.resized_height > pad.size.height) {
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("the image of {} x {} pixels has {} x {} after a ScalePad's factor of "
+                      "{:g}, more than its size of {} x {}; give a larger size or a smaller "
+                      "factor",
+                      width, height, plan.resized_width, plan.resized_height, pad.factor,
+                      pad.size.width, pad.size.height));
+    }
+    plan.taken = {0, 0, plan.resized_width, plan.resized_height};
     return plan;
   }
 };

@@ -30,7 +30,8 @@ struct CropPlan {
   bool resizes() const { return resized_width != box.width || resized_height != box.height; }
 };
 
-// Of a picture of width x height pixels in the sample with this key. Throws Error(unsupported) as center_crop_geometry() does.
+// Of a picture of width x height pixels in the sample with this key. Throws Error(unsupported) as center_crop_geometry() does, and where a
+// ScalePad's size is too small.
 CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key);
 
 }  // namespace ffkit

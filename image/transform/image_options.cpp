@@ -81,6 +81,11 @@ void validate(const ImageOptions& options) {
           fmt::format("there are more than {} augmentations of one kind", kStreamsPerAugmentation));
     }
   }
+  if (std::holds_alternative<ScalePad>(options.transform) && !options.augmentations.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "ScalePad makes floats, and augmentations work on bytes; expected no augmentations "
+                "or another transform");
+  }
   if (options.erasing) check(*options.erasing, options.output.dtype);
 }
 

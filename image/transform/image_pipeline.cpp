@@ -1,6 +1,8 @@
 #include "transform/image_pipeline.h"
 
 #include <chrono>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include <ffkit/image/image_codec.h>
@@ -11,6 +13,7 @@
 #include "transform/augmenter.h"
 #include "transform/crop_plan.h"
 #include "transform/erasing.h"
+#include "transform/float_scaler.h"
 #include "transform/picture_scaler.h"
 
 namespace ffkit {
@@ -26,7 +29,8 @@ int64_t nanoseconds(Clock::time_point begin, Clock::time_point end) {
 
 }  // namespace
 
-// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to `pixels`, which are augmented and written.
+// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to `pixels`, which are augmented and written. ScalePad
+// has a way of its own, in floats.
 struct ImagePipeline::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),
@@ -37,14 +41,33 @@ struct ImagePipeline::Impl {
         copier(make_copier(size, augments ? kPixels : image_options.output)),
         augmenter(image_options.augmentations, size),
         writer(size, image_options.output) {
+    if (std::holds_alternative<ScalePad>(image_options.transform)) {
+      float_scaler.emplace(size, image_options.output);
+    }
     if (augments) {
       pixels.resize(static_cast<size_t>(3 * size.width * size.height) + kScratchSlack);
     }
   }
 
-  void augment(const SampleKey& key) {
+  // Decodes the image whose header was read, and writes it.
+  void run(const CropPlan& plan, const SampleKey& key, void* out, Clock::time_point& decoded) {
+    PictureScaler& chosen = plan.resizes() ? *scaler : *copier;
+    const WantedPixels wanted = chosen.wanted(plan);
+    const ImageDecoder::Region region =
+        decoder.read_region(wanted.rect, wanted.min_width, wanted.min_height);
+    decoded = Clock::now();
+    chosen.run(region, plan, augments ? pixels.data() : out);
+    if (!augments) return;
     augmenter.run({pixels.data(), static_cast<int>(size.width), static_cast<int>(size.height)},
                   key);
+    writer.run(pixels.data(), ptrdiff_t{3} * size.width, out);
+  }
+
+  // The same in floats.
+  void run_floats(const CropPlan& plan, void* out, Clock::time_point& decoded) {
+    const RgbView whole = decoder.read_region(plan.box, 0, 0).pixels;
+    decoded = Clock::now();
+    float_scaler->run(whole, plan.resized_width, plan.resized_height, out);
   }
 
   ImageOptions options;
@@ -56,6 +79,7 @@ struct ImagePipeline::Impl {
   Augmenter augmenter;
   PixelWriter writer;
   std::vector<uint8_t> pixels;  // [height, width, 3] and slack
+  std::optional<FloatScaler> float_scaler;
 };
 
 ImagePipeline::ImagePipeline(const ImageOptions& options)
@@ -70,16 +94,11 @@ void ImagePipeline::run(std::span<const std::byte> encoded, const SampleKey& key
   Impl& impl = *impl_;
   const ImageInfo info = impl.decoder.read_info(encoded);
   const CropPlan plan = plan_crop(impl.options.transform, info.width, info.height, key);
-  PictureScaler& scaler = plan.resizes() ? *impl.scaler : *impl.copier;
-  const WantedPixels wanted = scaler.wanted(plan);
-  const ImageDecoder::Region region =
-      impl.decoder.read_region(wanted.rect, wanted.min_width, wanted.min_height);
-  const auto decoded = Clock::now();
-
-  scaler.run(region, plan, impl.augments ? impl.pixels.data() : out);
-  if (impl.augments) {
-    impl.augment(key);
-    impl.writer.run(impl.pixels.data(), ptrdiff_t{3} * impl.size.width, out);
+  Clock::time_point decoded;
+  if (impl.float_scaler) {
+    impl.run_floats(plan, out, decoded);
+  } else {
+    impl.run(plan, key, out, decoded);
   }
   if (impl.options.erasing) {
     CounterRandom random(key, kErasingStream);

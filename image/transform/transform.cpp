@@ -10,6 +10,7 @@ namespace {
 
 // Keeps H * W * 3 * 4 bytes far below what an int can count.
 constexpr int64_t kMaxSize = 8192;
+constexpr double kMaxResize = 16;
 
 void check_length(std::string_view what, int64_t length) {
   if (length < 1 || length > kMaxSize) {
@@ -56,9 +57,16 @@ void check_order(const char* name, double min, double low, double high, double m
 
 void check(const ResizeCrop& crop) {
   check_size("ResizeCrop", crop.size);
-  check_order("factor", 1.0 / kMaxSize, crop.factor_min, crop.factor_max, 16);
+  check_order("factor", 1.0 / kMaxSize, crop.factor_min, crop.factor_max, kMaxResize);
   check_order("bottom", 0, crop.bottom_min, crop.bottom_max, 0.999);
   check_probability("ResizeCrop flip_probability", crop.flip_probability);
+}
+
+void check(const ScalePad& pad) {
+  check_size("ScalePad", pad.size);
+  if (!(pad.factor > 0 && pad.factor <= kMaxResize)) {
+    refuse("ScalePad factor", pad.factor, fmt::format("more than 0, at most {:g}", kMaxResize));
+  }
 }
 
 void check(const ImageOutput& output) {
@@ -126,6 +134,12 @@ void validate(const ImageTransform& transform, const ImageOutput& output) {
                 "build with -DFFKIT_OPENCV=ON");
   }
   check(output);
+  if (std::holds_alternative<ScalePad>(transform) && output.dtype == DType::u8) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "ScalePad makes floats, which u8 output cannot hold; expected a dtype of f32, f16 or "
+        "bf16, or a ResizeCrop");
+  }
 }
 
 }  // namespace ffkit

@@ -96,7 +96,7 @@ class CameraMatrices final : public FieldDecoder {
  public:
   CameraMatrices(const Schema& schema, const KeyframeOptions& options, Matrices which)
       : which_(which),
-        crop_(std::get<ResizeCrop>(options.cameras.image.transform)),
+        transform_(options.cameras.image.transform),
         bev_(options.bev),
         allow_missing_(options.allow_missing),
         lidar_(schema, std::string(kLidar)) {
@@ -147,13 +147,18 @@ class CameraMatrices final : public FieldDecoder {
     } else {
       info = read_image_info(record.bytes(camera.image));
     }
-    const ImageMap map = image_map(crop_, info.width, info.height, key);
+    const ImageMap map = map_of(info, key);
     return multiply(Matrix3{map.scale_x, 0, map.offset_x, 0, map.scale_y, map.offset_y, 0, 0, 1},
                     stored);
   }
 
+  ImageMap map_of(const ImageInfo& info, const SampleKey& key) const {
+    if (const auto* pad = std::get_if<ScalePad>(&transform_)) return image_map(*pad);
+    return image_map(std::get<ResizeCrop>(transform_), info.width, info.height, key);
+  }
+
   Matrices which_;
-  ResizeCrop crop_;
+  ImageTransform transform_;  // a ResizeCrop or a ScalePad
   BevAugmentation bev_;
   bool allow_missing_;
   SensorFields lidar_;
@@ -193,10 +198,12 @@ std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std
 void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
                        std::vector<BatchField>& fields) {
   if (options.cameras.channels.empty()) return;
-  if (!std::holds_alternative<ResizeCrop>(options.cameras.image.transform)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "the cameras' transform must be a ResizeCrop: only of that the intrinsics are known");
+  const ImageTransform& transform = options.cameras.image.transform;
+  if (!std::holds_alternative<ResizeCrop>(transform) &&
+      !std::holds_alternative<ScalePad>(transform)) {
+    throw Error(ErrorCode::invalid_argument,
+                "the cameras' transform must be a ResizeCrop or a ScalePad: only of these the "
+                "intrinsics are known");
   }
   std::vector<std::string> images;
   for (const std::string& name : options.cameras.channels) {

@@ -72,5 +72,21 @@ TEST_P(SameBytes, AfterAugmentations) {
   EXPECT_EQ(found, (std::vector<uint32_t>{0xADB2DECF, 0x2EC60C13, 0x05E0AEFF}));
 }
 
+TEST_P(SameBytes, InFloats) {
+  std::vector<uint32_t> found;
+  for (const double factor : {0.5, 0.8, 1.0}) {
+    for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+      for (const DType dtype : {DType::f16, DType::bf16, DType::f32}) {
+        found.push_back(checksum_of({.transform = ScalePad{.size = {160, 224}, .factor = factor},
+                                     .output = {.dtype = dtype, .layout = layout}}));
+      }
+    }
+  }
+  EXPECT_EQ(found, (std::vector<uint32_t>{
+                       0xB6E592AE, 0x90300F0A, 0x69471D0A, 0xAB5C741C, 0xCB69B30F, 0xB85CBDD4,
+                       0x3E62D07F, 0xCE183A25, 0x4AB07430, 0x064CF397, 0xFA4139CA, 0x086A60C7,
+                       0x7262AA7C, 0x3F76A0D5, 0x446A6F72, 0x37CE59AF, 0x15CD2272, 0x0FCC349E}));
+}
+
 }  // namespace
 }  // namespace ffkit

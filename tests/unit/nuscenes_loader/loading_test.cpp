@@ -255,6 +255,39 @@ TEST_F(KeyframeLoading, PointsProjectToTheSamePlaceOfTheImage) {
   EXPECT_GT(num_seen, 100);
 }
 
+// BEVFormer's: the stored matrices times the factor, whatever the pictures were truncated to, and zeros below and beside the pictures.
+TEST_F(KeyframeLoading, CamerasTakeAScalePad) {
+  KeyframeOptions plain_options = fields();
+  plain_options.cameras.image.transform =
+      ResizeCrop{.size = {90, 160}, .factor_min = 1, .factor_max = 1};
+  Loader plain_loader(split_->keyframes, options(plain_options));
+  const auto plain = plain_loader.next();
+  constexpr double kFactor = 0.33;  // 52 x 29 of 160 x 90 pixels
+  KeyframeOptions with = fields();
+  with.cameras.image.transform = ScalePad{.size = {32, 64}, .factor = kFactor};
+  with.cameras.image.output = {};
+  Loader loader(split_->keyframes, options(with));
+  const auto batch = loader.next();
+  EXPECT_EQ(shape_of(*batch, "images"), (std::vector<int64_t>{3, 6, 3, 32, 64}));
+  for (const auto& [name, side] : {std::pair("intrinsics", 3), {"lidar_to_image", 4}}) {
+    const auto* before = values_of<float>(*plain, name);
+    const auto* after = values_of<float>(*batch, name);
+    for (int i = 0; i < 3 * 6 * side * side; ++i) {
+      const double factor = i / side % side < 2 ? kFactor : 1;
+      EXPECT_NEAR(after[i], factor * before[i], 1e-6 * std::abs(before[i])) << name << " " << i;
+    }
+  }
+  const auto* images = values_of<float>(*batch, "images");
+  for (int plane = 0; plane < 3 * 6 * 3; ++plane) {
+    const float* const values = images + ptrdiff_t{plane} * 32 * 64;
+    for (int i = 0; i < 32 * 64; ++i) {
+      if (i / 64 < 29 && i % 64 < 52) continue;
+      ASSERT_EQ(values[i], 0) << plane << ", " << i;
+    }
+    EXPECT_NE(values[28 * 64 + 51], 0) << plane;
+  }
+}
+
 TEST_F(KeyframeLoading, BatchesAreTheSameForAnyThreads) {
   LoaderOptions with = options(augmented());
   with.sampler.order = Order::shuffle;
@@ -332,7 +365,8 @@ TEST_F(KeyframeLoading, WhatCannotBeIsSaidAtOnce) {
   EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "num_sweeps is 0");
   wrong = fields();
   wrong.cameras.image.transform = RandomResizedCrop{};
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "must be a ResizeCrop");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument,
+               "must be a ResizeCrop or a ScalePad");
   wrong = fields();
   wrong.cameras.channels = {"CAM_TOP"};
   EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "CAM_TOP/image");

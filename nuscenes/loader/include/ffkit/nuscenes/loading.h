@@ -49,7 +49,7 @@ Split open_split(const std::filesystem::path& path, const std::string& split,
 
 struct CameraOptions {
   std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no images
-  // Its transform must be a ResizeCrop; each camera of a sample draws for itself.
+  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself.
   ImageOptions image{.transform = ResizeCrop{}};
 };
 

@@ -1,0 +1,80 @@
+#include "transform/float_scaler.h"
+
+#include <cstring>
+
+#include "pixels/float_rows.h"
+
+namespace ffkit {
+
+FloatScaler::FloatScaler(ImageSize size, const ImageOutput& output)
+    : size_(size),
+      output_(output),
+      element_bytes_(size_of(output.dtype)),
+      scale_(size.width, output) {}
+
+void FloatScaler::run(const RgbView& pixels, int width, int height, void* out) {
+  axis_x_.build(pixels.width, width);
+  axis_y_.build(pixels.height, height);
+  floats_y_ = {-1, -1};
+  const size_t num_floats = 3 * float_row_stride(pixels.width);
+  for (auto& rows : floats_) rows.resize(num_floats);
+  blended_.resize(num_floats);
+  scaled_.resize(3 * float_row_stride(width));
+  interleaved_.resize(3 * float_row_stride(width));
+
+  auto* const to = static_cast<std::byte*>(out);
+  if (width < size_.width || height < size_.height) {
+    std::memset(to, 0, static_cast<size_t>(3 * size_.width * size_.height) * element_bytes_);
+  }
+  for (int y = 0; y < height; ++y) write(scaled_row(pixels, y), width, y, to);
+}
+
+const float* FloatScaler::floats_of(const RgbView& pixels, int y) {
+  const auto place = static_cast<size_t>(y % 2);
+  float* const rows = floats_[place].data();
+  if (floats_y_[place] != y) {
+    split_row(pixels.data + y * pixels.stride, pixels.width, rows);
+    floats_y_[place] = y;
+  }
+  return rows;
+}
+
+const float* FloatScaler::scaled_row(const RgbView& pixels, int y) {
+  const int first = axis_y_.index()[y];
+  const float weight = axis_y_.weight()[y];
+  const float* rows = nullptr;
+  if (weight == 0 || weight == 1) {
+    rows = floats_of(pixels, weight == 0 ? first : first + 1);
+  } else {
+    blend_rows(floats_of(pixels, first), floats_of(pixels, first + 1), weight, blended_.size(),
+               blended_.data());
+    rows = blended_.data();
+  }
+  if (axis_x_.is_same()) return rows;
+  const size_t from_stride = float_row_stride(pixels.width);
+  const size_t to_stride = float_row_stride(axis_x_.num_outputs());
+  for (size_t c = 0; c < 3; ++c) {
+    resample_row(rows + c * from_stride, axis_x_, &scaled_[c * to_stride]);
+  }
+  return scaled_.data();
+}
+
+void FloatScaler::write(const float* rows, int width, int y, std::byte* out) {
+  const auto num_pixels = static_cast<size_t>(width);
+  const auto out_width = static_cast<size_t>(size_.width);
+  const size_t row_values = out_width * static_cast<size_t>(y);
+  if (output_.layout == Layout::nhwc) {
+    interleave_rows(rows, width, interleaved_.data());
+    store_row(interleaved_.data(), scale_.scale.data(), scale_.bias.data(), 3 * num_pixels,
+              output_.dtype, out + 3 * row_values * element_bytes_);
+    return;
+  }
+  const size_t plane_values = out_width * static_cast<size_t>(size_.height);
+  for (size_t c = 0; c < 3; ++c) {
+    store_row(rows + c * float_row_stride(width), &scale_.scale[c * out_width],
+              &scale_.bias[c * out_width], num_pixels, output_.dtype,
+              out + (c * plane_values + row_values) * element_bytes_);
+  }
+}
+
+}  // namespace ffkit
