@@ -18,6 +18,7 @@
 #include "launch/waiting.h"
 #include "optim/host_scalar.h"
 #include "report/meters.h"
+#include "step/make_task.h"
 #include "step/trained_model.h"
 
 namespace ffkit {
@@ -97,9 +98,8 @@ struct Setting {
         entry(TaskRegistry::instance().find(options.task_name())) {}
 
   // A task whose data is open, or for noise.
-  std::unique_ptr<Task> make_task(bool has_data) const {
-    std::unique_ptr<Task> task = entry.make(
-        {.options = options, .place = communicator.place(), .device = communicator.device()});
+  std::unique_ptr<Task> open_task(bool has_data) {
+    std::unique_ptr<Task> task = make_task(options, communicator);
     if (has_data) {
       task->open();
     } else {
@@ -160,7 +160,7 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
     validate(options);
     const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
-    const std::unique_ptr<Task> task = s.make_task(/*has_data=*/false);
+    const std::unique_ptr<Task> task = s.open_task(/*has_data=*/false);
     double rate = 0;
     if (mode == BenchmarkMode::step) {
       rate = time_training(s, *task, *noise_source(*task)).units_per_second();
@@ -190,7 +190,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
     validate(options);
     const Waiting waiting("measuring", Waiting::kNothingToLose);
     Setting s(options, place);
-    const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+    const std::unique_ptr<Task> task = s.open_task(/*has_data=*/true);
     const std::unique_ptr<BatchSource> loader = task->training_batches(0);
     const double rate = time_loader(s, *task, *loader);
     const std::string verdict = loader->verdict();
@@ -209,15 +209,15 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
     Setting s(options, place);
     Bottleneck out;
     {
-      const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+      const std::unique_ptr<Task> task = s.open_task(/*has_data=*/true);
       out.loader = time_loader(s, *task, *task->training_batches(0));
     }
     {
-      const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+      const std::unique_ptr<Task> task = s.open_task(/*has_data=*/true);
       out.model = time_training(s, *task, *noise_source(*task)).units_per_second();
     }
     {
-      const std::unique_ptr<Task> task = s.make_task(/*has_data=*/true);
+      const std::unique_ptr<Task> task = s.open_task(/*has_data=*/true);
       const ThroughputMeter meter = time_training(s, *task, *task->training_batches(0));
       out.both = meter.units_per_second();
       out.data_wait_share = meter.wait_share();

@@ -16,6 +16,7 @@
 #include "distributed/communicator.h"
 #include "launch/waiting.h"
 #include "resumed_batch.h"
+#include "step/make_task.h"
 #include "step/trained_model.h"
 #include "step/validation.h"
 #include "training_run.h"
@@ -153,12 +154,6 @@ TrainOptions evaluation_options(TrainOptions options, int world_size) {
         1, options.global_batch_size / (int64_t{world_size} * options.accumulate));
   }
   return options;
-}
-
-std::unique_ptr<Task> make_task(const TrainOptions& options, const Communicator& communicator) {
-  return TaskRegistry::instance()
-      .find(options.task_name())
-      .make({.options = options, .place = communicator.place(), .device = communicator.device()});
 }
 
 EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model, BatchSource& val,

@@ -13,6 +13,7 @@
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
 #include "optim/lr_schedule.h"
+#include "step/make_task.h"
 #include "step/validation.h"
 
 namespace ffkit {
@@ -71,8 +72,7 @@ int64_t TrainingRun::num_epochs() const {
 }
 
 std::unique_ptr<Task> TrainingRun::open_task() {
-  std::unique_ptr<Task> task = entry_.make(
-      {.options = resolved_, .place = communicator_.place(), .device = communicator_.device()});
+  std::unique_ptr<Task> task = make_task(resolved_, communicator_);
   if (options_.dummy) {
     task->open_noise();
   } else {

@@ -126,7 +126,10 @@ class NumberTask final : public Task {
   at::Tensor loss(const DeviceBatch& batch) override {
     steps_.add_(1);
     const at::Tensor error = forward(batch) - batch.field("label").to(at::kFloat);
-    return error.square().mean() * (1 + 1 / steps_.item<double>());
+    at::Tensor num_numbers = at::full({1}, double(batch.size), at::kDouble);
+    setting().peers->sum(num_numbers);
+    const double share = num_numbers.item<double>() / setting().peers->world_size();
+    return error.square().sum() / share * (1 + 1 / steps_.item<double>());
   }
   at::Tensor forward(const DeviceBatch& batch) override {
     return net_->forward(batch.field("image")) + mean_;

@@ -1,4 +1,4 @@
-// CommunicatorPeers: what an evaluation sees of a Communicator.
+// CommunicatorPeers: what a task and its evaluations see of a Communicator, which must outlive it.
 #pragma once
 
 #include <ffkit/trainer/task.h>

@@ -24,24 +24,29 @@
 
 namespace ffkit {
 
+// What the processes of a run tell each other about samples: in an evaluation, or in a loss whose divisor is of all of them. Every call is
+// collective: all make the same calls in the same order, and wait for each other. This class itself is for a process alone.
+//
+// Errors: Error(io) when another process is gone or does not answer.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  virtual int rank() const { return 0; }
+  virtual int world_size() const { return 1; }
+  // Adds up over all processes, in place; no gradient goes through it. `numbers`: contiguous, on the CPU.
+  virtual void sum(at::Tensor& /*numbers*/) {}
+  // [world size] what each process gave, by rank. `rows`: [R, ...] on the CPU; R may differ between processes, the rest may not.
+  virtual std::vector<at::Tensor> gather_rows(const at::Tensor& rows) { return {rows}; }
+};
+
 // Where a task runs.
 struct TaskSetting {
   TrainOptions
       options;  // resolved: batch_size, lr and global_batch_size as this number of processes has them
   ProcessPlace place;
   c10::Device device = c10::kCPU;
-};
-
-// What the processes that evaluate together tell each other. Every call is collective: all make the same calls in the same order.
-class Peers {
- public:
-  virtual ~Peers() = default;
-  virtual int rank() const = 0;
-  virtual int world_size() const = 0;
-  // Adds up over all processes, in place. `numbers`: contiguous, on the CPU.
-  virtual void sum(at::Tensor& numbers) = 0;
-  // [world size] what each process gave, by rank. `rows`: [R, ...] on the CPU; R may differ between processes, the rest may not.
-  virtual std::vector<at::Tensor> gather_rows(const at::Tensor& rows) = 0;
+  // Never null; they live as long as the run. They may be asked in loss(), since all processes have the same number of training batches.
+  std::shared_ptr<Peers> peers = std::make_shared<Peers>();
 };
 
 // One evaluation of a split.
@@ -106,7 +111,8 @@ class Task {
 
   // Before the first batch of `epoch`, and of what is left of one.
   virtual void start_epoch(int64_t /*epoch*/) {}
-  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run.
+  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. Called by all processes as often, so it may ask
+  // setting().peers.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;
   // The forward pass of evaluation alone, for --benchmark forward: what it computes last.
   virtual at::Tensor forward(const DeviceBatch& batch) = 0;
