@@ -26,6 +26,10 @@ std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 // [18] f64 by options.can_bus, which is not none. Throws Error(not_found) for a set without CAN bus poses.
 std::shared_ptr<const FieldDecoder> decode_can_bus(const Dataset& keyframes, CanBusRule rule);
+// [18] f64, KeyframeOptions::motion. A set without CAN bus poses gives zeros for what comes from them.
+std::shared_ptr<const FieldDecoder> decode_motion(const Dataset& keyframes, CanBusRule rule);
+// Adds sample_token, scene_token and frame_index. `keyframes` is the whole split.
+void add_identity_fields(const Dataset& keyframes, std::vector<BatchField>& fields);
 // Adds boxes and box_classes.
 void add_box_fields(const Schema& schema, const BoxOptions& options, const BevAugmentation& bev,
                     std::vector<BatchField>& fields);

@@ -71,9 +71,12 @@ std::vector<BatchField> keyframe_fields(const Split& given, const KeyframeOption
   }
   add_box_fields(schema, options.boxes, options.bev, fields);
   fields.push_back({"timestamp", copy_field(schema, keyframe::kTimestamp)});
-  if (options.can_bus != CanBusRule::none) {
+  if (options.motion) {
+    fields.push_back({"motion", decode_motion(split.keyframes, options.can_bus)});
+  } else if (options.can_bus != CanBusRule::none) {
     fields.push_back({"can_bus", decode_can_bus(split.keyframes, options.can_bus)});
   }
+  if (options.identity) add_identity_fields(split.keyframes, fields);
   return fields;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <functional>
 #include <string_view>
 #include <unordered_set>
@@ -112,6 +113,65 @@ std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) cons
     repeated.push_back(is_repeated[static_cast<size_t>(record)]);
   }
   return repeated;
+}
+
+std::vector<uint8_t> Windows::has_previous(std::span<const int64_t> record_indices) const {
+  const std::vector<uint8_t> repeated = mask(record_indices);
+  std::vector<uint8_t> has;
+  errors_only(frames.path(), [&] { has.resize(repeated.size(), 0); });
+  for (size_t i = 1; i < repeated.size(); ++i) {
+    const int64_t record = record_indices[i];
+    const bool is_next = record % length > 0 && record_indices[i - 1] == record - 1;
+    has[i] = is_next && repeated[i - 1] == 0 ? 1 : 0;
+  }
+  return has;
+}
+
+Windows Windows::select(std::span<const int64_t> windows) const {
+  return errors_only(frames.path(), [&] {
+    std::vector<int64_t> records;
+    Windows out{.frames = frames, .length = length};
+    auto starts = std::make_shared<std::vector<int64_t>>();
+    records.reserve(windows.size() * static_cast<size_t>(length));
+    out.is_repeated.reserve(records.capacity());
+    starts->reserve(windows.size());
+    for (const int64_t window : windows) {
+      if (window < 0 || window >= num_windows()) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("there is no window {} among {}", window, num_windows()));
+      }
+      starts->push_back(std::ssize(records));
+      for (int64_t record = window * length; record < (window + 1) * length; ++record) {
+        records.push_back(record);
+        out.is_repeated.push_back(is_repeated[static_cast<size_t>(record)]);
+      }
+    }
+    out.frames = frames.subset(records);
+    out.groups = std::move(starts);
+    return out;
+  });
+}
+
+void to_differences(std::span<double> motion, std::span<const uint8_t> has_previous) {
+  constexpr size_t kNumbersEach = 18;
+  constexpr std::array<size_t, 4> kDifferences = {0, 1, 2, 17};
+  if (motion.size() != kNumbersEach * has_previous.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there are {} numbers of motion for {} samples; expected {} each",
+                            motion.size(), has_previous.size(), kNumbersEach));
+  }
+  if (!has_previous.empty() && has_previous.front() != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "has_previous of the first sample is 1, but there is none before it");
+  }
+  // From the last one on: the sample before must still be absolute.
+  for (size_t sample = has_previous.size(); sample-- > 0;) {
+    const std::span<double> numbers = motion.subspan(kNumbersEach * sample, kNumbersEach);
+    for (const size_t i : kDifferences) {
+      numbers[i] =
+          has_previous[sample] == 0 ? 0 : numbers[i] - motion[kNumbersEach * (sample - 1) + i];
+    }
+  }
 }
 
 }  // namespace ffkit::nuscenes

@@ -189,6 +189,7 @@ class NuscenesMaker {
         const int64_t number = scene * spec_.keyframes_per_scene + i;
         set_text(builder, schema, keyframe::kToken, fmt::format("sample-{}-{}", scene, i));
         set_text(builder, schema, keyframe::kScene, fmt::format("scene-{:04}", scene));
+        set_text(builder, schema, keyframe::kSceneToken, fmt::format("scene-token-{}", scene));
         builder.set_scalar<int64_t>(schema.require(keyframe::kTimestamp), timestamp(scene, frame));
         builder.set_scalar<int64_t>(schema.require(keyframe::kPrev), i == 0 ? -1 : number - 1);
         builder.set_scalar<int64_t>(schema.require(keyframe::kNext),

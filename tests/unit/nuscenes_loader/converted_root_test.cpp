@@ -160,6 +160,33 @@ TEST_F(ConvertedRoot, CanBusRowsAreChosenByTheRuleThatIsNamed) {
   }
 }
 
+TEST_F(ConvertedRoot, MotionTakesFromTheCanBusWhatIsNotThePose) {
+  const int64_t time = NuScenesTables::time_of(0, 0);
+  testing::write_bytes(root() / "can_bus/scene-0061_pose.json",
+                       json{message(time - 5, 10), message(time + 1, 20)}.dump());
+  const Split split = converted();
+  for (const CanBusRule rule :
+       {CanBusRule::none, CanBusRule::last_row, CanBusRule::bevformer_code}) {
+    KeyframeOptions with = fields();
+    with.can_bus = rule;
+    const auto can_bus = first_batch(split, with);
+    with.motion = true;
+    const auto batch = first_batch(split, with);
+    const double* motion = data_of<double>(*batch, "motion");
+    EXPECT_ERROR(batch->field("can_bus"), not_found, "can_bus");
+    EXPECT_NE(motion[0], 10) << "the pose is the lidar's";
+    for (size_t i = 7; i < 16; ++i) {
+      const bool is_none = rule == CanBusRule::none;
+      EXPECT_EQ(motion[i], is_none ? 0 : data_of<double>(*can_bus, "can_bus")[i]) << i;
+    }
+    EXPECT_EQ(motion[7], rule == CanBusRule::none ? 0 : rule == CanBusRule::last_row ? 10 : 20);
+    // Radians and degrees of one angle.
+    EXPECT_NEAR(motion[16] * 180 / 3.14159265358979323846, motion[17], 1e-9);
+    EXPECT_GE(motion[17], 0);
+    EXPECT_LT(motion[17], 360);
+  }
+}
+
 TEST_F(ConvertedRoot, CanBusIsThatOfTheNearestRowsWhereMessagesAreMissing) {
   const int64_t time = NuScenesTables::time_of(0, 0);
   // None before keyframe 0, none between 1 and 2.

@@ -1,6 +1,7 @@
 // Batches of keyframes: made-up sets, and the small real one.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -336,6 +337,42 @@ TEST_F(KeyframeLoading, BadSweepMakesABadSample) {
   const auto batch = skipping.next();
   ASSERT_EQ(batch->replacements().size(), 2U) << "all but the first keyframe have that sweep";
   EXPECT_EQ(batch->replacements()[0].bad_record, 1);
+}
+
+// As ObjectRangeFilter of mmdetection3d, behind the augmentation and in f32.
+TEST_F(KeyframeLoading, BoxesOutOfRangeAreLeftOut) {
+  KeyframeOptions with = augmented();
+  const auto load = [&] {
+    Loader loader(split_->keyframes, options(with));
+    return std::move(*loader.next());
+  };
+  const Batch all = load();
+  const int64_t num_all = all.field("boxes").shape[0];
+  std::vector<std::array<float, 9>> boxes(static_cast<size_t>(num_all));
+  std::memcpy(boxes.data(), all.field("boxes").data, all.field("boxes").num_bytes());
+  // The third one is on a side, so it is out.
+  with.boxes.range = {.x_min = -100, .y_min = -100, .x_max = 100, .y_max = 100};
+  for (const bool is_lower : {true, false}) {
+    for (const size_t axis : {0, 1}) {
+      const double side = boxes[2][axis];
+      with.boxes.range = {.x_min = -100, .y_min = -100, .x_max = 100, .y_max = 100};
+      BevRange& range = *with.boxes.range;
+      if (axis == 0) (is_lower ? range.x_min : range.x_max) = side;
+      if (axis == 1) (is_lower ? range.y_min : range.y_max) = side;
+      std::vector<std::array<float, 9>> wanted;
+      for (const auto& box : boxes) {
+        if (is_lower ? box[axis] > side : box[axis] < side) wanted.push_back(box);
+      }
+      const Batch kept = load();
+      ASSERT_EQ(kept.field("boxes").shape[0], std::ssize(wanted));
+      ASSERT_EQ(kept.field("box_classes").shape[0], std::ssize(wanted));
+      ASSERT_GT(wanted.size(), 0U);
+      ASSERT_LT(wanted.size(), boxes.size());
+      EXPECT_EQ(std::memcmp(kept.field("boxes").data, wanted.data(), wanted.size() * 36), 0);
+    }
+  }
+  with.boxes.range = {.x_min = 3, .x_max = 3};
+  EXPECT_ERROR(keyframe_fields(*split_, with), invalid_argument, "BevRange is x 3 to 3");
 }
 
 TEST_F(KeyframeLoading, MorePointsThanSensorsGiveAreSaid) {

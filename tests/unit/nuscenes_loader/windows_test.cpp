@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include <ffkit/loader/loader.h>
@@ -58,6 +60,78 @@ TEST_F(WindowsTest, FramesBeforeAreThoseOfTheScene) {
   EXPECT_ERROR(windows.mask(std::vector<int64_t>{-1}), invalid_argument, "no record -1");
   EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument, "num_previous is -1");
   EXPECT_EQ(make_windows(split_->keyframes, 0).frames.num_records(), 12);
+}
+
+TEST_F(WindowsTest, ChosenOnesAreThoseAskedFor) {
+  const Windows all = make_windows(split_->keyframes, 2);
+  EXPECT_EQ(all.num_windows(), 12);
+  const std::vector<int64_t> chosen = {5, 2, 5};
+  const Windows windows = all.select(chosen);
+  EXPECT_EQ(windows.num_windows(), 3);
+  EXPECT_EQ(windows.length, 3);
+  EXPECT_EQ(*windows.groups, (std::vector<int64_t>{0, 3, 6}));
+  EXPECT_EQ(windows.is_repeated, (std::vector<uint8_t>{1, 0, 0, 0, 0, 0, 1, 0, 0}));
+  std::vector<int64_t> frames;
+  for (int64_t i = 0; i < 9; ++i) frames.push_back(windows.frames.index_in_split(i));
+  EXPECT_EQ(frames, (std::vector<int64_t>{4, 4, 5, 0, 1, 2, 4, 4, 5}));
+  // A choice of a choice.
+  const Windows again = windows.select(std::vector<int64_t>{1});
+  EXPECT_EQ(again.frames.index_in_split(2), 2);
+  EXPECT_EQ(again.is_repeated, (std::vector<uint8_t>{0, 0, 0}));
+  EXPECT_ERROR(all.select(std::vector<int64_t>{12}), invalid_argument, "no window 12 among 12");
+  EXPECT_ERROR(all.select(std::vector<int64_t>{-1}), invalid_argument, "no window -1");
+}
+
+// As a loader gives them, repeated windows draw for themselves.
+TEST_F(WindowsTest, ChosenOnesAreLoaded) {
+  const Windows windows =
+      make_windows(split_->keyframes, 2).select(std::vector<int64_t>(12, int64_t{6}));
+  LoaderOptions with = options();
+  windows.apply(with.sampler);
+  Loader loader(windows.frames, with);
+  std::vector<float> scales;
+  while (const auto batch = loader.next()) {
+    const auto* intrinsics = static_cast<const float*>(batch->field("intrinsics").data);
+    for (int64_t i = 0; i < batch->size(); i += 3) scales.push_back(intrinsics[9 * i]);
+  }
+  ASSERT_EQ(scales.size(), 12U);
+  std::sort(scales.begin(), scales.end());
+  EXPECT_GT(std::unique(scales.begin(), scales.end()) - scales.begin(), 6);
+}
+
+TEST_F(WindowsTest, FramesHaveAPreviousOneWhereTheirWindowHasOne) {
+  const Windows windows = make_windows(split_->keyframes, 2);
+  std::vector<int64_t> records(18);  // of keyframes 0 .. 5, whose scenes begin at 0 and 4
+  std::iota(records.begin(), records.end(), 0);
+  EXPECT_EQ(windows.has_previous(records),
+            (std::vector<uint8_t>{0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1}));
+  // Windows in another order; a replacement, record 8 in the place of 7, has none before it and is none.
+  EXPECT_EQ(windows.has_previous(std::vector<int64_t>{9, 10, 11, 6, 8, 8}),
+            (std::vector<uint8_t>{0, 1, 1, 0, 0, 0}));
+  EXPECT_TRUE(windows.has_previous({}).empty());
+  EXPECT_ERROR(windows.has_previous(std::vector<int64_t>{36}), invalid_argument, "no record 36");
+}
+
+TEST(ToDifferences, AreTakenWithinWindowsAndWithoutWrapping) {
+  std::vector<double> motion(4 * 18);
+  for (size_t i = 0; i < motion.size(); ++i) motion[i] = double(i * i);
+  motion[17] = 359;
+  motion[18 + 17] = 1;
+  const std::vector<double> before = motion;
+  to_differences(motion, std::vector<uint8_t>{0, 1, 1, 0});
+  for (size_t sample = 0; sample < 4; ++sample) {
+    for (size_t i = 0; i < 18; ++i) {
+      const size_t at = 18 * sample + i;
+      double wanted = before[at];
+      if (i < 3 || i == 17) wanted = sample == 1 || sample == 2 ? before[at] - before[at - 18] : 0;
+      EXPECT_EQ(motion[at], wanted) << sample << ", " << i;
+    }
+  }
+  EXPECT_EQ(motion[18 + 17], -358);
+  EXPECT_ERROR(to_differences(motion, std::vector<uint8_t>{0, 1}), invalid_argument,
+               "72 numbers of motion for 2 samples");
+  EXPECT_ERROR(to_differences(motion, std::vector<uint8_t>{1, 0, 0, 0}), invalid_argument,
+               "none before it");
 }
 
 // Of the frames before, each is left out as often as the others; the order of time stays.

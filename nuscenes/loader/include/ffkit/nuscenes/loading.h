@@ -17,6 +17,9 @@
 //   box_classes      [sum of rows] i64            position in kClasses
 //   timestamp        [B] i64                      microseconds
 //   can_bus          [B, 18] f64                  of BEVFormer, when asked for: position 3, orientation 4, acceleration 3, rotation rate 3, velocity 3, 0, 0
+//   motion           [B, 18] f64                  BEVFormer's vector as its network takes it, when asked for, in place of can_bus; see KeyframeOptions::motion
+//   sample_token, scene_token                     texts (Batch::strings()), with identity
+//   frame_index      [B] i64                      the keyframe's place in its scene, from 0, with identity
 //   camera_valid     [B, C] u8, lidar_valid [B] u8, radar_valid [B, 5] u8 (as kRadars)   with allow_missing: whether the conversion had the file
 //
 // All random numbers of a sample come from its SampleKey, so that images, points, boxes and matrices agree, for any number of threads and
@@ -64,11 +67,22 @@ struct PointOptions {
   RowLayout layout = RowLayout::ragged;
 };
 
+// A rectangle of the lidar frame's xy plane, in metres. Compared in f32 as mmdetection3d compares (ObjectRangeFilter, in_range_bev()): a centre on a side is
+// outside.
+struct BevRange {
+  double x_min = -51.2;  // min < max
+  double y_min = -51.2;
+  double x_max = 51.2;
+  double y_max = 51.2;
+};
+
 struct BoxOptions {
   bool is_on = true;
   bool only_valid = true;             // those with a lidar or radar point inside
   bool only_classes = true;           // those of the ten classes; the others have class -1
   bool zero_unknown_velocity = true;  // as mmdetection3d trains; false: NaN
+  std::optional<BevRange> range =
+      {};  // keeps boxes whose centre, in the (augmented) lidar frame, is inside; nothing: all
   int64_t max_boxes = 500;  // room for boxes of a sample; Error(unsupported) for one that has more
   RowLayout layout = RowLayout::ragged;
 };
@@ -91,6 +105,13 @@ struct KeyframeOptions {
   BoxOptions boxes = {};
   BevAugmentation bev = {};
   CanBusRule can_bus = CanBusRule::none;
+  // The field `motion`, as get_data_info() of BEVFormer's CustomNuScenesDataset makes it; to_differences() in windows.h makes of it what the network takes.
+  //   0-2    translation of LIDAR_TOP's ego pose, global frame     3-6    its quaternion w, x, y, z
+  //   7-15   acceleration, rotation rate, velocity by the rule `can_bus`; zeros for the rule none, and where the set or the scene has no CAN bus
+  //   16     yaw of that pose in radians, 0 .. 2 pi                17     the same in degrees, 0 .. 360
+  // There is no field `can_bus` then.
+  bool motion = false;
+  bool identity = false;  // the fields sample_token, scene_token and frame_index
   // Of a set that was converted with --allow-partial: an image without a file is zeros (its matrices are those of a 1600 x 900 picture), a cloud without one has no
   // points, and camera_valid, lidar_valid and radar_valid say so. false: such a keyframe is a bad sample (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
   bool allow_missing = false;

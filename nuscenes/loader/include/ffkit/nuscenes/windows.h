@@ -33,7 +33,19 @@ struct Windows {
   void apply(SamplerOptions& options) const;
   // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of `frames`.
   std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
+  // Of a batch's samples, whole windows one after another: 1 for a frame that has one before it in its window, 0 for the first of a window, for one whose frame before
+  // only stands in, and where a replacement (BadSamples::skip) tore them apart. Where it is 0, a temporal model starts anew. Error as mask().
+  std::vector<uint8_t> has_previous(std::span<const int64_t> record_indices) const;
+  // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. Those of make_windows() and draw_windows() are numbered as their
+  // keyframes. A window that is there twice draws two augmentations. Error(invalid_argument) for a number that is out of range.
+  Windows select(std::span<const int64_t> windows) const;
+  int64_t num_windows() const { return std::ssize(*groups); }
 };
+
+// From the field `motion` of a batch, [samples * 18], to what BEVFormer's network takes (union2one() of CustomNuScenesDataset): numbers 0-2 and 17 become
+// differences to the sample before where has_previous is 1, else 0. Degrees are subtracted as they are: a turn across 0 gives nearly +-360. Error(invalid_argument) when there are not
+// 18 numbers for each of has_previous, or its first is 1.
+void to_differences(std::span<double> motion, std::span<const uint8_t> has_previous);
 
 // A window for each keyframe: it and `num_previous` (0 .. 1000) before it. Of a subset of a split the frames before are those of the subset.
 // Errors as scene_groups().
