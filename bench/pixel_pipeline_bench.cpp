@@ -19,7 +19,7 @@
 #include "image/transform/crop.h"
 #include "image/transform/image_pipeline.h"
 #include "image/transform/resize.h"
-#include "loader/batch/batch_mix.h"
+#include "loader/batch/mix_images.h"
 #include "test_images.h"
 
 namespace {
@@ -176,7 +176,7 @@ void mix(benchmark::State& state, const MixDraw& draw, DType dtype) {
   std::vector<uint8_t> batch(kBatch * sample_bytes);
   std::vector<uint8_t> scratch(sample_bytes);
   for (auto _ : state) {
-    apply_mix(draw, batch.data(), kBatch, 224, {.dtype = dtype}, scratch.data());
+    mix_images(draw, batch.data(), kBatch, 224, {.dtype = dtype}, scratch.data());
     benchmark::DoNotOptimize(batch.data());
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatch));

@@ -8,7 +8,7 @@ namespace ffkit {
 
 constexpr uint8_t kCropStream = 0;     // crop, then flip
 constexpr uint8_t kErasingStream = 1;  // RandomErasing
-constexpr uint8_t kMixingStream = 2;   // BatchMixing, of the batch
+constexpr uint8_t kMixingStream = 2;   // MixOptions, of the batch
 // 3: BevAugmentation of ffkit::nuscenes_loader
 
 // The n-th augmentation of the kind that is number `kind` in the variant Augmentation.

@@ -2,7 +2,7 @@
 
 #include <ffkit/format/error.h>
 
-#include "batch/batch_mix.h"
+#include "batch/mix_images.h"
 #include "image/random_numbers/random_streams.h"
 
 namespace ffkit {
@@ -27,8 +27,8 @@ void BatchMixer::run(int worker, Batch::Slab& slab) {
   CounterRandom random({options_.sampler.seed, slab.epoch, slab.position}, kMixingStream);
   const MixDraw draw = draw_mix(options_.mixing, random, size);
   std::byte* images = slab.memory + layout_.fields[static_cast<size_t>(layout_.image)].offset;
-  apply_mix(draw, images, slab.size, size, options_.image.output,
-            scratch_[static_cast<size_t>(worker)].data());
+  mix_images(draw, images, slab.size, size, options_.image.output,
+             scratch_[static_cast<size_t>(worker)].data());
   slab.mix_lambda = draw.lambda;
 }
 

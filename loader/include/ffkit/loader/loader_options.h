@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <ffkit/image/image_options.h>
-#include <ffkit/loader/batch_mixing.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/io_options.h>
+#include <ffkit/loader/mix_options.h>
 #include <ffkit/loader/sampler.h>
 #include <ffkit/loader/slab_allocator.h>
 
@@ -37,7 +37,7 @@ struct LoaderOptions {
   ImageOptions image = {};
   std::string label_field = "label";
   // MixUp and CutMix of the finished batch's images; see Batch::mix_lambda().
-  BatchMixing mixing = {};
+  MixOptions mixing = {};
   // ... and anything else, by decoders of the user's own or those of field_decoder.h.
   std::vector<BatchField> fields = {};
   int num_threads = 0;       // decoding threads; 0: all cores this process may use

@@ -1,11 +1,11 @@
-// BatchMixing: MixUp and CutMix, which blend each sample of a finished batch with the one before it (the first with the last), labels included.
+// MixOptions: MixUp and CutMix, which blend each sample of a finished batch with the one before it (the first with the last), labels included.
 // torchvision.transforms.v2.MixUp and CutMix.
 #pragma once
 
 namespace ffkit {
 
 // An alpha of 0 leaves its method out. Both above 0: each batch takes one of them with probability 1/2, as torchvision's reference training does.
-struct BatchMixing {
+struct MixOptions {
   double mixup_alpha = 0;  // lambda ~ Beta(alpha, alpha); 0.2 in torchvision's recipes
   double cutmix_alpha =
       0;  // 1 - (share of the image that the box covers) ~ Beta(alpha, alpha), before the box is cut off at the border; 1.0 there
@@ -14,6 +14,6 @@ struct BatchMixing {
 };
 
 // Throws Error(invalid_argument) naming the first value that is out of range: 0 .. 1000 each.
-void validate(const BatchMixing& mixing);
+void validate(const MixOptions& options);
 
 }  // namespace ffkit
