@@ -124,8 +124,8 @@ void write_as(const float* values, const float* scale, const float* bias, size_t
   std::memcpy(out + i, rest, (count - i) * sizeof(*out));
 }
 
-void StoreRow(const float* values, const float* scale, const float* bias, size_t count,
-                 DType dtype, void* out) {
+void StoreRow(const float* values, const float* scale, const float* bias, size_t count, DType dtype,
+              void* out) {
   switch (dtype) {
     case DType::f16:
       return write_as<RoundToF16>(values, scale, bias, count, out);
@@ -182,7 +182,7 @@ void interleave_rows(const float* rows, int width, float* out) {
 }
 
 void store_row(const float* values, const float* scale, const float* bias, size_t count,
-                  DType dtype, void* out) {
+               DType dtype, void* out) {
   HWY_DYNAMIC_DISPATCH(StoreRow)(values, scale, bias, count, dtype, out);
 }
 

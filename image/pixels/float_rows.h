@@ -30,6 +30,6 @@ void interleave_rows(const float* rows, int width, float* out);
 // value * scale + bias as `count` elements of f32, f16 or bf16, rounded to nearest even. Writes no more than them. kMaxLanes more of
 // the others may be read.
 void store_row(const float* values, const float* scale, const float* bias, size_t count,
-                  DType dtype, void* out);
+               DType dtype, void* out);
 
 }  // namespace ffkit

@@ -36,6 +36,8 @@ class Augmenter {
   void apply(const TrivialAugmentWide& options, const RgbImage& image, CounterRandom& random);
   void apply(const std::shared_ptr<const PixelTransform>& transform, const RgbImage& image,
              CounterRandom& random);
+  // Not called: validate() lets it only where FloatScaler works.
+  void apply(const PhotoMetricDistortion&, const RgbImage&, CounterRandom&) {}
 
   struct Step {
     Augmentation augmentation;

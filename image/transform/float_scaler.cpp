@@ -12,7 +12,9 @@ FloatScaler::FloatScaler(ImageSize size, const ImageOutput& output)
       element_bytes_(size_of(output.dtype)),
       scale_(size.width, output) {}
 
-void FloatScaler::run(const RgbView& pixels, int width, int height, void* out) {
+void FloatScaler::run(const RgbView& pixels, int width, int height, const RowDistortion* distortion,
+                      void* out) {
+  distortion_ = distortion;
   axis_x_.build(pixels.width, width);
   axis_y_.build(pixels.height, height);
   floats_y_ = {-1, -1};
@@ -34,6 +36,10 @@ const float* FloatScaler::floats_of(const RgbView& pixels, int y) {
   float* const rows = floats_[place].data();
   if (floats_y_[place] != y) {
     split_row(pixels.data + y * pixels.stride, pixels.width, rows);
+    if (distortion_ != nullptr) {
+      distort_rows(rows, float_row_stride(pixels.width), static_cast<size_t>(pixels.width),
+                   *distortion_);
+    }
     floats_y_[place] = y;
   }
   return rows;

@@ -1,4 +1,4 @@
-// FloatScaler: what ScalePad does to the pixels of a picture: to floats, resized by OpenCV's bilinear filter, normalised, zeros around them.
+// FloatScaler: what ScalePad does to the pixels of a picture: to floats, perhaps distorted, resized by OpenCV's bilinear filter, normalised, zeros around them.
 //
 // Works on one row after another, which stay in the processor's caches: a whole picture of floats would not. Keeps its memory between pictures. Not
 // thread-safe.
@@ -11,6 +11,7 @@
 #include <ffkit/image/image_output.h>
 #include <ffkit/image/rgb_image.h>
 
+#include "pixels/distort_kernel.h"
 #include "pixels/row_scale.h"
 #include "resize/linear_axis.h"
 
@@ -21,11 +22,13 @@ class FloatScaler {
   // Outputs are images of `size`; `output` must have passed validate() with a ScalePad.
   FloatScaler(ImageSize size, const ImageOutput& output);
 
-  // Writes all of the output: `pixels` resized to width x height at its top left corner, which must fit, and zeros.
-  void run(const RgbView& pixels, int width, int height, void* out);
+  // Writes all of the output: `pixels` resized to width x height at its top left corner, which must fit, and zeros. They are distorted
+  // before, unless `distortion` is null.
+  void run(const RgbView& pixels, int width, int height, const RowDistortion* distortion,
+           void* out);
 
  private:
-  // Row y of `pixels` as floats, and of the result; a row for each channel.
+  // Row y of `pixels` as floats, distorted, and of the result; a row for each channel.
   const float* floats_of(const RgbView& pixels, int y);
   const float* scaled_row(const RgbView& pixels, int y);
   // A row of the result to row y of the output.
@@ -37,6 +40,7 @@ class FloatScaler {
   RowScale scale_;
   LinearAxis axis_x_;
   LinearAxis axis_y_;
+  const RowDistortion* distortion_ = nullptr;
   // Rows of `pixels` as floats, even and odd ones, and which ones they are.
   std::array<std::vector<float>, 2> floats_;
   std::array<int, 2> floats_y_ = {};

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <string_view>
+#include <variant>
 
 #include <ffkit/image/image_options.h>
 
@@ -17,17 +21,17 @@ constexpr int kMaxBins = 1000;
 // Times a value of 255 it is far from where 32-bit integers end.
 constexpr double kMaxFactor = 1'000'000;
 
-void check_factor(const char* name, const FactorRange& range) {
+void check_factor(std::string_view name, const FactorRange& range) {
   if (range.min >= 0 && range.max >= range.min && range.max <= kMaxFactor) return;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("ColorJitter {} is {:g} to {:g}; expected 0 <= min <= max <= {:.0f}",
-                          name, range.min, range.max, kMaxFactor));
+              fmt::format("{} is {:g} to {:g}; expected 0 <= min <= max <= {:.0f}", name, range.min,
+                          range.max, kMaxFactor));
 }
 
 void check(const ColorJitter& jitter) {
-  check_factor("brightness", jitter.brightness);
-  check_factor("contrast", jitter.contrast);
-  check_factor("saturation", jitter.saturation);
+  check_factor("ColorJitter brightness", jitter.brightness);
+  check_factor("ColorJitter contrast", jitter.contrast);
+  check_factor("ColorJitter saturation", jitter.saturation);
   const HueRange& hue = jitter.hue;
   if (hue.min >= -0.5 && hue.max >= hue.min && hue.max <= 0.5) return;
   throw Error(ErrorCode::invalid_argument,
@@ -48,6 +52,36 @@ void check(const TrivialAugmentWide& augment) {
 void check(const std::shared_ptr<const PixelTransform>& transform) {
   if (transform == nullptr) {
     throw Error(ErrorCode::invalid_argument, "a PixelTransform is null; expected an object");
+  }
+}
+
+void check(const PhotoMetricDistortion& distortion) {
+  check_between("PhotoMetricDistortion brightness_delta", distortion.brightness_delta, 0, 255);
+  check_factor("PhotoMetricDistortion contrast", distortion.contrast);
+  check_factor("PhotoMetricDistortion saturation", distortion.saturation);
+  check_between("PhotoMetricDistortion hue_delta", distortion.hue_delta, 0, 180);
+}
+
+// A ScalePad makes floats, for which there is one augmentation; all others are for bytes.
+void check_floats(const ImageOptions& options) {
+  const bool is_float = std::holds_alternative<ScalePad>(options.transform);
+  const auto num_distortions =
+      std::ranges::count_if(options.augmentations, [](const Augmentation& augmentation) {
+        return std::holds_alternative<PhotoMetricDistortion>(augmentation);
+      });
+  if (!is_float && num_distortions > 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "PhotoMetricDistortion changes floats, which no transform but ScalePad makes; "
+                "expected a ScalePad or another augmentation");
+  }
+  if (is_float && std::ssize(options.augmentations) > num_distortions) {
+    throw Error(ErrorCode::invalid_argument,
+                "ScalePad makes floats, and this augmentation changes bytes; expected "
+                "PhotoMetricDistortion alone or another transform");
+  }
+  if (num_distortions > 1) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there are {} PhotoMetricDistortions; expected one", num_distortions));
   }
 }
 
@@ -81,11 +115,7 @@ void validate(const ImageOptions& options) {
           fmt::format("there are more than {} augmentations of one kind", kStreamsPerAugmentation));
     }
   }
-  if (std::holds_alternative<ScalePad>(options.transform) && !options.augmentations.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "ScalePad makes floats, and augmentations work on bytes; expected no augmentations "
-                "or another transform");
-  }
+  check_floats(options);
   if (options.erasing) check(*options.erasing, options.output.dtype);
 }
 

@@ -14,6 +14,7 @@
 #include "transform/crop_plan.h"
 #include "transform/erasing.h"
 #include "transform/float_scaler.h"
+#include "transform/photometric.h"
 #include "transform/picture_scaler.h"
 
 namespace ffkit {
@@ -35,15 +36,14 @@ struct ImagePipeline::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),
         size(image_size(image_options.transform)),
-        augments(!image_options.augmentations.empty()),
+        is_float(std::holds_alternative<ScalePad>(image_options.transform)),
+        augments(!is_float && !image_options.augmentations.empty()),
         scaler(make_scaler(interpolation_of(image_options.transform), size,
                            augments ? kPixels : image_options.output)),
         copier(make_copier(size, augments ? kPixels : image_options.output)),
-        augmenter(image_options.augmentations, size),
-        writer(size, image_options.output) {
-    if (std::holds_alternative<ScalePad>(image_options.transform)) {
-      float_scaler.emplace(size, image_options.output);
-    }
+        augmenter(augments ? image_options.augmentations : std::vector<Augmentation>{}, size),
+        writer(size, image_options.output),
+        float_scaler(size, image_options.output) {
     if (augments) {
       pixels.resize(static_cast<size_t>(3 * size.width * size.height) + kScratchSlack);
     }
@@ -64,14 +64,23 @@ struct ImagePipeline::Impl {
   }
 
   // The same in floats.
-  void run_floats(const CropPlan& plan, void* out, Clock::time_point& decoded) {
+  void run_floats(const CropPlan& plan, const SampleKey& key, void* out,
+                  Clock::time_point& decoded) {
     const RgbView whole = decoder.read_region(plan.box, 0, 0).pixels;
     decoded = Clock::now();
-    float_scaler->run(whole, plan.resized_width, plan.resized_height, out);
+    std::optional<RowDistortion> distortion;
+    if (!options.augmentations.empty()) {
+      const Augmentation& only = options.augmentations.front();
+      CounterRandom random(key, augmentation_stream(only.index(), 0));
+      distortion = draw_distortion(std::get<PhotoMetricDistortion>(only), random);
+    }
+    float_scaler.run(whole, plan.resized_width, plan.resized_height,
+                     distortion ? &*distortion : nullptr, out);
   }
 
   ImageOptions options;
   ImageSize size;
+  bool is_float;
   bool augments;
   ImageDecoder decoder;
   std::unique_ptr<PictureScaler> scaler;
@@ -79,7 +88,7 @@ struct ImagePipeline::Impl {
   Augmenter augmenter;
   PixelWriter writer;
   std::vector<uint8_t> pixels;  // [height, width, 3] and slack
-  std::optional<FloatScaler> float_scaler;
+  FloatScaler float_scaler;
 };
 
 ImagePipeline::ImagePipeline(const ImageOptions& options)
@@ -95,8 +104,8 @@ void ImagePipeline::run(std::span<const std::byte> encoded, const SampleKey& key
   const ImageInfo info = impl.decoder.read_info(encoded);
   const CropPlan plan = plan_crop(impl.options.transform, info.width, info.height, key);
   Clock::time_point decoded;
-  if (impl.float_scaler) {
-    impl.run_floats(plan, out, decoded);
+  if (impl.is_float) {
+    impl.run_floats(plan, key, out, decoded);
   } else {
     impl.run(plan, key, out, decoded);
   }

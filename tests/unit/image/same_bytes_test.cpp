@@ -82,10 +82,13 @@ TEST_P(SameBytes, InFloats) {
       }
     }
   }
-  EXPECT_EQ(found, (std::vector<uint32_t>{
-                       0xB6E592AE, 0x90300F0A, 0x69471D0A, 0xAB5C741C, 0xCB69B30F, 0xB85CBDD4,
-                       0x3E62D07F, 0xCE183A25, 0x4AB07430, 0x064CF397, 0xFA4139CA, 0x086A60C7,
-                       0x7262AA7C, 0x3F76A0D5, 0x446A6F72, 0x37CE59AF, 0x15CD2272, 0x0FCC349E}));
+  found.push_back(checksum_of({.transform = ScalePad{.size = {160, 224}, .factor = 0.5},
+                               .augmentations = {PhotoMetricDistortion{}}}));
+  EXPECT_EQ(found,
+            (std::vector<uint32_t>{0xB6E592AE, 0x90300F0A, 0x69471D0A, 0xAB5C741C, 0xCB69B30F,
+                                   0xB85CBDD4, 0x3E62D07F, 0xCE183A25, 0x4AB07430, 0x064CF397,
+                                   0xFA4139CA, 0x086A60C7, 0x7262AA7C, 0x3F76A0D5, 0x446A6F72,
+                                   0x37CE59AF, 0x15CD2272, 0x0FCC349E, 0x804092C8}));
 }
 
 }  // namespace

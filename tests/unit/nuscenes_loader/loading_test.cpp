@@ -301,6 +301,25 @@ TEST_F(KeyframeLoading, BatchesAreTheSameForAnyThreads) {
   }
 }
 
+TEST_F(KeyframeLoading, DistortedPicturesAreTheSameForAnyThreads) {
+  KeyframeOptions only = fields();
+  only.lidar.is_on = false;
+  only.boxes.is_on = false;
+  only.cameras.image = {.transform = ScalePad{.size = {64, 96}},
+                        .augmentations = {PhotoMetricDistortion{}}};
+  LoaderOptions with = options(only);
+  with.sampler.order = Order::shuffle;
+  for (const int batch_size : {1, 3}) {  // one sample: its cameras are parts that threads share
+    with.batch_size = batch_size;
+    with.num_threads = 1;
+    Loader reference(split_->keyframes, with);
+    const auto expected = testing::collect_epoch(reference, 2);
+    with.num_threads = 4;
+    Loader loader(split_->keyframes, with);
+    EXPECT_EQ(testing::collect_epoch(loader, 2), expected);
+  }
+}
+
 // Sweeps are parts of the cloud, which idle threads take: with one sample in a batch there are such.
 TEST_F(KeyframeLoading, CloudsAreTheSameForAnyThreads) {
   KeyframeOptions only = augmented();

@@ -67,8 +67,22 @@ struct TrivialAugmentWide {
   RgbColor fill = {0, 0, 0};
 };
 
+// PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, before its resize; no other transform takes it, and a ScalePad takes one of it and
+// nothing else. Each of these is done with a probability of 1/2, in this order:
+//
+//   brightness ─▶ contrast, or at the end ─▶ saturation, hue in HSV ─▶ contrast, when it is at the end ─▶ channels in another order
+//
+// Values are neither rounded nor cut off to 0 .. 255. HSV is that of cv::cvtColor on floats, which takes colours below black to other ones.
+struct PhotoMetricDistortion {
+  double brightness_delta =
+      32;  // 0 .. 255: a number of [-delta, delta] is added to pixels of 0 .. 255
+  FactorRange contrast = {0.5, 1.5};    // times all channels
+  FactorRange saturation = {0.5, 1.5};  // times the saturation
+  double hue_delta = 18;  // 0 .. 180 degrees: a number of [-delta, delta] is added to the hue
+};
+
 using Augmentation = std::variant<ColorJitter, RandAugment, TrivialAugmentWide,
-                                  std::shared_ptr<const PixelTransform>>;
+                                  std::shared_ptr<const PixelTransform>, PhotoMetricDistortion>;
 
 // torchvision's RandomErasing: with `probability` a rectangle of random area and aspect ratio (log-uniform) of the finished, normalised
 // sample is overwritten; ten tries, then it is left as it is.

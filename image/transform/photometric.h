@@ -1,0 +1,13 @@
+// What PhotoMetricDistortion does to one picture: the draws of mmdetection's PhotoMetricDistortion, without pixels.
+#pragma once
+
+#include <ffkit/image/augmentation.h>
+#include <ffkit/image/random.h>
+
+#include "pixels/distort_kernel.h"
+
+namespace ffkit {
+
+RowDistortion draw_distortion(const PhotoMetricDistortion& options, CounterRandom& random);
+
+}  // namespace ffkit
