@@ -1,61 +1,14 @@
-#include <fmt/format.h>
-
-#include <cstring>
-
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/record.h>
+
+#include "field_column.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
 constexpr std::string_view kBicycleRack = "static_object.bicycle_rack";
 constexpr size_t kGlobalColumns = 10;
-
-// One field of one record after another.
-class FieldColumn {
- public:
-  FieldColumn(const Dataset& split, const std::string& name) : split_(split) {
-    const int at = split.schema().index_of(name);
-    if (at < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has no field '{}'; the ground truth is a split that ffconvert "
-                              "nuscenes made",
-                              name),
-                  {.path = split.path().string()});
-    }
-    field_ = static_cast<size_t>(at);
-  }
-
-  // Lives until the next call.
-  FieldView read(int64_t record) {
-    const bool has_value = split_.read_field(record, field_, bytes_);
-    return {split_.schema().fields[field_], bytes_, !has_value, split_.name(record)};
-  }
-
-  // A tensor's numbers, `columns` for each of `rows` (any number when it is negative).
-  template <typename T>
-  std::vector<T> numbers(int64_t record, int64_t rows, int64_t columns) {
-    const TensorView tensor = read(record).tensor();
-    const int64_t count = static_cast<int64_t>(tensor.data.size() / size_of(tensor.dtype));
-    if (tensor.dtype != dtype_of<T>() || count % columns != 0 ||
-        (rows >= 0 && count != rows * columns)) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("field '{}' has {} numbers of {}; expected {} for each of the boxes",
-                      split_.schema().fields[field_].name, count, to_string(tensor.dtype), columns),
-          {.path = split_.path().string(), .record = record});
-    }
-    std::vector<T> values(static_cast<size_t>(count));
-    if (count > 0) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
-    return values;
-  }
-
- private:
-  const Dataset& split_;
-  size_t field_ = 0;
-  std::vector<std::byte> bytes_;
-};
 
 }  // namespace
 

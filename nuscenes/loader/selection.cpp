@@ -6,30 +6,13 @@
 #include <ffkit/nuscenes/selection.h>
 
 #include "format/errors_only.h"
+#include "nuscenes/field_column.h"
 #include "stored_boxes.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
 constexpr uint8_t kBalanceStream = 125;  // of those of the library, before that of the windows
-
-// One field of one record after another.
-class FieldReader {
- public:
-  FieldReader(const Dataset& keyframes, const char* name)
-      : keyframes_(keyframes), field_(keyframes.schema().require(name)) {}
-
-  // Lives until the next call.
-  FieldView read(int64_t record) {
-    const bool has_value = keyframes_.read_field(record, field_, bytes_);
-    return {keyframes_.schema().fields[field_], bytes_, !has_value, keyframes_.name(record)};
-  }
-
- private:
-  const Dataset& keyframes_;
-  size_t field_;
-  std::vector<std::byte> bytes_;
-};
 
 ClassBalance draw_balanced(const KeptBoxes& kept, uint64_t seed, int64_t epoch) {
   std::array<std::vector<int64_t>, kClasses.size()> of_class;
@@ -68,9 +51,9 @@ ClassBalance draw_balanced(const KeptBoxes& kept, uint64_t seed, int64_t epoch) 
 KeptBoxes read_kept_boxes(const Dataset& keyframes, const BoxOptions& options) {
   validate(options);
   return errors_only(keyframes.path(), [&] {
-    FieldReader classes(keyframes, keyframe::kBoxClass);
-    FieldReader valid(keyframes, keyframe::kBoxValid);
-    FieldReader boxes(keyframes, keyframe::kBoxLidar);
+    FieldColumn classes(keyframes, keyframe::kBoxClass);
+    FieldColumn valid(keyframes, keyframe::kBoxValid);
+    FieldColumn boxes(keyframes, keyframe::kBoxLidar);
     const auto count = static_cast<size_t>(keyframes.num_records());
     KeptBoxes kept{.num_boxes = std::vector<int64_t>(count, 0), .classes = {}};
     kept.classes.resize(count);
