@@ -192,6 +192,13 @@ std::array<double, 9> lidar_box_numbers(const Box& box) {
           box.velocity[1]};
 }
 
+Box lidar_box(const std::array<double, 9>& numbers) {
+  return {.center = {numbers[0], numbers[1], numbers[2]},
+          .size = {numbers[4], numbers[3], numbers[5]},
+          .rotation = {std::cos(numbers[6] / 2), 0, 0, std::sin(numbers[6] / 2)},
+          .velocity = {numbers[7], numbers[8], 0}};
+}
+
 Projection project(const Matrix3& intrinsics, const Vector3& point_in_camera) {
   const Vector3 p = multiply(intrinsics, point_in_camera);
   return {p[0] / p[2], p[1] / p[2], point_in_camera[2]};

@@ -100,6 +100,8 @@ class BoxInterior {
 
 // centre x y z, size l w h, yaw, velocity x y of a box in the lidar frame, as mmdet3d's detectors train on it.
 std::array<double, 9> lidar_box_numbers(const Box& box);
+// The box of such numbers, upright in the lidar's frame.
+Box lidar_box(const std::array<double, 9>& numbers);
 
 struct Projection {
   double x = 0;  // pixels, the first one's left edge at 0
