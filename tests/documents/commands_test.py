@@ -40,7 +40,8 @@ exec {programs}/ffconvert "$@"
 """,
 }
 # nuScenes' made-up set has the names of the small one.
-RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --split mini_val", "--record 17 --output scene": "--record 0 --output scene"}
+RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --split mini_val", "--record 17 --output scene": "--record 0 --output scene",
+           "--record 17 --results": "--record 0 --results"}
 # Options of other programs that the documents name.
 OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--reference", "--work", "--nnodes",
           "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir"}

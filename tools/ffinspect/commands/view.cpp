@@ -33,8 +33,8 @@ that cannot be decoded is drawn as a crossed box with the reason in it. Boxes of
 With --json: one document with split, field, output, width, height, samples: [record, label, class, class_name,
   problem], where problem says why a picture cannot be shown; num_boxes too, where records have boxes.
 With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
-  width, height.
-For nuScenes, --size is the width of one camera's image; default: 640.)";
+  width, height; with --results also num_predictions, num_predictions_drawn.
+For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.)";
 
 struct ViewOptions {
   Target target;
@@ -45,6 +45,8 @@ struct ViewOptions {
   std::string output;
   SheetOptions sheet;
   bool size_is_given = false;
+  std::string results;
+  double min_score = 0.3;
 };
 
 // `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same everywhere: the generator and the
@@ -163,19 +165,26 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
 
 int view_scene(const ViewOptions& options, const Dataset& dataset, int64_t index) {
   const int camera_width = options.size_is_given ? std::clamp(options.sheet.size, 160, 1600) : 640;
-  const SceneView view = draw_scene(dataset, index, camera_width);
+  std::optional<SceneResults> results;
+  if (!options.results.empty()) results = {options.results, options.min_score};
+  const SceneView view = draw_scene(dataset, index, camera_width, results);
   write_output(options.output, encode_png(view.canvas.view()));
   if (options.target.json) {
-    print_json({{"split", dataset.manifest().split},
-                {"record", dataset.index_in_split(index)},
-                {"token", view.token},
-                {"scene", view.scene},
-                {"num_boxes", view.num_boxes},
-                {"num_boxes_drawn", view.num_boxes_drawn},
-                {"problems", view.problems},
-                {"output", options.output},
-                {"width", view.canvas.width()},
-                {"height", view.canvas.height()}});
+    Json json = {{"split", dataset.manifest().split},
+                 {"record", dataset.index_in_split(index)},
+                 {"token", view.token},
+                 {"scene", view.scene},
+                 {"num_boxes", view.num_boxes},
+                 {"num_boxes_drawn", view.num_boxes_drawn},
+                 {"problems", view.problems},
+                 {"output", options.output},
+                 {"width", view.canvas.width()},
+                 {"height", view.canvas.height()}};
+    if (results) {
+      json["num_predictions"] = view.num_predictions;
+      json["num_predictions_drawn"] = view.num_predictions_drawn;
+    }
+    print_json(json);
   }
   return 0;
 }
@@ -188,11 +197,19 @@ int view(const ViewOptions& options) {
     throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
   }
   const Dataset dataset = open_one_split(options.target);
-  require_no_input(options.output, input_files(dataset, options.target));
+  std::vector<std::filesystem::path> inputs = input_files(dataset, options.target);
+  if (!options.results.empty()) inputs.emplace_back(options.results);
+  require_no_input(options.output, inputs);
   std::optional<int64_t> chosen;
   if (options.record) chosen = find_record(dataset, *options.record);
   if (chosen && options.field.empty() && has_scenes(dataset.schema())) {
     return view_scene(options, dataset, *chosen);
+  }
+  if (!options.results.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "results can be drawn into keyframes of a nuScenes split alone; give --record of "
+                "such a split, and no --field",
+                {.path = dataset.path().string()});
   }
   const size_t image_field = find_image_field(dataset, options.field);
   const std::vector<int64_t> records =
@@ -243,6 +260,17 @@ void add_view_command(CLI::App& app, Action& action) {
                    "above")
       ->option_text("N")
       ->check(CLI::NonNegativeNumber);
+  CLI::Option* results =
+      command
+          ->add_option("--results", options->results,
+                       "Detections in nuScenes' official JSON format, to draw beside the "
+                       "annotations of --record")
+          ->option_text("FILE");
+  command
+      ->add_option("--min-score", options->min_score, "Lowest score of a detection that is drawn")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->needs(results);
   command->add_option("--seed", options->seed, "Choose the samples at random with this seed")
       ->check(CLI::NonNegativeNumber);
   command

@@ -40,11 +40,11 @@ class FromAbove {
   void arrow(const Vector3& a, const Vector3& b, Color color) {
     draw_arrow(canvas_, place_, x(a), y(a), x(b), y(b), color);
   }
-  // Beside `at`; nothing outside.
-  void label(const Vector3& at, const std::string& text, Color color) {
+  // Beside `at`, or a line lower; nothing outside.
+  void label(const Vector3& at, const std::string& text, Color color, bool is_lower) {
     if (std::fabs(at[0]) > kRange || std::fabs(at[1]) > kRange) return;
-    draw_text(canvas_, static_cast<int>(x(at)) + 5, static_cast<int>(y(at)) - 7, text, kSmallText,
-              color);
+    const int top = static_cast<int>(y(at)) - 7 + (is_lower ? kSmallText : 0);
+    draw_text(canvas_, static_cast<int>(x(at)) + 5, top, text, kSmallText, color);
   }
   void dot(const Vector3& p, int size, Color color) {
     const double u = x(p);
@@ -120,7 +120,7 @@ void draw_boxes_above(FromAbove& above, const Keyframe& record, const std::vecto
   for (const SeenBox& seen : boxes) {
     const Box box = move_back(seen.box, ego);
     const auto points = corners(box);
-    const Color color = color_of_class(seen.class_number);
+    const Color color = seen.color;
     constexpr size_t kSides[][2] = {{2, 3}, {3, 7}, {7, 6}, {6, 2}};
     for (const auto& side : kSides) {
       above.line(points[side[0]], points[side[1]], color, seen.is_hidden);
@@ -133,7 +133,7 @@ void draw_boxes_above(FromAbove& above, const Keyframe& record, const std::vecto
       above.arrow(box.center, {box.center[0] + box.velocity[0], box.center[1] + box.velocity[1], 0},
                   color);
     }
-    above.label(front, seen.name, color);
+    above.label(front, seen.name, color, seen.is_prediction);
   }
 }
 

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include <ffkit/nuscenes/classes.h>
-
 #include "draw/text.h"
 
 namespace ffkit {
@@ -81,9 +79,9 @@ class Camera {
   Matrix3 intrinsics_{};
 };
 
-// Whether the nearer box covers most of the other one.
+// Whether the nearer box covers most of the other one. A prediction covers no annotation, nor the other way round: they are of one thing.
 bool covers(const Drawn& near, const Drawn& far) {
-  if (near.depth >= far.depth) return false;
+  if (near.depth >= far.depth || near.seen->is_prediction != far.seen->is_prediction) return false;
   const double width = std::min(near.right, far.right) - std::max(near.left, far.left);
   const double height = std::min(near.bottom, far.bottom) - std::max(near.top, far.top);
   constexpr double kMost = 0.6;
@@ -92,7 +90,7 @@ bool covers(const Drawn& near, const Drawn& far) {
 }
 
 void draw(Canvas& canvas, const Rect& within, const Drawn& drawn, bool is_dashed) {
-  const Color color = color_of_class(drawn.seen->class_number);
+  const Color color = drawn.seen->color;
   const auto& at = drawn.corners;
   const auto line = [&](size_t a, size_t b) {
     if (is_dashed) {
@@ -114,13 +112,13 @@ void draw(Canvas& canvas, const Rect& within, const Drawn& drawn, bool is_dashed
 }
 
 void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
-                       const std::vector<SeenBox>& boxes, int64_t& num_boxes) {
+                       const std::vector<SeenBox>& boxes, BoxCounts& counts) {
   std::vector<Drawn> seen;
   for (const SeenBox& box : boxes) {
     Drawn drawn;
     if (camera.project_box(box, drawn)) seen.push_back(drawn);
   }
-  num_boxes += std::ssize(seen);
+  for (const Drawn& box : seen) ++(box.seen->is_prediction ? counts.predictions : counts.truth);
   std::ranges::stable_sort(seen, std::ranges::greater(), &Drawn::depth);
   std::vector<bool> is_covered;
   for (const Drawn& box : seen) {
@@ -134,8 +132,8 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
     const Drawn& box = seen[i];
     constexpr double kSmall = 14;  // pixels
     if (is_covered[i] || box.seen->is_hidden || box.right - box.left < kSmall) continue;
-    draw_label(canvas, place, box.left, box.top - kSmallText, box.seen->name,
-               color_of_class(box.seen->class_number));
+    const double top = box.seen->is_prediction ? box.bottom : box.top - kSmallText;
+    draw_label(canvas, place, box.left, top, box.seen->name, box.seen->color);
   }
 }
 
@@ -143,7 +141,7 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
 
 std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& record,
                         const std::string& name, const std::vector<SeenBox>& boxes,
-                        int64_t& num_boxes) {
+                        BoxCounts& counts) {
   draw_text(canvas, place.x, place.y - kTitleHeight, name, kText, kSceneBlack);
   const std::string image = channel_field(name, channel::kImage);
   try {
@@ -155,7 +153,7 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
     const ImageInfo info = decoder.read_info(bytes);
     canvas.draw_picture(
         decoder.read_region({0, 0, info.width, info.height}, place.width, place.height), place);
-    draw_camera_boxes(canvas, place, {record, name, info, place}, boxes, num_boxes);
+    draw_camera_boxes(canvas, place, {record, name, info, place}, boxes, counts);
     return "";
   } catch (const Error& error) {
     canvas.draw_crossed_box(place, kSceneRed);

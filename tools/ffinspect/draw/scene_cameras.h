@@ -1,7 +1,6 @@
 // Cameras of a scene view, with boxes drawn into them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,10 +11,10 @@ namespace ffkit {
 
 // Draws the camera's picture to `place`, its name above. Boxes of which some corner is seen are drawn into it, those far away first: the front face with a cross,
 // the name where there is room for it, an arrow to where it is in one second; with dashes where less than 40 % can be seen or where it is behind
-// another box. Adds the number of boxes to `num_boxes`. Where the picture is missing or damaged there is a crossed box with the reason, which is
+// another one of its kind. The name of a prediction stands below it. Adds the numbers of boxes to `counts`. Where the picture is missing or damaged there is a crossed box with the reason, which is
 // returned; "" otherwise.
 std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& record,
                         const std::string& name, const std::vector<SeenBox>& boxes,
-                        int64_t& num_boxes);
+                        BoxCounts& counts);
 
 }  // namespace ffkit

@@ -58,6 +58,7 @@ std::vector<SeenBox> read_boxes(const Keyframe& record) {
                 .rotation = {n[6], n[7], n[8], n[9]},
                 .velocity = {v[0], v[1], v[2]}};
     seen.class_number = classes[i];
+    seen.color = color_of_class(classes[i]);
     seen.is_hidden = visibility[i] == kHidden;
     if (classes[i] >= 0 && classes[i] < std::ssize(kClasses)) {
       seen.name = kClasses[static_cast<size_t>(classes[i])];

@@ -60,9 +60,16 @@ struct SeenBox {
   int64_t class_number = -1;
   std::string name;        // of the class, or the end of the category's
   bool is_hidden = false;  // less than 40 % of it can be seen, by the annotators
+  bool is_prediction = false;
+  Color color = {};
 };
 
-// Throws Error(corrupt) for fields that do not go together.
+struct BoxCounts {
+  int64_t truth = 0;
+  int64_t predictions = 0;
+};
+
+// The annotations, in the colours of their classes. Throws Error(corrupt) for fields that do not go together.
 std::vector<SeenBox> read_boxes(const Keyframe& record);
 
 // Of a class, -1 for none.

@@ -18,6 +18,51 @@ run 1 "$FFINSPECT" view set/mini_val --record 6 --output none.png
 one_line_err 'mini_val: has 6 records; there is no number 6'
 check test ! -e none.png
 
+# Detections beside the annotations: sample-1-1 has five, with scores of 0.9, 0.8 .. 0.5.
+run 0 "$FFINSPECT" view set/mini_val --record 4 --results set/results.json --output found.png --json
+no_err
+json 'd["num_boxes"] == 6 and d["num_predictions"] == 5 and d["num_predictions_drawn"] >= 4 and d["num_boxes_drawn"] >= d["num_predictions_drawn"]'
+check ! cmp -s scene.png found.png
+run 0 "$FFINSPECT" view set/mini_val --record 4 --results set/results.json --min-score 0.65 --output few.png --json
+json 'd["num_predictions"] == 3'
+check ! cmp -s found.png few.png
+# A detection moves, or gets another name, and the picture with it; without any, annotations stay.
+python3 - <<'PYTHON'
+import json
+results = json.load(open("set/results.json"))
+def write(name, change):
+    changed = json.loads(json.dumps(results))
+    change(changed["results"]["sample-1-1"])
+    json.dump(changed, open(name, "w"))
+write("moved.json", lambda boxes: boxes[0]["translation"].__setitem__(0, boxes[0]["translation"][0] + 1))
+write("named.json", lambda boxes: boxes[0].update(detection_name="bus"))
+write("empty.json", lambda boxes: boxes.clear())
+write("wrong.json", lambda boxes: boxes[0].update(detection_name="wall"))
+del results["results"]["sample-1-1"]
+json.dump(results, open("lacks.json", "w"))
+PYTHON
+for change in moved named empty; do
+  run 0 "$FFINSPECT" view set/mini_val --record 4 --results $change.json --output $change.png
+  check ! cmp -s found.png $change.png
+done
+run 0 "$FFINSPECT" view set/mini_val --record 4 --results empty.json --output empty.png --json
+json 'd["num_predictions"] == 0 and d["num_boxes_drawn"] >= 4'
+bad_results() { # STATUS REGEX ARGUMENTS...
+  run "$1" "$FFINSPECT" view set/mini_val "${@:3}" --output none.png
+  one_line_err "^ffinspect: error: $2"
+  check test ! -e none.png
+}
+bad_results 1 'lacks.json: the results lack sample sample-1-1; give those of this split, or another --record' --record 4 --results lacks.json
+bad_results 1 "wrong.json: sample sample-1-1, box 0: detection_name is 'wall'" --record 4 --results wrong.json
+bad_results 1 'none.json: ' --record 4 --results none.json
+bad_results 1 'set/mini_val: results can be drawn into keyframes .* give --record' --results set/results.json
+bad_results 1 'set/mini_val: results can be drawn into keyframes' --record 4 --field CAM_BACK/image --results set/results.json
+bad_results 2 '--min-score requires --results' --record 4 --min-score 0.5
+cp set/results.json same.json
+run 1 "$FFINSPECT" view set/mini_val --record 4 --results same.json --output same.json
+one_line_err 'same.json: is to be written, but is read as same.json too'
+check cmp set/results.json same.json
+
 # What is missing is said in the picture and in the JSON; radars that were not converted are not missing.
 run 0 "$MAKE_NUSCENES_ROOT" src
 rm src/samples/CAM_BACK/*402000000000.jpg src/samples/LIDAR_TOP/*402000000000.pcd.bin src/samples/RADAR_FRONT/*402000000000.pcd

@@ -1,0 +1,40 @@
+#include "draw/scene_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/nuscenes/classes.h>
+#include <ffkit/nuscenes/detection.h>
+
+namespace ffkit {
+
+std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token) {
+  const nuscenes::Submission submission = nuscenes::read_submission(results.file);
+  const auto sample =
+      std::ranges::find(submission.samples, token, &nuscenes::SampleDetections::token);
+  if (sample == submission.samples.end()) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("the results lack sample {}; give those of this split, or another "
+                            "--record",
+                            token),
+                {.path = results.file.string()});
+  }
+  std::vector<SeenBox> boxes;
+  for (const nuscenes::DetectionBox& box : sample->boxes) {
+    if (box.score < results.min_score) continue;
+    boxes.push_back(
+        {.box = {.center = box.translation,
+                 .size = box.size,
+                 .rotation = box.rotation,
+                 .velocity = {box.velocity[0], box.velocity[1], 0}},
+         .class_number = box.class_number,
+         .name = fmt::format("{} {:.2f}", nuscenes::kClasses[static_cast<size_t>(box.class_number)],
+                             box.score),
+         .is_prediction = true,
+         .color = kPredictionColor});
+  }
+  return boxes;
+}
+
+}  // namespace ffkit
