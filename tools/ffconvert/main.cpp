@@ -23,8 +23,15 @@ void add_parameter(CLI::App& command, const ffkit::SourceParameter& parameter,
   const std::string option = fmt::format("--{}", parameter.name);
   switch (parameter.type) {
     case ffkit::SourceParameter::Type::number:
-      command.add_option(option, arguments.numbers[parameter.name], parameter.help)
-          ->default_val(parameter.default_value)
+      // Only numbers that are given are kept, so that a kind can tell them from defaults.
+      command
+          .add_option_function<int64_t>(
+              option,
+              [&arguments, name = parameter.name](int64_t number) {
+                arguments.numbers[name] = number;
+              },
+              parameter.help)
+          ->default_str(std::to_string(parameter.default_value))
           ->check(CLI::Range(parameter.min_value, parameter.max_value));
       break;
     case ffkit::SourceParameter::Type::flag:
@@ -44,7 +51,8 @@ void add_parameter(CLI::App& command, const ffkit::SourceParameter& parameter,
 }
 
 // For records that refer to each other by number.
-void keep_order(const CLI::App& command, ffkit::ConvertArguments& arguments) {
+void keep_order(const CLI::App& command, const ffkit::SourceKind& kind,
+                ffkit::ConvertArguments& arguments) {
   const auto refuse = [&](const char* reason) {
     throw CLI::ValidationError(command.get_name(), reason);
   };
@@ -55,9 +63,10 @@ void keep_order(const CLI::App& command, ffkit::ConvertArguments& arguments) {
         "it reads");
   }
   if (options.on_error != ffkit::OnError::fail) {
-    refuse(
-        "--on-error: its records refer to each other by number, so none can be left out; see "
-        "--allow-partial");
+    refuse(kind.keeps_order
+               ? "--on-error: its records refer to each other by number, so none can be left out; "
+                 "see --allow-partial"
+               : "--on-error: its records refer to each other by number, so none can be left out");
   }
   options.order = ffkit::RecordOrder::source;
 }
@@ -92,14 +101,20 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   command.callback([&command, &kind, &chosen, arguments] {
     validate_options(command, *arguments);
     if (kind.has_images) validate_image_options(command, arguments->source.images);
-    if (kind.keeps_order) keep_order(command, *arguments);
+    if (kind.keeps_order) keep_order(command, kind, *arguments);
     try {
       ffkit::check_arguments(kind, arguments->source);
     } catch (const ffkit::Error& error) {
       throw CLI::ValidationError(command.get_name(), error.what());
     }
+    if (kind.keeps_order_with != nullptr && kind.keeps_order_with(arguments->source)) {
+      keep_order(command, kind, *arguments);
+    }
     chosen = [&kind, arguments] {
       arguments->source.seed = arguments->options.seed;
+      arguments->source.num_threads = arguments->options.num_threads;
+      arguments->source.is_dry_run = arguments->dry_run;
+      arguments->source.cancel = ffkit::stop_flag();
       arguments->source.images.seed = arguments->options.seed;
       arguments->source.images.keep_broken = arguments->options.on_error == ffkit::OnError::keep;
       run_conversion(*arguments, [&] { return kind.open(arguments->source); });

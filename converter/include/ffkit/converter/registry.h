@@ -2,6 +2,7 @@
 // thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -29,7 +30,11 @@ struct SourceParameter {
 struct SourceArguments {
   std::filesystem::path path;  // SRC; empty for kinds without one
   uint64_t seed = 0;           // for kinds that draw their samples
-  ImageStorage images;         // for kinds that have images
+  int num_threads = 0;         // for kinds that work while they are opened; 0: one for each core
+  bool is_dry_run = false;     // nothing is to be left behind
+  const std::atomic<bool>* cancel =
+      nullptr;          // for kinds that work while they are opened; may be null
+  ImageStorage images;  // for kinds that have images
   // By SourceParameter::name; missing ones take their defaults, and are false or empty. A text that is given is not empty.
   std::map<std::string, int64_t> numbers;
   std::map<std::string, bool> flags;
@@ -56,7 +61,9 @@ struct SourceKind {
   void (*check)(const SourceArguments&) = nullptr;
   bool has_images = false;   // takes SourceArguments::images
   bool keeps_order = false;  // Source::has_record_references(): not shuffled, nothing left out
-  int place = 80;            // in the list of --help: small ones first, equal ones by name
+  // The same where it depends on the arguments. May be null.
+  bool (*keeps_order_with)(const SourceArguments&) = nullptr;
+  int place = 80;  // in the list of --help: small ones first, equal ones by name
 };
 
 // Wrong use of `kind`: SourceKind::check(), and texts that are given but empty. Throws Error(invalid_argument).
