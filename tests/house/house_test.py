@@ -23,7 +23,7 @@ FOLDERS = {
     'nuscenes': [''],
     'nuscenes/loader': [''],
     'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/coco',
-                  'sources/webdataset', 'sources/jsonl', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
+                  'sources/webdataset', 'sources/jsonl', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
                   'sources', 'pack', 'plan', 'output', 'merge',
                   'v1', ''],
     'trainer': ['launch', 'model', 'option_table', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',

@@ -2,6 +2,7 @@
 // reason and remedy. `images` says how pictures are stored.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -159,5 +160,26 @@ struct DemoOptions {
   ImageStorage images;
 };
 std::unique_ptr<Source> make_demo(const DemoOptions& options);
+
+// A made-up nuScenes set that a detector can learn: a vehicle drives along a road, with five to nine objects of seven classes around it, seen by
+// six cameras and a lidar; the radars measure nothing. A root in the official layout is written when the source is made, and read by
+// open_nuscenes() with its default options; records, facts and options do not depend on the folder.
+struct DemoNuScenesOptions {
+  int64_t num_train_scenes = 60;  // 1 .. 700
+  int64_t num_val_scenes = 12;    // 0 .. 150; 0: no val split
+  int64_t num_keyframes = 10;     // of a scene, half a second apart, 2 .. 100
+  int64_t width = 320;  // of pictures, 64 .. 1600, a multiple of 16; the height is 9/16 of it
+  uint64_t seed = 0;
+  // Where the root is kept: a new or empty folder, or one that holds the root of the same numbers, which is used as it is. Empty: a temporary
+  // folder in $TMPDIR or /tmp, which the source removes in its destructor.
+  std::filesystem::path root;
+  int num_threads = 0;  // that write the root; 0: one for each core
+  const std::atomic<bool>* cancel =
+      nullptr;  // once set, writing the root ends with Error(cancelled)
+  ImageStorage images;
+};
+// Throws Error(invalid_argument) for numbers out of range and for a root folder that holds anything else, Error(io), Error(cancelled). What was
+// written of an unfinished root is removed.
+std::unique_ptr<Source> make_demo_nuscenes(const DemoNuScenesOptions& options);
 
 }  // namespace ffkit

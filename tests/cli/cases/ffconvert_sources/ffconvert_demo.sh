@@ -15,3 +15,38 @@ check ! cmp -s dst/val/shard-00000.ffr other/val/shard-00000.ffr
 
 run 0 "$FFCONVERT" demo one_split --images 10 --val-images 0 --quiet
 check test "$(ls one_split)" = train
+
+# A made-up nuScenes set: its root is an ordinary one, and nothing else is left behind.
+export TMPDIR=$work/tmp
+mkdir tmp
+run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 2 --val-scenes 1 --frames 3 --size 160 --root root --threads 1
+no_out
+err '^train: 6 records in 1 shard'
+err '^val: 3 records in 1 shard'
+run 0 "$FFINSPECT" verify driving
+run 0 "$FFINSPECT" view driving --split val --record 1 --output view.png --json
+json 'd["problems"] == [] and d["scene"] == "scene-0003" and d["num_boxes"] >= 5 and d["num_boxes_drawn"] >= 1'
+run 0 "$FFCONVERT" demo driving2 --kind nuscenes --scenes 2 --val-scenes 1 --frames 3 --size 160 --threads 3 --quiet
+no_err
+check diff -r driving driving2
+run 0 "$FFCONVERT" nuscenes root ordinary --quiet
+check cmp driving/train/shard-00000.ffr ordinary/train/shard-00000.ffr
+run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 2 --val-scenes 1 --frames 3 --size 160 --root root --resume
+run 0 "$FFCONVERT" demo none --kind nuscenes --scenes 1 --val-scenes 0 --frames 2 --size 64 --root unmade --dry-run
+check test ! -e unmade -a ! -e none
+run 1 "$FFCONVERT" demo bad --kind nuscenes --scenes 1 --frames 2 --max-record 4K
+err 'its record would have'
+run 1 "$FFCONVERT" demo bad --kind nuscenes --root root
+one_line_err '^ffconvert: error: root: is not empty, and does not hold the demo set of these options; give --root a new or an empty folder$'
+check test -z "$(ls tmp)" -a ! -e bad
+run 2 "$FFCONVERT" demo bad --kind coco
+one_line_err "^ffconvert: error: demo: --kind is 'coco'; it must be pictures or nuscenes; see ffconvert demo --help$"
+run 2 "$FFCONVERT" demo bad --kind nuscenes --classes 10
+one_line_err '^ffconvert: error: demo: --classes has no effect with --kind nuscenes; leave it out; see ffconvert demo --help$'
+run 2 "$FFCONVERT" demo bad --root root
+one_line_err '^ffconvert: error: demo: --root has no effect with --kind pictures; leave it out; see ffconvert demo --help$'
+run 2 "$FFCONVERT" demo bad --kind nuscenes --order shuffled
+one_line_err 'refer to each other by number; training shuffles them'
+run 2 "$FFCONVERT" demo bad --kind nuscenes --on-error skip
+one_line_err 'so none can be left out; see ffconvert demo --help$'
+check test ! -e bad
