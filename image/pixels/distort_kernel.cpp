@@ -79,9 +79,8 @@ struct ShiftHue {
       const auto clamped = hn::Min(hn::Max(share, hn::Zero(d)), hn::Set(d, 1));
       return hn::Add(lowest, hn::Mul(range, clamped));
     };
-    const auto distance = [&](float own) HWY_ATTR {
-      return hn::Abs(hn::Sub(hue, hn::Set(d, own)));
-    };
+    const auto distance = [&](float own)
+                              HWY_ATTR { return hn::Abs(hn::Sub(hue, hn::Set(d, own))); };
     red = from(hn::Sub(distance(3), hn::Set(d, 1)));
     green = from(hn::Sub(hn::Set(d, 2), distance(2)));
     blue = from(hn::Sub(hn::Set(d, 2), distance(4)));

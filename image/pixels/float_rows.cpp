@@ -1,5 +1,7 @@
 #include "pixels/float_rows.h"
 
+#include <hwy/cache_control.h>
+
 #include <cstring>
 
 // As in resize_kernels.cpp.
@@ -32,6 +34,8 @@ void SplitRow(const uint8_t* rgb, size_t width, float* rows, size_t stride) {
     hn::Vec<SplitBytes> red;
     hn::Vec<SplitBytes> green;
     hn::Vec<SplitBytes> blue;
+    // The next row, whose bytes the decoder wrote long ago.
+    hwy::Prefetch(rgb + 3 * (x + width));
     hn::LoadInterleaved3(bytes, rgb + 3 * x, red, green, blue);
     hn::Store(red, bytes, channels[0]);
     hn::Store(green, bytes, channels[1]);

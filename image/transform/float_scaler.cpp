@@ -25,10 +25,21 @@ void FloatScaler::run(const RgbView& pixels, int width, int height, const RowDis
   interleaved_.resize(3 * float_row_stride(width));
 
   auto* const to = static_cast<std::byte*>(out);
-  if (width < size_.width || height < size_.height) {
-    std::memset(to, 0, static_cast<size_t>(3 * size_.width * size_.height) * element_bytes_);
-  }
   for (int y = 0; y < height; ++y) write(scaled_row(pixels, y), width, y, to);
+  clear_around(width, height, to);
+}
+
+void FloatScaler::clear_around(int width, int height, std::byte* out) const {
+  const bool is_planar = output_.layout == Layout::nchw;
+  const size_t pixel_bytes = element_bytes_ * (is_planar ? 1 : 3);
+  const size_t row_bytes = pixel_bytes * static_cast<size_t>(size_.width);
+  const size_t used_bytes = pixel_bytes * static_cast<size_t>(width);
+  for (int plane = 0; plane < (is_planar ? 3 : 1); ++plane) {
+    for (int64_t y = 0; y < size_.height; ++y, out += row_bytes) {
+      const size_t kept = y < height ? used_bytes : 0;
+      std::memset(out + kept, 0, row_bytes - kept);
+    }
+  }
 }
 
 const float* FloatScaler::floats_of(const RgbView& pixels, int y) {

@@ -31,6 +31,8 @@ class FloatScaler {
   // Row y of `pixels` as floats, distorted, and of the result; a row for each channel.
   const float* floats_of(const RgbView& pixels, int y);
   const float* scaled_row(const RgbView& pixels, int y);
+  // Zeros beside and below the width x height pixels of the result.
+  void clear_around(int width, int height, std::byte* out) const;
   // A row of the result to row y of the output.
   void write(const float* rows, int width, int y, std::byte* out);
 
