@@ -7,6 +7,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "field_decoders.h"
+#include "format/mix64.h"
 #include "record_reader.h"
 
 namespace ffkit::nuscenes {
@@ -34,13 +35,17 @@ struct Camera {
 constexpr int kStoredWidth = 1600;
 constexpr int kStoredHeight = 900;
 
-// `images`, zeros where there is none.
-class PresentImages final : public PartsDecoder {
+// `images`, with allow_missing zeros where there is none. The frames of a window have one key, by which their pictures are cropped alike. ScalePad draws
+// no crop, so there each frame draws for itself.
+class CameraImages final : public PartsDecoder {
  public:
-  PresentImages(const Schema& schema, const std::vector<std::string>& fields,
-                const ImageOptions& options)
-      : images_(decode_images(schema, fields, options)),
-        parts_(dynamic_cast<const PartsDecoder&>(*images_)) {
+  CameraImages(const Schema& schema, const std::vector<std::string>& fields,
+               const KeyframeOptions& options)
+      : images_(decode_images(schema, fields, options.cameras.image)),
+        parts_(dynamic_cast<const PartsDecoder&>(*images_)),
+        timestamp_(schema.require(keyframe::kTimestamp)),
+        allow_missing_(options.allow_missing),
+        draws_alone_(std::holds_alternative<ScalePad>(options.cameras.image.transform)) {
     for (const std::string& field : fields) fields_.push_back(schema.require(field));
     bytes_per_image_ = size_of(dtype());
     const std::vector<int64_t> all = shape();
@@ -53,16 +58,24 @@ class PresentImages final : public PartsDecoder {
   void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
                    void* out) const override {
     const auto image = static_cast<size_t>(part);
-    if (record.is_null(fields_[image])) {
+    if (allow_missing_ && record.is_null(fields_[image])) {
       std::memset(static_cast<std::byte*>(out) + image * bytes_per_image_, 0, bytes_per_image_);
     } else {
-      parts_.decode_part(record, key, part, scratch, out);
+      parts_.decode_part(record, draws_alone_ ? frame_key(record, key) : key, part, scratch, out);
     }
   }
 
  private:
+  SampleKey frame_key(const RecordView& record, const SampleKey& key) const {
+    const auto time = static_cast<uint64_t>(record.field(timestamp_).scalar<int64_t>());
+    return {mix64(key.seed, time), key.epoch, key.record_index};
+  }
+
   std::shared_ptr<const FieldDecoder> images_;
   const PartsDecoder& parts_;
+  size_t timestamp_;
+  bool allow_missing_;
+  bool draws_alone_;
   std::vector<size_t> fields_;
   size_t bytes_per_image_ = 0;
 };
@@ -209,13 +222,8 @@ void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
   for (const std::string& name : options.cameras.channels) {
     images.push_back(channel_field(name, channel::kImage));
   }
-  if (options.allow_missing) {
-    fields.push_back(
-        {"images", std::make_shared<PresentImages>(schema, images, options.cameras.image)});
-    fields.push_back({"camera_valid", decode_valid(schema, images)});
-  } else {
-    fields.push_back({"images", decode_images(schema, images, options.cameras.image)});
-  }
+  fields.push_back({"images", std::make_shared<CameraImages>(schema, images, options)});
+  if (options.allow_missing) fields.push_back({"camera_valid", decode_valid(schema, images)});
   const auto add = [&](const char* name, Matrices which) {
     fields.push_back({name, std::make_shared<CameraMatrices>(schema, options, which)});
   };

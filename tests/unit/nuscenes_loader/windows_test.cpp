@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include <ffkit/loader/loader.h>
@@ -209,6 +210,35 @@ TEST_F(WindowsTest, ABatchHoldsWholeWindowsThatDrawOnce) {
   const auto num_different =
       std::unique(first_scales.begin(), first_scales.end()) - first_scales.begin();
   EXPECT_GT(num_different, 6) << "windows are resized differently";
+}
+
+// All pictures are the same one, so only what is drawn makes them differ.
+TEST_F(WindowsTest, FramesDrawTheirDistortionAlone) {
+  const auto picture = encode_jpeg(testing::make_picture(160, 90).view());
+  testing::make_nuscenes(
+      dir_ / "same",
+      {.num_scenes = 1, .keyframes_per_scene = 3, .images = std::vector(kCameras.size(), picture)});
+  const Split split = open_split(dir_ / "same", "mini_val");
+  const Windows windows = make_windows(split.keyframes, 2);
+  KeyframeOptions fields;
+  fields.cameras.image.transform = ScalePad{.size = {64, 96}};
+  fields.cameras.image.augmentations = {PhotoMetricDistortion{}};
+  LoaderOptions with{.batch_size = 9, .image_field = "", .label_field = ""};
+  with.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 2};
+  with.fields = keyframe_fields(split, fields);
+  windows.apply(with.sampler);
+  Loader loader(windows.frames, with);
+  const auto batch = loader.next();
+  const auto first_value = [&](int64_t sample, int64_t camera) {
+    const auto* images = static_cast<const float*>(batch->field("images").data);
+    return images[(6 * sample + camera) * 3 * 64 * 96];
+  };
+  std::set<float> values;
+  for (int64_t sample = 6; sample < 9; ++sample) {  // the window that repeats no frame
+    for (int64_t camera = 0; camera < 6; ++camera) values.insert(first_value(sample, camera));
+  }
+  EXPECT_GT(values.size(), 15U) << "of 18 pictures";
+  EXPECT_NE(first_value(8, 0), first_value(2, 0)) << "of two windows";
 }
 
 TEST_F(WindowsTest, BatchesAreTheSameForAnyThreadsAndWhenResumed) {

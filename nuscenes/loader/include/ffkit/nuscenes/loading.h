@@ -52,7 +52,8 @@ Split open_split(const std::filesystem::path& path, const std::string& split,
 
 struct CameraOptions {
   std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no images
-  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself.
+  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself. The frames of a window share what a ResizeCrop
+  // and its augmentations draw; with a ScalePad each frame draws for itself too, as in BEVFormer.
   ImageOptions image{.transform = ResizeCrop{}};
 };
 
