@@ -68,14 +68,13 @@ Colour ground_colour(const EgoPath& path, double x, double y) {
 }
 
 Colour backdrop_colour(const EgoPath& path, const Vector3& origin, const Vector3& direction) {
+  if (direction[2] >= 0) return mixed(kHaze, kZenith, std::min(2.5 * direction[2], 1.0));
   constexpr double kHazeDistance = 160;
   const double steps = -origin[2] / direction[2];
-  if (direction[2] < 0 && steps < kHazeDistance) {
-    const Colour ground =
-        ground_colour(path, origin[0] + steps * direction[0], origin[1] + steps * direction[1]);
-    return mixed(ground, kHaze, steps / kHazeDistance);
-  }
-  return mixed(kHaze, kZenith, std::clamp(2.5 * direction[2], 0.0, 1.0));
+  if (steps >= kHazeDistance) return kHaze;
+  const Colour ground =
+      ground_colour(path, origin[0] + steps * direction[0], origin[1] + steps * direction[1]);
+  return mixed(ground, kHaze, steps / kHazeDistance);
 }
 
 double light_on(Face face) {
@@ -196,8 +195,9 @@ RgbView CameraPainter::paint(const Scene& scene, double seconds, const Transform
       for (size_t i = 0; i < 3; ++i) {
         // Two bytes make a triangular distribution: near enough to a camera's noise.
         constexpr double kNoise = 6.0 / 255;
-        const double noise = kNoise * (static_cast<double>((bits >> (16 * i)) & 255) +
-                                       static_cast<double>((bits >> (16 * i + 8)) & 255) - 255);
+        const auto sum =
+            static_cast<int>(((bits >> (16 * i)) & 255) + ((bits >> (16 * i + 8)) & 255));
+        const double noise = kNoise * (sum - 255);
         *out++ = static_cast<uint8_t>(std::clamp(colour[i] + noise + 0.5, 0.0, 255.0));
       }
     }

@@ -29,6 +29,16 @@ struct Echo {
   int ring;
 };
 
+// From above: whether the beam passes the circle around the box, with room for the lean of the lidar.
+bool may_meet(const Box& box, const Vector3& origin, const Vector3& beam) {
+  constexpr double kRoom = 1;
+  const double x = box.center[0] - origin[0];
+  const double y = box.center[1] - origin[1];
+  const double radius = std::hypot(box.size[0], box.size[1]) / 2 + kRoom;
+  return x * beam[0] + y * beam[1] > -radius &&
+         std::abs(x * beam[1] - y * beam[0]) < radius * std::hypot(beam[0], beam[1]);
+}
+
 void append(const Echo& echo, double intensity, std::vector<float>& points) {
   for (const double number : echo.place) points.push_back(static_cast<float>(number));
   points.push_back(static_cast<float>(intensity));
@@ -38,8 +48,9 @@ void append(const Echo& echo, double intensity, std::vector<float>& points) {
 }  // namespace
 
 std::vector<float> scan(const Scene& scene, double seconds, const Transform& lidar_to_global) {
-  std::vector<RayTarget> targets;
-  for (const Object& object : scene.objects) targets.emplace_back(object.box_at(seconds));
+  std::vector<Box> boxes;
+  for (const Object& object : scene.objects) boxes.push_back(object.box_at(seconds));
+  const std::vector<RayTarget> targets(boxes.begin(), boxes.end());
   std::vector<std::vector<Echo>> of_object(targets.size());
   std::vector<Echo> of_ground;
   const Vector3& origin = lidar_to_global.translation;
@@ -51,6 +62,12 @@ std::vector<float> scan(const Scene& scene, double seconds, const Transform& lid
     const double azimuth = 360.0 / kTurns * turn * kRadian;
     const double to_right = std::sin(azimuth);
     const double ahead = std::cos(azimuth);
+    // Of the objects that some beam of this direction may meet.
+    const Vector3 level_beam = multiply(lidar_to_global.rotation, Vector3{to_right, ahead, 0});
+    std::vector<size_t> candidates;
+    for (size_t i = 0; i < boxes.size(); ++i) {
+      if (may_meet(boxes[i], origin, level_beam)) candidates.push_back(i);
+    }
     for (int ring = 0; ring < kRings; ++ring) {
       const double slope = slopes[static_cast<size_t>(ring)];
       const double level = std::sqrt(1 - slope * slope);
@@ -58,7 +75,7 @@ std::vector<float> scan(const Scene& scene, double seconds, const Transform& lid
       const Vector3 direction = multiply(lidar_to_global.rotation, beam);
       double nearest = kObjectRange;
       size_t object = targets.size();
-      for (size_t i = 0; i < targets.size(); ++i) {
+      for (const size_t i : candidates) {
         RayHit hit;
         if (!targets[i].meets(origin, direction, hit) || hit.distance >= nearest) continue;
         nearest = hit.distance;
