@@ -40,6 +40,7 @@ RowDistortion drawn_for(const SampleKey& key) {
 constexpr int kDistortedWidth = 77;
 constexpr int kDistortedHeight = 41;
 constexpr ImageSize kDistortedSize{kDistortedHeight, kDistortedWidth};
+constexpr size_t kNumDistorted = size_t{3} * kDistortedHeight * kDistortedWidth;
 constexpr ImageOutput kPlainFloats{.layout = Layout::nhwc, .normalize = false};
 
 // Every third column dark, so that brightness makes it negative, and some pixels grey, black and white.
@@ -51,6 +52,7 @@ Picture colourful_picture() {
     if (i / 3 % 19 == 6) picture.rgb[i] = 0;
     if (i / 3 % 23 == 7) picture.rgb[i] = 255;
   }
+  picture.rgb.resize(kNumDistorted + 64);  // which RgbView lets be read
   return picture;
 }
 
@@ -101,7 +103,7 @@ FFKIT_INSTANTIATE_HIGHWAY_TARGETS(DistortedPixels);
 TEST_P(DistortedPixels, AreThoseOfOpencvsHsv) {
   const Picture picture = colourful_picture();
   FloatScaler scaler(kDistortedSize, kPlainFloats);
-  std::vector<float> found(picture.rgb.size());
+  std::vector<float> found(kNumDistorted);
   const auto check = [&](const RowDistortion& drawn) {
     SCOPED_TRACE(fmt::format("brightness {}, contrast {}, {}, saturation {}, hue {}",
                              drawn.brightness, drawn.contrast_before, drawn.contrast_after,
@@ -131,7 +133,7 @@ TEST(PhotoMetricDistortion, PipelineDrawsFromTheSamplesKey) {
   ImagePipeline pipeline({.transform = ScalePad{.size = kDistortedSize, .factor = 1},
                           .augmentations = {PhotoMetricDistortion{}},
                           .output = kPlainFloats});
-  std::vector<float> found(picture.rgb.size());
+  std::vector<float> found(kNumDistorted);
   PipelineTimes times;
   for (int64_t record = 0; record < 40; ++record) {
     const SampleKey key{.seed = 3, .epoch = 2, .record_index = record};
