@@ -2,39 +2,37 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include <ffkit/format/error.h>
+
+#include "format/file/file.h"
 
 namespace ffkit {
 
 namespace fs = std::filesystem;
-
-FolderLocks::~FolderLocks() {
-  for (const Lock& lock : locks_) ::close(lock.fd);
-}
 
 void FolderLocks::add(const fs::path& folder, Use use,
                       const std::function<void(const std::string&)>& note) {
   std::error_code unknown;
   const fs::path canonical = fs::canonical(folder, unknown);
   if (!unknown && std::ranges::find(locks_, canonical, &Lock::folder) != locks_.end()) return;
-  locks_.reserve(locks_.size() + 1);
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
+  FileLock lock(open_descriptor(folder, O_RDONLY | O_DIRECTORY));
+  if (!lock.is_open()) {
     throw Error(errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
                 "cannot be opened; give a data set folder, or make one of several with merge",
                 {.path = folder.string(), .errno_value = errno});
   }
-  locks_.push_back({.folder = canonical, .fd = fd});
-  if (::flock(fd, (use == Use::read ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK) {
+  const int problem =
+      lock.try_lock(use == Use::read ? FileLock::Mode::shared : FileLock::Mode::exclusive);
+  locks_.push_back({.folder = canonical, .lock = std::move(lock)});
+  if (problem == 0) return;
+  if (problem == EWOULDBLOCK) {
     throw Error(ErrorCode::invalid_argument,
                 use == Use::read
                     ? "another merge or append is changing this folder; wait for it"
@@ -46,7 +44,7 @@ void FolderLocks::add(const fs::path& folder, Use use,
     note(
         fmt::format("{}: cannot be locked ({}); see to it that no other merge or append changes "
                     "it meanwhile",
-                    folder.string(), std::strerror(errno)));
+                    folder.string(), std::strerror(problem)));
   }
 }
 

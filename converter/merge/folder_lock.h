@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "format/file/file_lock.h"
+
 namespace ffkit {
 
 class FolderLocks {
@@ -15,11 +17,6 @@ class FolderLocks {
     change,  // shards are added or removed
   };
 
-  FolderLocks() = default;
-  ~FolderLocks();
-  FolderLocks(const FolderLocks&) = delete;
-  FolderLocks& operator=(const FolderLocks&) = delete;
-
   // Locks `folder` for as long as this object lives. A folder that is locked by it already stays as it is. Does not wait: throws Error(invalid_argument) when
   // another process uses the folder otherwise, Error(not_found) or Error(io) when it cannot be opened. Where the file system has no locks, `note` gets a sentence.
   void add(const std::filesystem::path& folder, Use use,
@@ -28,7 +25,7 @@ class FolderLocks {
  private:
   struct Lock {
     std::filesystem::path folder;  // canonical
-    int fd = -1;
+    FileLock lock;
   };
   std::vector<Lock> locks_;
 };

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -200,7 +198,7 @@ void Destination::make_folders() {
 
 void Destination::lock_marker() {
   // Another process that makes a marker, or commits, between two steps makes it necessary to look again.
-  while (!try_lock_marker()) ::close(std::exchange(marker_fd_, -1));
+  while (!try_lock_marker()) marker_.close();
 }
 
 // Opens the marker that is there, or makes one where there is none: never the one while it looks like the other, since a data set that
@@ -210,28 +208,23 @@ bool Destination::try_lock_marker() {
   require_usable(folder_);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   made_marker_ = false;
-  marker_fd_ = ::open(marker.c_str(), kFlags);
-  if (marker_fd_ < 0 && errno == ENOENT) {
+  marker_ = FileLock(::open(marker.c_str(), kFlags));
+  if (!marker_.is_open() && errno == ENOENT) {
     require_usable(folder_);  // now that no marker says that it is unfinished
-    marker_fd_ = ::open(marker.c_str(), kFlags | O_CREAT | O_EXCL, 0644);
-    made_marker_ = marker_fd_ >= 0;
+    marker_ = FileLock(::open(marker.c_str(), kFlags | O_CREAT | O_EXCL, 0644));
+    made_marker_ = marker_.is_open();
     if (!made_marker_ && errno == EEXIST) return false;
   }
-  if (marker_fd_ < 0) io_error("cannot be created", marker, errno);
-  if (::flock(marker_fd_, LOCK_EX | LOCK_NB) != 0) {
+  if (!marker_.is_open()) io_error("cannot be created", marker, errno);
+  if (const int problem = marker_.try_lock(FileLock::Mode::exclusive); problem != 0) {
     made_marker_ = false;  // it is the other's
-    if (errno != EWOULDBLOCK) io_error("cannot be locked", marker, errno);
+    if (problem != EWOULDBLOCK) io_error("cannot be locked", marker, problem);
     throw Error(ErrorCode::invalid_argument,
                 "another conversion is writing to this folder; wait for it or give another folder",
                 {.path = folder_.string()});
   }
   // Whoever held the lock before may have finished and removed the file that we locked.
-  struct stat locked {};
-  struct stat named {};
-  if (::fstat(marker_fd_, &locked) != 0 || ::lstat(marker.c_str(), &named) != 0 ||
-      locked.st_ino != named.st_ino || locked.st_dev != named.st_dev) {
-    return false;
-  }
+  if (!marker_.is_still_at(marker)) return false;
   // A data set was finished, or another program put something here, in the moment before the marker was made.
   if (!made_marker_ || is_empty(list_contents(folder_))) return true;
   ::unlink(marker.c_str());
@@ -251,7 +244,7 @@ void Destination::take_over() {
                     "move that away or give another folder",
                     contents.foreign.lexically_relative(folder_).string()));
   }
-  found_ = read_marker(marker_fd_);
+  found_ = read_marker(marker_.fd());
   found_unfinished_ = !made_marker_ && (!is_empty(contents) || !found_.kind.empty());
   if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
     refuse(
@@ -278,11 +271,11 @@ void Destination::set_plan(const std::string& plan) {
   const std::string text =
       to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
   // In this order: a marker without a plan would vouch for any conversion.
-  if (::pwrite(marker_fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
-      ::ftruncate(marker_fd_, static_cast<off_t>(text.size())) != 0) {
+  if (::pwrite(marker_.fd(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ::ftruncate(marker_.fd(), static_cast<off_t>(text.size())) != 0) {
     io_error("cannot be written", marker, errno);
   }
-  if (::fsync(marker_fd_) != 0) io_error("fsync failed", marker, errno);
+  if (::fsync(marker_.fd()) != 0) io_error("fsync failed", marker, errno);
 }
 
 void Destination::note_start_over(const std::function<void(const std::string&)>& note,
@@ -307,7 +300,7 @@ bool Destination::holds_work() const {
 void Destination::keep() {
   is_claimed_ = false;
   made_folders_.clear();
-  if (marker_fd_ >= 0) ::close(std::exchange(marker_fd_, -1));
+  marker_.close();
 }
 
 void Destination::commit() {
@@ -318,7 +311,7 @@ void Destination::commit() {
   const fs::path marker = folder_ / kUnfinishedMarker;
   if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
   is_claimed_ = false;
-  ::close(std::exchange(marker_fd_, -1));
+  marker_.close();
   sync_folder(folder_);
   sync_folder(folder_.parent_path());
   for (const fs::path& made : made_folders_) sync_folder(made.parent_path());
@@ -328,7 +321,7 @@ void Destination::commit() {
 // After a claim that failed: nothing but what it has made itself goes.
 void Destination::give_back() noexcept {
   if (made_marker_) ::unlink((folder_ / kUnfinishedMarker).c_str());
-  if (marker_fd_ >= 0) ::close(std::exchange(marker_fd_, -1));
+  marker_.close();
   remove_made_folders();
 }
 
@@ -340,7 +333,7 @@ void Destination::roll_back() noexcept {
     // The marker stays: readers refuse what is left, and the next conversion removes it.
   }
   is_claimed_ = false;
-  if (marker_fd_ >= 0) ::close(std::exchange(marker_fd_, -1));
+  marker_.close();
   remove_made_folders();
 }
 

@@ -17,6 +17,8 @@
 
 #include <ffkit/format/unfinished.h>
 
+#include "format/file/file_lock.h"
+
 namespace ffkit {
 
 class Destination {
@@ -88,7 +90,7 @@ class Destination {
   std::filesystem::path folder_;
   Claim claim_;
   std::vector<std::filesystem::path> made_folders_;  // outermost first
-  int marker_fd_ = -1;
+  FileLock marker_;
   bool made_marker_ = false;  // it was not there
   bool is_claimed_ = false;   // and what is made is ours to remove
   bool found_unfinished_ = false;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <ffkit/format/error.h>
 
 #include "files/safetensors.h"
+#include "format/file/file.h"
 #include "report/metrics_log.h"
 
 namespace ffkit {
@@ -101,9 +101,8 @@ fs::path resolve_checkpoint(const fs::path& path) {
 }
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
-  fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(fd_);
+  lock_ = FileLock(open_descriptor(folder, O_RDONLY | O_DIRECTORY));
+  if (!lock_.is_open() || lock_.try_lock(FileLock::Mode::exclusive) != EWOULDBLOCK) return;
   throw Error(ErrorCode::invalid_argument,
               "another training is writing to this work folder; wait for its end, or give another "
               "--work-dir",
@@ -112,7 +111,6 @@ WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make
 
 WorkDirLock::~WorkDirLock() {
   if (is_new_) ::rmdir(folder_.c_str());  // works on an empty folder alone
-  if (fd_ >= 0) ::close(fd_);
 }
 
 WorkDir WorkDir::create(const fs::path& folder) {

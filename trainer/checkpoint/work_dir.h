@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "format/file/file_lock.h"
+
 namespace ffkit {
 
 struct CheckpointFile {
@@ -51,7 +53,7 @@ class WorkDirLock {
  private:
   std::filesystem::path folder_;
   bool is_new_;
-  int fd_ = -1;
+  FileLock lock_;
 };
 
 class WorkDir {

@@ -1,15 +1,16 @@
 #include "export/new_tree.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 
 #include <ffkit/format/error.h>
 
+#include "format/file/file.h"
+#include "format/file/file_lock.h"
 #include "text/output.h"
 #include "tools/stop_signals.h"
 
@@ -31,32 +32,20 @@ constexpr const char* kUnfinished = ".ffinspect-export";
 // A folder that is this process's as long as the object lives; the system frees that of a process that was killed.
 class OwnFolder {
  public:
-  OwnFolder(const fs::path& path, const fs::path& destination) : path_(path) {
+  OwnFolder(const fs::path& path, const fs::path& destination) {
     if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
       fail_tree(destination, "cannot create the folder", errno);
     }
-    fd_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd_ < 0) fail_tree(path, "cannot open the folder", errno);
-    if (flock(fd_, LOCK_EX | LOCK_NB) != 0 || !is_still_there()) {
-      close(fd_);
+    lock_ = FileLock(open_descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (!lock_.is_open()) fail_tree(path, "cannot open the folder", errno);
+    // It is not still there when its owner was done with it before it was locked here.
+    if (lock_.try_lock(FileLock::Mode::exclusive) != 0 || !lock_.is_still_at(path)) {
       refuse(destination, "is being exported to by another process; give a new folder");
     }
   }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-  ~OwnFolder() { close(fd_); }
 
  private:
-  // Not when its owner was done with it between open() and flock().
-  bool is_still_there() const {
-    struct stat opened {};
-    struct stat named {};
-    return fstat(fd_, &opened) == 0 && lstat(path_.c_str(), &named) == 0 &&
-           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-  }
-
-  fs::path path_;
-  int fd_ = -1;
+  FileLock lock_;
 };
 
 void remove_content(const fs::path& folder) {

@@ -1,0 +1,36 @@
+#include "file/file_lock.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace ffkit {
+
+FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  fd_ = std::exchange(other.fd_, -1);
+  return *this;
+}
+
+int FileLock::try_lock(Mode mode) {
+  return ::flock(fd_, (mode == Mode::shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 ? 0 : errno;
+}
+
+bool FileLock::is_still_at(const std::filesystem::path& path) const {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd_, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+void FileLock::close() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+}  // namespace ffkit
