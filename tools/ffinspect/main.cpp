@@ -2,7 +2,6 @@
 // 0, 1 (failed, damaged) or 2 (wrong use).
 
 #include "commands.h"
-#include "text/output.h"
 #include "tools/command_line.h"
 
 namespace ffkit {
@@ -32,7 +31,7 @@ int run(int argc, char** argv) {
   add_all_commands(app, action);
   return run_tool(app, argc, argv, [&] {
     const int status = action();
-    flush_stdout();
+    require_written_stdout();
     return status;
   });
 }

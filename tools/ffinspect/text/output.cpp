@@ -15,13 +15,6 @@
 #include "tools/output_file.h"
 
 namespace ffkit {
-namespace {
-
-[[noreturn]] void stdout_failed() {
-  throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
-}
-
-}  // namespace
 
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -39,7 +32,7 @@ void write_output(const std::string& file, std::span<const std::byte> data) {
   if (!file.empty()) {
     write_output_file(file, data);
   } else if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size()) {
-    stdout_failed();
+    throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
   }
 }
 
@@ -67,10 +60,6 @@ void write_new_file(const std::filesystem::path& file, std::span<const std::byte
     unlink(file.c_str());  // made here
     fail_writing(file, problem);
   }
-}
-
-void flush_stdout() {
-  if (std::fflush(stdout) != 0) stdout_failed();
 }
 
 bool stdout_is_terminal() {

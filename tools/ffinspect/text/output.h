@@ -27,8 +27,6 @@ void write_output(const std::string& file, std::string_view text);
 void make_folder(const std::filesystem::path& folder);
 // Creates `file` with `data`; throws Error(io) when it exists or cannot be written.
 void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data);
-// Throws Error(io) when what was printed cannot be written.
-void flush_stdout();
 bool stdout_is_terminal();
 
 // "17 B", "1.7 kB", "107.8 MB".
