@@ -1,29 +1,15 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <ffkit/converter/progress_bar.h>
 
+#include "format/clock_time.h"
+#include "format/terminal_line.h"
 #include "format/with_commas.h"
 
 namespace ffkit {
 namespace {
 
-std::string clock_time(int64_t seconds) {
-  const int64_t minutes = seconds / 60;
-  return minutes < 60 ? fmt::format("{}:{:02}", minutes, seconds % 60)
-                      : fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, seconds % 60);
-}
-
-void write_text(int fd, const std::string& text) {
-  // A terminal that has gone away is no reason to fail.
-  [[maybe_unused]] const ssize_t ignored = ::write(fd, text.data(), text.size());
-}
-
-size_t terminal_width(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+constexpr std::chrono::milliseconds kInterval{200};
 
 }  // namespace
 
@@ -44,30 +30,23 @@ std::string progress_line(const ConvertProgress& progress, double seconds) {
   return line;
 }
 
-ProgressBar::ProgressBar(int fd) : fd_(fd), is_terminal_(::isatty(fd) == 1) {}
+ProgressBar::ProgressBar(int fd)
+    : line_(std::make_unique<TerminalLine>(TerminalLine::fd_of_terminal(fd), kInterval)) {}
 
-ProgressBar::~ProgressBar() {
-  wipe();
-}
+ProgressBar::~ProgressBar() = default;
 
 void ProgressBar::update(const ConvertProgress& progress) {
-  if (!is_terminal_) return;
   const Clock::time_point now = Clock::now();
   if (progress.split != split_) {
     split_ = progress.split;
     split_start_ = now;
   }
-  if (is_drawn_ && now - last_drawn_ < std::chrono::milliseconds(200)) return;
-  last_drawn_ = now;
-  is_drawn_ = true;
-  const double seconds = std::chrono::duration<double>(now - split_start_).count();
-  // Cut to the width: a line that wraps cannot be drawn over.
-  write_text(fd_, "\r\033[K" + progress_line(progress, seconds).substr(0, terminal_width(fd_) - 1));
+  if (!line_->is_due()) return;
+  line_->draw(progress_line(progress, std::chrono::duration<double>(now - split_start_).count()));
 }
 
 void ProgressBar::wipe() {
-  if (is_drawn_) write_text(fd_, "\r\033[K");
-  is_drawn_ = false;
+  line_->wipe();
 }
 
 }  // namespace ffkit

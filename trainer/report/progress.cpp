@@ -4,18 +4,17 @@
 
 #include <cmath>
 
+#include "format/clock_time.h"
+
 namespace ffkit {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
-constexpr char kEraseLine[] = "\r\x1b[K";
 
 }  // namespace
 
 std::string format_duration(double seconds) {
-  const int64_t s = std::llround(seconds);
-  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
-  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return clock_time(std::llround(seconds));
 }
 
 std::string throughput_text(double units_per_second, const std::string& units, double wait_share) {
@@ -32,21 +31,13 @@ std::string to_string(const ProgressState& s) {
   return line;
 }
 
-void LiveProgress::update(const ProgressState& state) {
-  if (terminal_ == nullptr) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < kInterval) return;
-  last_ = now;
-  shown_ = true;
-  fmt::print(terminal_, "{}{}", kEraseLine, to_string(state));
-  std::fflush(terminal_);
-}
+LiveProgress::LiveProgress(std::FILE* terminal)
+    : terminal_(terminal), line_(terminal == nullptr ? -1 : ::fileno(terminal), kInterval) {}
 
-void LiveProgress::clear() {
-  if (!shown_) return;
-  shown_ = false;
-  fmt::print(terminal_, "{}", kEraseLine);
-  std::fflush(terminal_);
+void LiveProgress::update(const ProgressState& state) {
+  if (!line_.is_due()) return;
+  std::fflush(terminal_);  // what was printed before stands before the line
+  line_.draw(to_string(state));
 }
 
 }  // namespace ffkit

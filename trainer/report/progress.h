@@ -1,10 +1,11 @@
 // LiveProgress: one line on a terminal that is rewritten while an epoch runs.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+
+#include "format/terminal_line.h"
 
 namespace ffkit {
 
@@ -30,17 +31,16 @@ std::string format_duration(double seconds);
 class LiveProgress {
  public:
   // `terminal` may be null: then nothing is written. Not owned.
-  explicit LiveProgress(std::FILE* terminal) : terminal_(terminal) {}
+  explicit LiveProgress(std::FILE* terminal);
 
   // Rewrites the line, at most ten times a second.
   void update(const ProgressState& state);
   // Removes the line, so that others can be printed.
-  void clear();
+  void clear() { line_.wipe(); }
 
  private:
   std::FILE* terminal_;
-  std::chrono::steady_clock::time_point last_{};
-  bool shown_ = false;
+  TerminalLine line_;
 };
 
 }  // namespace ffkit

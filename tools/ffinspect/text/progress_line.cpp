@@ -17,30 +17,23 @@ constexpr std::chrono::milliseconds kInterval{200};
 ProgressLine::ProgressLine(std::string what, int64_t total_bytes)
     : what_(std::move(what)),
       total_bytes_(total_bytes),
-      is_terminal_(isatty(STDERR_FILENO) != 0),
-      start_(Clock::now()) {
-  if (is_terminal_) draw(start_);
-}
-
-ProgressLine::~ProgressLine() {
-  if (is_terminal_) fmt::print(stderr, "\r\x1b[K");
+      start_(Clock::now()),
+      line_(TerminalLine::fd_of_terminal(STDERR_FILENO), kInterval) {
+  if (line_.is_due()) draw();
 }
 
 void ProgressLine::add(int64_t bytes) {
   done_bytes_ += bytes;
-  if (!is_terminal_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;  // another thread is drawing
-  const auto now = Clock::now();
-  if (now - last_drawn_ >= kInterval) draw(now);
+  if (line_.is_due()) draw();
 }
 
-void ProgressLine::draw(Clock::time_point now) {
-  last_drawn_ = now;
+void ProgressLine::draw() {
   const auto done = static_cast<double>(done_bytes_);
   const double share =
       std::min(1.0, done / static_cast<double>(std::max<int64_t>(1, total_bytes_)));
-  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   std::string line = fmt::format("{}  {:3.0f} %  {} of {}", what_, 100 * share,
                                  human_bytes(done_bytes_), human_bytes(total_bytes_));
   if (seconds > 1 && share > 0) {
@@ -48,7 +41,7 @@ void ProgressLine::draw(Clock::time_point now) {
     line += fmt::format("  {}/s  {}:{:02} left", human_bytes(static_cast<int64_t>(done / seconds)),
                         left / 60, left % 60);
   }
-  fmt::print(stderr, "\r{}\x1b[K", line);
+  line_.draw(line);
 }
 
 }  // namespace ffkit

@@ -7,14 +7,14 @@
 #include <mutex>
 #include <string>
 
+#include "format/terminal_line.h"
+
 namespace ffkit {
 
 class ProgressLine {
  public:
-  // `what` begins the line; `total_bytes` are to be done.
+  // `what` begins the line; `total_bytes` are to be done. The destructor wipes the line.
   ProgressLine(std::string what, int64_t total_bytes);
-  // Wipes the line.
-  ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
@@ -23,15 +23,14 @@ class ProgressLine {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void draw(Clock::time_point now);
+  void draw();
 
   std::string what_;
   int64_t total_bytes_;
-  bool is_terminal_;
   Clock::time_point start_;
   std::atomic<int64_t> done_bytes_ = 0;
   std::mutex mutex_;  // of what follows
-  Clock::time_point last_drawn_;
+  TerminalLine line_;
 };
 
 }  // namespace ffkit

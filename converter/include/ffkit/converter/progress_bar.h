@@ -3,11 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include <ffkit/converter/options.h>
 
 namespace ffkit {
+
+class TerminalLine;
 
 class ProgressBar {
  public:
@@ -25,12 +28,9 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
 
-  int fd_;
-  bool is_terminal_;
-  bool is_drawn_ = false;
+  std::unique_ptr<TerminalLine> line_;  // never null
   std::string split_;
   Clock::time_point split_start_;
-  Clock::time_point last_drawn_;
 };
 
 // The line for `progress` after `seconds`: "train  41 %  538,090 of 1,281,167 images  12,345 images/s  1,360 MB/s  1:00 left".
