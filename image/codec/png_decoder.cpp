@@ -14,18 +14,14 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/big_endian.h"
+
 namespace ffkit {
 namespace {
 
 constexpr size_t kSignatureBytes = 8;
 constexpr size_t kHeaderEnd =
     26;  // signature, chunk length and name, then 10 bytes up to the colour type
-
-uint32_t load_u32_be(const std::byte* bytes) {
-  uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8 | std::to_integer<uint32_t>(bytes[i]);
-  return value;
-}
 
 // libpng's read structure and what its callbacks need.
 struct Reader {
@@ -102,8 +98,8 @@ ImageInfo read_png_info(std::span<const std::byte> data) {
         ErrorCode::corrupt,
         fmt::format("broken PNG: no header in its {} bytes; get the file again", data.size()));
   }
-  const uint32_t width = load_u32_be(data.data() + 16);
-  const uint32_t height = load_u32_be(data.data() + 20);
+  const uint32_t width = load_be_u32(data.data() + 16);
+  const uint32_t height = load_be_u32(data.data() + 20);
   if (width == 0 || height == 0 || width > PNG_UINT_31_MAX || height > PNG_UINT_31_MAX) {
     throw Error(ErrorCode::corrupt,
                 fmt::format("broken PNG: its header claims {} x {} pixels; get the file again",

@@ -14,6 +14,7 @@
 #include <ffkit/format/error.h>
 
 #include "files/durable_file.h"
+#include "format/little_endian.h"
 
 namespace ffkit {
 namespace {
@@ -84,8 +85,7 @@ Json read_header(const File& file, std::string& header_text) {
   if (file_bytes < 8)
     throw_corrupt_safetensors(file.path(), fmt::format("it has only {} bytes", file_bytes));
   file.read_at(0, length_bytes);
-  uint64_t length = 0;
-  std::memcpy(&length, length_bytes.data(), sizeof(length));
+  const auto length = load_le<uint64_t>(length_bytes.data());
   if (length > uint64_t(std::min(file_bytes - 8, kMaxHeaderBytes))) {
     throw_corrupt_safetensors(
         file.path(),

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
+#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 
 #include "format/printable.h"
@@ -50,9 +50,7 @@ struct Damaged {
 
 template <typename T>
 T load(MatBytes bytes, size_t index = 0) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
+  return load_number<T>(bytes.data() + index * sizeof(T));
 }
 
 struct Element {

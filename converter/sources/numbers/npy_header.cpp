@@ -11,6 +11,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/little_endian.h"
+
 namespace ffkit {
 namespace {
 
@@ -86,16 +88,15 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   if (file.size() < kShortest || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
     no_npy("it does not begin with \\x93NUMPY");
   }
-  const auto byte = [&file](size_t i) { return std::to_integer<size_t>(file[i]); };
-  const size_t version = byte(6);
+  const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("is a .npy file of version {}; versions 1 to 3 are taken", version));
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
   if (file.size() < begin) no_npy("it is cut short");
-  size_t length = byte(8) | byte(9) << 8;
-  if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
+  const size_t length =
+      version == 1 ? load_le<uint16_t>(file.data() + 8) : load_le<uint32_t>(file.data() + 8);
   if (file.size() - begin < length) no_npy("it is cut short");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + begin, length);
 

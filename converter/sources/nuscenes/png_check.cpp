@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/big_endian.h"
 #include "input/input_file.h"
 
 namespace ffkit::nuscenes {
@@ -16,12 +17,6 @@ namespace {
 
 constexpr int64_t kMaxBytes = 1LL << 30;
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
-
-uint32_t big_endian(std::span<const std::byte> bytes) {
-  uint32_t value = 0;
-  for (const std::byte byte : bytes.first(4)) value = value << 8 | std::to_integer<uint32_t>(byte);
-  return value;
-}
 
 }  // namespace
 
@@ -33,14 +28,14 @@ std::string problem_of_png(const std::filesystem::path& path) {
   constexpr size_t kAround = 12;  // length, type and CRC of a chunk
   while (true) {
     const size_t offset = file.size() - rest.size();
-    if (rest.size() < kAround || big_endian(rest) > rest.size() - kAround) {
+    if (rest.size() < kAround || load_be_u32(rest.data()) > rest.size() - kAround) {
       return fmt::format("is a PNG that was cut: it ends in the chunk at byte {}", offset);
     }
-    const size_t length = big_endian(rest);
+    const size_t length = load_be_u32(rest.data());
     const std::span<const std::byte> checked = rest.subspan(4, length + 4);
     const uLong crc =
         crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
-    if (crc != big_endian(rest.subspan(8 + length))) {
+    if (crc != load_be_u32(rest.data() + 8 + length)) {
       return fmt::format("is a damaged PNG: the CRC of the chunk at byte {} is wrong", offset);
     }
     if (text.substr(offset + 4, 4) == "IEND") return "";

@@ -7,10 +7,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <string_view>
 
+#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
 
@@ -84,9 +84,7 @@ class Header {
 
 template <typename T>
 float number_at(const std::byte* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return static_cast<float>(value);
+  return static_cast<float>(load_number<T>(bytes));
 }
 
 void append_point(const std::byte* bytes, std::vector<float>& out) {
