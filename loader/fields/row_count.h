@@ -38,10 +38,11 @@ inline void check_part_rows(std::string_view field, int64_t part, int64_t num_ro
 // What count_rows() said. A negative number would place the rows of later parts over those of earlier ones, so nothing is written.
 inline void check_counted_rows(std::string_view field, int64_t part, int64_t num_counted) {
   if (num_counted >= 0) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the decoder of the batch's field '{}' counted {} rows of part {}; correct "
-                          "the decoder",
-                          field, num_counted, part));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("the decoder of the batch's field '{}' counted {} rows of part {}; correct "
+                  "the decoder",
+                  field, num_counted, part));
 }
 
 }  // namespace ffkit
