@@ -23,7 +23,8 @@ std::optional<Dataset> find_split(const TrainOptions& options, const char* split
 TrainOptions with_task(TrainOptions options) {
   const TaskRegistry& tasks = TaskRegistry::instance();
   if (options.task.empty() && !options.dummy && !options.data.empty()) {
-    for (const char* split : {"train", "val"}) {
+    // nuScenes' small version has splits of other names.
+    for (const char* split : {"train", "val", "mini_train", "mini_val"}) {
       const std::optional<Dataset> found = find_split(options, split);
       if (!found) continue;
       options.task = tasks.find_for(found->schema(), found->path().string()).name;

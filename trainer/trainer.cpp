@@ -70,10 +70,11 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
                  const ProgressOutput& output, Communicator& communicator,
                  GettingReady& getting_ready) {
   TrainingRun training(options, output, communicator);
-  if (!checkpoint.empty()) {
+  training.print_notes();
+  if (checkpoint.empty()) {
+    training.begin();
+  } else {
     training.restore(checkpoint);
-  } else if (!options.pretrained.empty()) {
-    training.load_pretrained();
   }
   const std::optional<WorkDir> work_dir = open_work_dir(communicator, options.work_dir, checkpoint);
   getting_ready.end();

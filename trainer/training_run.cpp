@@ -71,6 +71,11 @@ int64_t TrainingRun::num_epochs() const {
   return (steps + steps_per_epoch_ - 1) / steps_per_epoch_;
 }
 
+bool TrainingRun::ends_with_validation() const {
+  const int64_t epoch = state_.epochs_done + 1;
+  return val_ && (epoch % options_.eval_every == 0 || epoch == num_epochs());
+}
+
 std::unique_ptr<Task> TrainingRun::open_task() {
   std::unique_ptr<Task> task = make_task(resolved_, communicator_);
   if (options_.dummy) {
@@ -145,6 +150,19 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   last_checkpoint_ = checkpoint;
 }
 
+void TrainingRun::begin() {
+  on_rank_0(communicator_, [&] { task_->load_initial_weights(); });
+  if (!options_.pretrained.empty()) load_pretrained();
+  communicator_.broadcast(model_state(model_.model));
+  if (average_) average_->reset();
+}
+
+void TrainingRun::print_notes() const {
+  if (output_.lines == nullptr) return;
+  for (const std::string& note : task_->notes()) fmt::print(output_.lines, "{}\n", note);
+  std::fflush(output_.lines);
+}
+
 void TrainingRun::load_pretrained() {
   on_rank_0(communicator_, [&] {
     const Weights weights = read_weights(options_.pretrained);
@@ -158,8 +176,6 @@ void TrainingRun::load_pretrained() {
         options_.pretrained.string(), head_rows(weights, rules), rules.rows, head_rows(own, rules));
     std::fflush(output_.lines);
   });
-  communicator_.broadcast(model_state(model_.model));
-  if (average_) average_->reset();
 }
 
 TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
@@ -185,7 +201,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     if (epoch) report(*epoch);
     write_checkpoint(work_dir);
     if (!epoch) break;
-    summary.last = epoch->val;
+    if (epoch->val) summary.last = *epoch->val;
     ++summary.epochs_done;
   }
   writer_.wait();
@@ -244,7 +260,7 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   result.train_loss =
       state_.epoch_steps > 0 ? state_.epoch_loss_sum / double(state_.epoch_steps) : 0;
   const int64_t next_epoch = state_.epochs_done + 1;
-  if (val_) {
+  if (ends_with_validation()) {
     // A run that is ended during the validation goes on with just that.
     state_.loader = train_->state();
     write_checkpoint(work_dir);
@@ -254,12 +270,13 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   prepare_source(next_epoch);
   // Before the validation: the loader reads ahead during it.
   train_->start_epoch(next_epoch);
-  const std::optional<EvalResult> val = validate_epoch();
-  if (!val) {
-    is_stopped_ = true;
-    return std::nullopt;
+  if (ends_with_validation()) {
+    result.val = validate_epoch();
+    if (!result.val) {
+      is_stopped_ = true;
+      return std::nullopt;
+    }
   }
-  result.val = *val;
   ++state_.epochs_done;
   state_.epoch_steps = 0;
   state_.epoch_loss_sum = 0;
@@ -267,8 +284,10 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
       std::min(state_.epochs_done * steps_per_epoch_, total_steps(options_, steps_per_epoch_));
   state_.loader = train_->state();
   result.seconds = seconds_since(start);
-  const double value = val_ ? result.val.value(entry_.best) : 0;
-  if (state_.best_epoch == 0 || entry_.is_better(value, state_.best)) {
+  // Without data, the first epoch counts as the best.
+  const double value = result.val ? result.val->value(entry_.best) : 0;
+  const bool is_judged = result.val || !val_;
+  if (is_judged && (state_.best_epoch == 0 || entry_.is_better(value, state_.best))) {
     state_.best = value;
     state_.best_epoch = state_.epochs_done;
   }
@@ -355,7 +374,6 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
 }
 
 std::optional<EvalResult> TrainingRun::validate_epoch() {
-  if (!val_) return EvalResult{};
   // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
   communicator_.broadcast(model_.model.buffers());
   if (average_) communicator_.broadcast(average_->tensors());
@@ -378,15 +396,15 @@ void TrainingRun::show_progress(double loss) {
 }
 
 void TrainingRun::report(const EpochResult& epoch) {
-  if (metrics_ && val_) {
+  if (metrics_ && epoch.val) {
     metrics_->add(ValidationMetrics{.step = state_.steps_done,
                                     .epoch = state_.epochs_done,
                                     .train_loss = epoch.train_loss,
                                     .seconds = epoch.seconds,
-                                    .result = epoch.val});
+                                    .result = *epoch.val});
   }
   if (output_.lines == nullptr) return;
-  const std::string val = val_ ? "val " + metrics_text(entry_.metrics, epoch.val) + "  " : "";
+  const std::string val = epoch.val ? "val " + metrics_text(entry_.metrics, *epoch.val) + "  " : "";
   const std::string rate =
       throughput_text(throughput_.units_per_second(), entry_.units, throughput_.wait_share());
   fmt::print(output_.lines, "epoch {}/{}  train loss {:.4f}  {}lr {:.3g}  {}{}{}\n",

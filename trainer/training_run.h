@@ -36,9 +36,10 @@ class TrainingRun {
   // Takes over the state of a checkpoint file, which rank 0 alone reads; all processes call it, before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
-  // Starts from the weights in options.pretrained, which rank 0 alone reads; says so on output.lines when their head has other rows.
-  // Throws as load_weights().
-  void load_pretrained();
+  // What the task says of its data, on output.lines.
+  void print_notes() const;
+  // Begins a new run: with the task's initial weights and those in options.pretrained, which rank 0 alone reads. Throws as load_weights().
+  void begin();
 
   // Trains what is left, with a checkpoint before each validation, which the one after it replaces; these, the metrics and the configuration are
   // not written without a `work_dir`, which only rank 0 has. Ends early when a process was asked to stop.
@@ -48,17 +49,21 @@ class TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   struct EpochResult {
-    double train_loss = 0;  // mean over the steps
-    double lr = 0;          // of the last step
-    double seconds = 0;     // validation included
-    EvalResult val;
+    double train_loss = 0;          // mean over the steps
+    double lr = 0;                  // of the last step
+    double seconds = 0;             // validation included
+    std::optional<EvalResult> val;  // nothing without a validation
   };
 
+  // Says on output.lines when the head of the weights has other rows.
+  void load_pretrained();
   // The task with its data open.
   std::unique_ptr<Task> open_task();
   std::unique_ptr<BatchSource> open_training();
   // The last one may be cut.
   int64_t num_epochs() const;
+  // Whether the epoch that is under way ends with a validation.
+  bool ends_with_validation() const;
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
   // Everything that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;

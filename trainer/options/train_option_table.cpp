@@ -183,6 +183,8 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
       .require(o.checkpoint_minutes >= 0 && std::isfinite(o.checkpoint_minutes), "0 or more");
   t.add("log-every", o.log_every, "Steps between two lines of metrics.jsonl")
       .require(o.log_every >= 1, "at least 1");
+  t.add("eval-every", o.eval_every, "Epochs between two validations; the last epoch always has one")
+      .require(o.eval_every >= 1, "at least 1");
 }
 
 }  // namespace

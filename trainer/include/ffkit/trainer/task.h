@@ -94,6 +94,8 @@ class Task {
   virtual std::unique_ptr<BatchSource> validation_batches() = 0;
   // A batch of options.batch_size samples on the device that needs no data: for --dummy and measurements.
   virtual DeviceBatch noise() = 0;
+  // What people should know of the data, a sentence each without its full stop; after training_batches().
+  virtual std::vector<std::string> notes() const { return {}; }
   // How many of TaskEntry::units a sample is: the tokens of a sequence.
   virtual double units_per_sample() const { return 1; }
 
@@ -101,6 +103,9 @@ class Task {
 
   // Draws the initial weights from libtorch's default CPU generator. Called once; the task keeps the model.
   virtual Model& make_model() = 0;
+  // Copies weights from other files into the model as it was drawn, at the beginning of a run that does not continue another; on rank 0 alone, whose weights all
+  // processes then take.
+  virtual void load_initial_weights() {}
   virtual WeightRules weight_rules() const { return {}; }
   virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
   // Tensors of the task that a checkpoint holds beside the model's, as "task.NAME"; they share their storage: copying into them restores

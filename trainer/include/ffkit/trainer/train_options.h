@@ -119,6 +119,7 @@ struct TrainOptions {
       false;  // one batch of noise instead of data: what the model alone can do; no validation
   int64_t keep_checkpoints = 3;  // newest ones kept beside the best one; 0: all
   int64_t log_every = 50;        // steps between two lines of metrics.jsonl, >= 1
+  int64_t eval_every = 1;        // epochs between two validations, >= 1; the last epoch has one
 
   // Also a checkpoint after so many minutes within an epoch; 0: none.
   double checkpoint_minutes = 0;
