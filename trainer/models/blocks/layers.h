@@ -41,6 +41,7 @@ class Chain : public torch::nn::Module {
     return x;
   }
   size_t size() const { return steps_.size(); }
+  const std::vector<Function>& steps() const { return steps_; }
 
  private:
   std::vector<Function> steps_;

@@ -9,6 +9,7 @@
 #include "distributed/batch_norm.h"
 #include "models/blocks/layers.h"
 #include "ops/deformable_conv.h"
+#include "ops/recompute.h"
 
 namespace ffkit {
 namespace {
@@ -81,7 +82,7 @@ struct BottleneckBlock : nn::Module {
 
 template <typename Block>
 std::shared_ptr<Chain> make_stage(int64_t in, size_t index, const ResNetConfig& config) {
-  const int64_t planes = int64_t{64} << index;
+  const int64_t planes = config.first_width << index;
   const int64_t stride = index == 0 ? 1 : 2;
   const bool is_deformable = config.is_deformable[index];
   const int64_t out = planes * Block::kExpansion;
@@ -101,10 +102,11 @@ std::shared_ptr<Chain> make_stage(int64_t in, size_t index, const ResNetConfig& 
 }  // namespace
 
 ResNetBody::ResNetBody(nn::Module& owner, const ResNetConfig& config)
-    : expansion_(config.has_bottlenecks ? BottleneckBlock::kExpansion : BasicBlock::kExpansion) {
-  conv1_ = owner.register_module("conv1", conv_without_bias(3, 64, 7, 2));
-  bn1_ = owner.register_module("bn1", BatchNorm(64));
-  int64_t in = 64;
+    : expansion_(config.has_bottlenecks ? BottleneckBlock::kExpansion : BasicBlock::kExpansion),
+      first_width_(config.first_width) {
+  conv1_ = owner.register_module("conv1", conv_without_bias(3, first_width_, 7, 2));
+  bn1_ = owner.register_module("bn1", BatchNorm(first_width_));
+  int64_t in = first_width_;
   for (size_t i = 0; i < stages_.size(); ++i) {
     const auto make = config.has_bottlenecks ? make_stage<BottleneckBlock> : make_stage<BasicBlock>;
     stages_[i] = owner.register_module("layer" + std::to_string(i + 1), make(in, i, config));
@@ -116,8 +118,18 @@ std::array<at::Tensor, 4> ResNetBody::forward(const at::Tensor& images) {
   at::Tensor x = bn1_(conv1_(images)).relu_();
   x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
   std::array<at::Tensor, 4> maps;
-  for (size_t i = 0; i < stages_.size(); ++i) maps[i] = x = stages_[i]->forward(x);
+  for (size_t i = 0; i < stages_.size(); ++i) maps[i] = x = run_stage(*stages_[i], x);
   return maps;
+}
+
+at::Tensor ResNetBody::run_stage(Chain& stage, const at::Tensor& x) const {
+  if (!has_recompute_) return stage.forward(x);
+  at::Tensor y = x;
+  const std::vector<std::shared_ptr<nn::Module>> blocks = stage.children();
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    y = recomputed(stage.steps()[i], y, blocks[i]->parameters());
+  }
+  return y;
 }
 
 }  // namespace ffkit
