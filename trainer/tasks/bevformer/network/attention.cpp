@@ -166,8 +166,10 @@ at::Tensor SpatialCrossAttention::forward(const at::Tensor& query, const at::Ten
       query.gather(1, index).reshape({batch * cameras, places, dims}) * is_real;
   const at::Tensor seen = deformable_attention_->forward(queries, maps, levels, cells.points);
   if (observer) observer(name + ".sca_deformable", seen);
-  const at::Tensor sums = at::zeros_like(query).scatter_add(
-      1, index, (seen * is_real).reshape({batch, cameras * places, dims}));
+  // In half precision, what is seen has another type than the query.
+  const at::Tensor real = (seen * is_real).to(query.scalar_type());
+  const at::Tensor sums =
+      at::zeros_like(query).scatter_add(1, index, real.reshape({batch, cameras * places, dims}));
   const at::Tensor mean = sums / cells.count.to(query.scalar_type()).unsqueeze(2);
   return query + dropout_(output_proj_(mean.reshape({batch, num_cells, dims})));
 }

@@ -10,6 +10,24 @@ namespace ffkit {
 BevFormerConfig bevformer_config(std::string_view name) {
   BevFormerConfig config;  // tiny
   if (name == "tiny") return config;
+  if (name == "micro") {
+    config.embed_dims = 64;
+    config.ffn_dims = 128;
+    config.num_heads = 4;
+    config.bev_rows = config.bev_columns = 32;
+    config.num_queries = 60;
+    config.encoder_layers = 2;
+    config.decoder_layers = 3;
+    config.backbone = "resnet18";
+    config.backbone_width = 32;
+    config.backbone_stages = {2, 3};
+    config.pyramid_levels = 2;
+    config.frozen_stages = -1;
+    config.frozen_norms = false;
+    config.rotation_center = {16, 16};
+    config.dropout = 0;
+    return config;
+  }
   config.backbone = "resnet101_dcn";
   if (name == "small") {
     config.bev_rows = config.bev_columns = 150;
@@ -22,8 +40,9 @@ BevFormerConfig bevformer_config(std::string_view name) {
     config.pyramid_levels = 4;
     return config;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no BEVFormer '{}'; there are tiny, small and base", name));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("there is no BEVFormer '{}'; there are tiny, small, base and micro", name));
 }
 
 }  // namespace ffkit

@@ -25,11 +25,13 @@ struct BevFormerConfig {
   int64_t camera_points = 8;  // a multiple of pillar_points
   int64_t decoder_points = 4;
   std::string backbone =
-      "resnet50";  // or resnet101_dcn: with deformable convolutions in its last two stages
+      "resnet50";  // or resnet18, or resnet101_dcn: with deformable convolutions in its last two stages
+  int64_t backbone_width = 64;                 // channels of its stem
   std::vector<int64_t> backbone_stages = {3};  // whose maps the pyramid takes; 0 to 3, ascending
   int64_t pyramid_levels =
       1;                      // at least as many as those; further ones by convolutions of stride 2
-  int64_t frozen_stages = 1;  // the stem and so many stages are not trained
+  int64_t frozen_stages = 1;  // the stem and so many stages are not trained; -1: all are
+  bool frozen_norms = true;   // the backbone's batch norms keep to their running statistics
   std::array<double, 2> rotation_center = {100, 100};               // column and row of the BEV
   std::array<double, 6> range = {-51.2, -51.2, -5, 51.2, 51.2, 3};  // metres: x, y, z from and to
   std::vector<double> code_weights = {1, 1, 1, 1,   1,
@@ -37,7 +39,7 @@ struct BevFormerConfig {
   double dropout = 0.1;
 };
 
-// The published sizes: tiny, small and base. Throws Error(invalid_argument) for another name.
+// The published sizes, tiny, small and base; and micro, which learns from nothing on a CPU. Throws Error(invalid_argument) for another name.
 BevFormerConfig bevformer_config(std::string_view name);
 
 }  // namespace ffkit

@@ -30,14 +30,19 @@ namespace nn = torch::nn;
 }
 
 ResNetConfig backbone_config(const BevFormerConfig& config) {
-  if (config.backbone == "resnet50") return {.depths = {3, 4, 6, 3}};
+  const int64_t width = config.backbone_width;
+  if (config.backbone == "resnet18") {
+    return {.depths = {2, 2, 2, 2}, .has_bottlenecks = false, .first_width = width};
+  }
+  if (config.backbone == "resnet50") return {.depths = {3, 4, 6, 3}, .first_width = width};
   if (config.backbone == "resnet101_dcn") {
     return {.depths = {3, 4, 23, 3},
+            .first_width = width,
             .strides_first = true,
             .is_deformable = {false, false, true, true}};
   }
-  refuse_config(
-      fmt::format("there is no backbone '{}', but resnet50 and resnet101_dcn", config.backbone));
+  refuse_config(fmt::format("there is no backbone '{}', but resnet18, resnet50 and resnet101_dcn",
+                            config.backbone));
 }
 
 void check_config(const BevFormerConfig& c) {
@@ -83,15 +88,16 @@ std::shared_ptr<Chain> branch(int64_t dims, int64_t out, bool has_norms) {
 }  // namespace
 
 struct BevFormerNetwork::Backbone : nn::Module {
-  explicit Backbone(const BevFormerConfig& config) : body(*this, backbone_config(config)) {
+  explicit Backbone(const BevFormerConfig& config)
+      : body(*this, backbone_config(config)), has_frozen_norms(config.frozen_norms) {
     initialise_convolutions(*this);
     for (const std::shared_ptr<nn::Module>& module : modules(/*include_self=*/false)) {
       if (auto* conv = module->as<DeformableConv>()) conv->reset();
     }
     for (const auto& parameter : named_parameters()) {
       const std::string& name = parameter.key();
-      const bool is_norm = parameter.value().dim() == 1;
-      if (is_norm ||
+      const bool is_norm = parameter.value().dim() == 1 && !name.ends_with(".conv_offset.bias");
+      if ((is_norm && has_frozen_norms) ||
           (config.frozen_stages >= 0 && is_of_frozen_stage(name, config.frozen_stages))) {
         parameter.value().set_requires_grad(false);
       }
@@ -103,9 +109,10 @@ struct BevFormerNetwork::Backbone : nn::Module {
     return name[5] - '0' <= frozen_stages;
   }
 
-  void train(bool /*on*/) override { nn::Module::train(false); }
+  void train(bool on) override { nn::Module::train(on && !has_frozen_norms); }
 
   ResNetBody body;
+  const bool has_frozen_norms;
 };
 
 // A learned number for each row and each column (MMDetection's LearnedPositionalEncoding).
@@ -215,9 +222,17 @@ BevFormerNetwork::BevFormerNetwork(const BevFormerConfig& config) : config_(conf
   head_ = register_module("pts_bbox_head", std::make_shared<Head>(config));
 }
 
+std::shared_ptr<torch::nn::Module> BevFormerNetwork::backbone() const {
+  return backbone_;
+}
+
+void BevFormerNetwork::set_recompute(bool on) {
+  backbone_->body.set_recompute(on);
+}
+
 void BevFormerNetwork::train(bool on) {
   nn::Module::train(on);
-  backbone_->train(false);
+  backbone_->train(on);
 }
 
 void BevFormerNetwork::check(const BevFrame& frame) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
 #include <torch/nn/modules/container/modulelist.h>
 #include <torch/nn/modules/embedding.h>
 
@@ -42,6 +43,10 @@ class BevFormerNetwork : public torch::nn::Module {
   explicit BevFormerNetwork(const BevFormerConfig& config);
 
   const BevFormerConfig& config() const { return config_; }
+  // With the names of a ResNet.
+  std::shared_ptr<torch::nn::Module> backbone() const;
+  // As ResNetBody::set_recompute(), which wants BevFormerConfig::frozen_norms.
+  void set_recompute(bool on);
 
   // Detections in the last of `frames`; those before give its history, without gradients and without dropout.
   BevDetections forward(const std::vector<BevFrame>& frames, const Observer& observer = {});
@@ -49,7 +54,7 @@ class BevFormerNetwork : public torch::nn::Module {
   BevDetections detect(const BevFrame& frame, const at::Tensor& previous,
                        const Observer& observer = {});
 
-  // The backbone's batch norms keep to their running statistics.
+  // With BevFormerConfig::frozen_norms, the backbone's batch norms keep to their running statistics.
   void train(bool on = true) override;
 
  private:

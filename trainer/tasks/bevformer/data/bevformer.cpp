@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/bevformer.h>
+
+#include "tasks/bevformer/network/bevformer_config.h"
+
+namespace ffkit {
+namespace {
+
+constexpr std::array kCanBusRules = {BevFormerCanBus::none, BevFormerCanBus::last_row,
+                                     BevFormerCanBus::as_published};
+
+}  // namespace
+
+std::vector<std::string> bevformer_archs() {
+  return {"tiny", "small", "base", "micro"};
+}
+
+std::string_view to_string(BevFormerCanBus can_bus) {
+  switch (can_bus) {
+    case BevFormerCanBus::none:
+      return "none";
+    case BevFormerCanBus::last_row:
+      return "last_row";
+    case BevFormerCanBus::as_published:
+      break;
+  }
+  return "as_published";
+}
+
+BevFormerCanBus parse_bevformer_can_bus(std::string_view name) {
+  for (const BevFormerCanBus rule : kCanBusRules) {
+    if (name == to_string(rule)) return rule;
+  }
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("there is no CAN bus rule '{}'; there are none, last_row and as_published",
+                  name));
+}
+
+void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
+  t.group("Network");
+  t.add("arch", arch, "Size of the network").set_choices(bevformer_archs()).set_names_model();
+  t.add("backbone-weights", backbone_weights,
+        "Weights that the backbone starts from: torchvision's ResNet-50 for tiny, a detector with "
+        "ResNet-101 and deformable convolutions for small and base; .pth or .safetensors")
+      .set_local();
+  t.add("backbone-lr", backbone_lr, "Learning rate of the backbone, as a share of --lr")
+      .require(backbone_lr >= 0 && std::isfinite(backbone_lr), "0 or more");
+  t.add("recompute", recompute,
+        "Computes the backbone's activations again in the backward pass, which takes less memory "
+        "and more time")
+      .require(!recompute || arch != "micro",
+               "off for micro, whose batch norms would count each batch twice");
+  t.group("Keyframes");
+  t.add("queue-length", queue_length,
+        "Keyframes of a training sample: the one whose objects are found, and those before it; 0: "
+        "as published, 3 or 4")
+      .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
+  t.add("image-scale", image_scale,
+        "Factor by which pictures are resized; 0: as published, 0.5 to 1")
+      .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
+  t.add_choice("can-bus", can_bus, parse_bevformer_can_bus, {"none", "last_row", "as_published"},
+               "Which message of the CAN bus is a keyframe's, where the data set has them");
+  t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
+  t.add("class-balanced", class_balanced,
+        "Class-balanced sampling (CBGS): repeats keyframes that have objects of rare classes");
+  t.group("Augmentation");
+  t.add("photometric-distortion", photometric_distortion,
+        "Random brightness, contrast, saturation and hue of training pictures (default: on)");
+  t.add("grid-mask", grid_mask,
+        "GridMask: probability that a grid covers the pictures of a training sample")
+      .require(grid_mask >= 0 && grid_mask <= 1, "0 to 1");
+}
+
+}  // namespace ffkit

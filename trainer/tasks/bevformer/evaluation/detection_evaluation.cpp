@@ -1,0 +1,188 @@
+#include "tasks/bevformer/evaluation/detection_evaluation.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/detection_results.h>
+#include <ffkit/nuscenes/windows.h>
+
+#include "tasks/bevformer/data/frames.h"
+#include "tasks/bevformer/loss/boxes.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kDetectionColumns = 12;
+// Of `motion`, what is a difference to the frame before.
+constexpr std::array<int64_t, 4> kDifferences = {0, 1, 2, 17};
+constexpr std::array<const char*, 7> kMetrics = {"nds",  "map",  "mate", "mase",
+                                                 "maoe", "mave", "maae"};
+constexpr std::array<const char*, 7> kTitles = {"NDS",  "mAP",  "mATE", "mASE",
+                                                "mAOE", "mAVE", "mAAE"};
+
+std::array<double, kMetrics.size()> numbers_of(const nuscenes::DetectionMetrics& metrics) {
+  std::array<double, kMetrics.size()> out = {metrics.nd_score, metrics.mean_ap};
+  std::copy(metrics.tp_errors.begin(), metrics.tp_errors.end(), out.begin() + 2);
+  return out;
+}
+
+nuscenes::DetectionMetrics measure(const Dataset& keyframes, const nuscenes::Submission& results) {
+  return nuscenes::evaluate(nuscenes::read_ground_truth(keyframes), results);
+}
+
+std::vector<nuscenes::KeyframeDetections> by_keyframe(const std::vector<int64_t>& keyframes,
+                                                      const at::Tensor& rows) {
+  std::vector<nuscenes::KeyframeDetections> out;
+  for (size_t i = 0; i < keyframes.size(); ++i) {
+    out.push_back({.keyframe = static_cast<int64_t>(i), .boxes = {}});
+  }
+  const auto* number = rows.const_data_ptr<double>();
+  for (int64_t i = 0; i < rows.size(0); ++i, number += kDetectionColumns) {
+    const auto place =
+        std::lower_bound(keyframes.begin(), keyframes.end(), static_cast<int64_t>(number[0]));
+    nuscenes::LidarDetection box;
+    std::copy_n(number + 1, box.box.size(), box.box.begin());
+    box.class_number = static_cast<int>(number[10]);
+    box.score = number[11];
+    out[static_cast<size_t>(place - keyframes.begin())].boxes.push_back(box);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<MetricInfo> detection_metrics() {
+  std::vector<MetricInfo> out;
+  for (size_t i = 0; i < kMetrics.size(); ++i) {
+    // NDS and mAP are published as hundredths.
+    const bool is_score = i < 2;
+    out.push_back({.name = kMetrics[i],
+                   .title = kTitles[i],
+                   .scale = is_score ? 100.0 : 1.0,
+                   .digits = is_score ? 2 : 3,
+                   .unit = is_score ? "%" : ""});
+  }
+  return out;
+}
+
+std::vector<int64_t> share_of_scenes(const Dataset& split, int rank, int world_size) {
+  const auto starts = nuscenes::scene_groups(split);
+  const auto end_of = [&](size_t scene) {
+    return scene + 1 < starts->size() ? (*starts)[scene + 1] : split.num_records();
+  };
+  std::vector<size_t> scenes(starts->size());
+  std::iota(scenes.begin(), scenes.end(), size_t{0});
+  // The longest first, each to the process that has the fewest keyframes.
+  std::stable_sort(scenes.begin(), scenes.end(), [&](size_t a, size_t b) {
+    return end_of(a) - (*starts)[a] > end_of(b) - (*starts)[b];
+  });
+  std::vector<int64_t> loads(static_cast<size_t>(world_size), 0);
+  std::vector<size_t> own;
+  for (const size_t scene : scenes) {
+    const auto lightest = std::min_element(loads.begin(), loads.end());
+    *lightest += end_of(scene) - (*starts)[scene];
+    if (lightest - loads.begin() == rank) own.push_back(scene);
+  }
+  std::sort(own.begin(), own.end());
+  std::vector<int64_t> out;
+  for (const size_t scene : own) {
+    for (int64_t i = (*starts)[scene]; i < end_of(scene); ++i) out.push_back(i);
+  }
+  return out;
+}
+
+void DetectionEvaluation::add(const DeviceBatch& batch) {
+  const bool has_previous = batch.field("frame_index").item<int64_t>() > 0 && bev_.defined();
+  at::Tensor motion = batch.field("motion").cpu().clone();
+  const at::Tensor absolute = motion.clone();
+  for (const int64_t column : kDifferences) {
+    at::Tensor number = motion.select(1, column);
+    if (has_previous) {
+      number.sub_(motion_before_.select(1, column));
+    } else {
+      number.zero_();
+    }
+  }
+  motion_before_ = absolute;
+  at::Tensor images = batch.field("images");
+  if (is_bgr_) images = images.flip({2});
+  const BevFrame frame{.images = images,
+                       .lidar2img = batch.field("lidar_to_image").to(at::kDouble),
+                       .can_bus = motion,
+                       .has_previous = at::full({1}, has_previous, at::kBool)};
+  const BevDetections found = network_.detect(frame, has_previous ? bev_ : at::Tensor());
+  bev_ = found.bev;
+  const int64_t last = found.logits.size(0) - 1;
+  const DetectedBoxes boxes =
+      decode_boxes(found.logits[last][0].to(at::kFloat), found.boxes[last][0].to(at::kFloat), {});
+  const int64_t keyframe = share_.at(static_cast<size_t>(batch.record_indices.at(0)));
+  keyframes_.push_back(keyframe);
+  const at::Tensor numbers = from_published_boxes(boxes.boxes).to(at::kCPU, at::kDouble);
+  detections_.push_back(
+      at::cat({at::full({numbers.size(0), 1}, static_cast<double>(keyframe), at::kDouble), numbers,
+               boxes.labels.to(at::kCPU, at::kDouble).unsqueeze(1),
+               boxes.scores.to(at::kCPU, at::kDouble).unsqueeze(1)},
+              1));
+}
+
+// All of what the processes found, on rank 0.
+void DetectionEvaluation::gather(Peers& peers) {
+  detections_.insert(detections_.begin(), at::zeros({0, kDetectionColumns}, at::kDouble));
+  detections_ = peers.gather_rows(at::cat(detections_));
+  std::vector<int64_t> all;
+  for (const at::Tensor& share : peers.gather_rows(at::tensor(keyframes_, at::kLong))) {
+    const auto* number = share.const_data_ptr<int64_t>();
+    all.insert(all.end(), number, number + share.numel());
+  }
+  std::sort(all.begin(), all.end());
+  keyframes_ = std::move(all);
+}
+
+EvalResult DetectionEvaluation::finish(Peers& peers) {
+  gather(peers);
+  // Rank 0 computes for all; the last number says that it could.
+  at::Tensor sums = at::zeros({static_cast<int64_t>(kMetrics.size()) + 1}, at::kDouble);
+  std::exception_ptr error;
+  if (peers.rank() == 0 && !keyframes_.empty()) {
+    try {
+      const Dataset seen = split_.subset(keyframes_);
+      submission_ = nuscenes::make_submission(seen, by_keyframe(keyframes_, at::cat(detections_)));
+      const auto numbers = numbers_of(measure(seen, submission_));
+      std::copy(numbers.begin(), numbers.end(), sums.mutable_data_ptr<double>());
+      sums[-1] = 1;
+    } catch (const std::exception&) {
+      error = std::current_exception();
+    }
+  }
+  peers.sum(sums);
+  if (error) std::rethrow_exception(error);
+  if (sums[-1].item<double>() == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                keyframes_.empty()
+                    ? "no keyframe was validated; give a validation split with scenes"
+                    : "rank 0 could not compute the metric; its message says why",
+                {.path = split_.path().string()});
+  }
+  EvalResult result{.count = std::ssize(keyframes_), .metrics = {}};
+  for (size_t i = 0; i < kMetrics.size(); ++i) {
+    result.metrics.emplace_back(kMetrics[i], sums[static_cast<int64_t>(i)].item<double>());
+  }
+  return result;
+}
+
+void DetectionEvaluation::write_results(const std::filesystem::path& file) {
+  nuscenes::write_submission(file, submission_);
+}
+
+}  // namespace ffkit
