@@ -47,10 +47,10 @@ struct RecomputeFunction : autograd::Function<RecomputeFunction> {
   // `tensors`: the input, and the parameters behind it.
   static at::Tensor forward(autograd::AutogradContext* context,
                             const c10::intrusive_ptr<Recomputed>& recomputed,
-                            autograd::variable_list tensors) {
+                            at::TensorList tensors) {
     context->saved_data["recomputed"] = c10::IValue::make_capsule(recomputed);
     const at::Tensor out = recomputed->function(tensors.front());
-    context->save_for_backward(std::move(tensors));
+    context->save_for_backward(tensors.vec());
     return out;
   }
 
@@ -95,7 +95,8 @@ at::Tensor recomputed(std::function<at::Tensor(const at::Tensor&)> function,
   held->autocast_type = at::autocast::get_autocast_dtype(held->device);
   autograd::variable_list tensors = {input};
   tensors.insert(tensors.end(), parameters.begin(), parameters.end());
-  return RecomputeFunction::apply(held, tensors);
+  // As a TensorList: of a vector, libtorch would not see that it holds tensors.
+  return RecomputeFunction::apply(held, at::TensorList(tensors));
 }
 
 }  // namespace ffkit

@@ -40,7 +40,9 @@ TEST_F(Recompute, GivesTheSameValuesAndGradients) {
     again.sum().backward();
     EXPECT_EQ(num_calls_, 2);
     EXPECT_TRUE(at::equal(weight_.grad(), weight_gradient));
-    if (needs_input) EXPECT_TRUE(at::equal(x.grad(), gradient));
+    if (needs_input) {
+      EXPECT_TRUE(at::equal(x.grad(), gradient));
+    }
     weight_.mutable_grad().zero_();
   }
 }
