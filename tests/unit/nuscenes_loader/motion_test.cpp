@@ -150,6 +150,14 @@ std::vector<T> npz_array(const std::filesystem::path& file, const std::string& n
   return {};
 }
 
+KeyframeOptions with_pictures(KeyframeOptions options, const nlohmann::json& config) {
+  options.cameras = {};
+  options.cameras.image.transform =
+      ScalePad{.size = {config["img_shape"][0].get<int64_t>(), config["img_shape"][1].get<int64_t>()},
+               .factor = config["image_scale"].get<double>()};
+  return options;
+}
+
 // Windows of the real set against what BEVFormer's get_data_info(), union2one() and the filters of its pipeline gave for them.
 TEST(BevFormerInput, IsThatOfThePublishedCode) {
   FFKIT_REQUIRE_SHARED_DATA(root, "nuscenes");
@@ -168,13 +176,22 @@ TEST(BevFormerInput, IsThatOfThePublishedCode) {
     const nlohmann::json config =
         read_json(fixtures / (std::string(name) + ".expected.json"))["config"];
     const std::vector<int64_t> frames = config["keyframes"];
+    // The matrices are those of the scaled pictures, which take their time.
+    const bool has_pictures = name == std::string_view("small");
+    const KeyframeOptions own = has_pictures ? with_pictures(with, config) : with;
     const Windows windows = make_windows(split.keyframes, std::ssize(frames) - 1)
                                 .select(std::vector<int64_t>{frames.back()});
-    LoaderOptions options = loading(split, with, std::ssize(frames));
+    LoaderOptions options = loading(split, own, std::ssize(frames));
     windows.apply(options.sampler);
     Loader loader(windows.frames, options);
     const auto batch = loader.next();
     ASSERT_EQ(batch->size(), std::ssize(frames));
+    if (has_pictures) {
+      const auto wanted = npz_array<double>(numbers, "lidar2img");
+      const auto* found = static_cast<const float*>(batch->field("lidar_to_image").data);
+      ASSERT_EQ(wanted.size(), frames.size() * 6 * 16);
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-3) << i;
+    }
     for (size_t i = 0; i < frames.size(); ++i) {
       EXPECT_EQ(batch->strings("sample_token")[i], config["sample_tokens"][i]);
       EXPECT_EQ(static_cast<const int64_t*>(batch->field("frame_index").data)[i], frames[i]);
