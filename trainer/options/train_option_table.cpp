@@ -184,6 +184,7 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
   t.add("log-every", o.log_every, "Steps between two lines of metrics.jsonl")
       .require(o.log_every >= 1, "at least 1");
   t.add("eval-every", o.eval_every, "Epochs between two validations; the last epoch always has one")
+      .set_stored(o.eval_every != 1)
       .require(o.eval_every >= 1, "at least 1");
 }
 

@@ -152,9 +152,9 @@ std::vector<T> npz_array(const std::filesystem::path& file, const std::string& n
 
 KeyframeOptions with_pictures(KeyframeOptions options, const nlohmann::json& config) {
   options.cameras = {};
-  options.cameras.image.transform =
-      ScalePad{.size = {config["img_shape"][0].get<int64_t>(), config["img_shape"][1].get<int64_t>()},
-               .factor = config["image_scale"].get<double>()};
+  options.cameras.image.transform = ScalePad{
+      .size = {config["img_shape"][0].get<int64_t>(), config["img_shape"][1].get<int64_t>()},
+      .factor = config["image_scale"].get<double>()};
   return options;
 }
 

@@ -37,7 +37,7 @@ class BevFormerTask final : public Task {
   explicit BevFormerTask(TaskSetting setting)
       : Task(std::move(setting)), config_(bevformer_config(own().arch)) {}
 
-  void open() override { train_ = open_keyframes(options(), "train"); }
+  void open() override { train_ = open_keyframes(options(), own().train_split); }
   void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->keyframes.fingerprint() : ""; }
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
@@ -154,7 +154,7 @@ std::vector<std::string> BevFormerTask::notes() const {
 }
 
 std::unique_ptr<BatchSource> BevFormerTask::validation_batches() {
-  val_ = open_keyframes(options(), "val");
+  val_ = open_keyframes(options(), own().val_split);
   val_share_ = share_of_scenes(val_->keyframes, setting().place.rank, setting().place.world_size);
   if (val_share_.empty()) return std::make_unique<RepeatedBatch>(DeviceBatch{}, 0);
   // A process streams whole scenes, one keyframe after the other.

@@ -37,10 +37,9 @@ TEST(BevFrames, ObjectsAreThoseOfTheLastFrame) {
   const at::Tensor& boxes = batch.field("boxes");
   for (int64_t b = 0; b < 2; ++b) {
     const int64_t first = (3 * b + 2) * 4;
-    EXPECT_TRUE(at::equal(objects[size_t(b)].boxes,
-                          to_published_boxes(boxes.narrow(0, first, 4))));
-    EXPECT_TRUE(at::equal(objects[size_t(b)].labels,
-                          batch.field("box_classes").narrow(0, first, 4)));
+    EXPECT_TRUE(at::equal(objects[size_t(b)].boxes, to_published_boxes(boxes.narrow(0, first, 4))));
+    EXPECT_TRUE(
+        at::equal(objects[size_t(b)].labels, batch.field("box_classes").narrow(0, first, 4)));
   }
 }
 
@@ -49,8 +48,8 @@ TEST(BevFrames, BoxesHaveThePublishedConvention) {
   const at::Tensor box = at::tensor({10.0, 5.0, 1.0, 4.0, 2.0, 1.5, 0.0, 3.0, -1.0}).unsqueeze(0);
   const at::Tensor published = to_published_boxes(box);
   EXPECT_TRUE(at::allclose(
-      published, at::tensor({10.0, 5.0, 0.25, 2.0, 4.0, 1.5, -std::numbers::pi / 2, 3.0, -1.0})
-                     .unsqueeze(0)));
+      published,
+      at::tensor({10.0, 5.0, 0.25, 2.0, 4.0, 1.5, -std::numbers::pi / 2, 3.0, -1.0}).unsqueeze(0)));
   const at::Tensor many = noise_windows(1, 1, 32, 32, 50, 3).field("boxes").to(at::kDouble);
   EXPECT_TRUE(at::allclose(from_published_boxes(to_published_boxes(many)), many));
 }
@@ -61,8 +60,8 @@ TEST(BevFrames, NoiseHasSixCamerasAround) {
   config.bev_rows = config.bev_columns = 10;
   config.rotation_center = {5, 5};
   const DeviceBatch batch = noise_windows(1, 1, 90, 160, 1, 1);
-  const CameraPoints points = project_pillars(
-      config, batch.field("lidar_to_image").to(at::kDouble), {.height = 90, .width = 160});
+  const CameraPoints points = project_pillars(config, batch.field("lidar_to_image").to(at::kDouble),
+                                              {.height = 90, .width = 160});
   const at::Tensor seen = points.visible.any(-1)[0];  // [cameras, cells]
   for (int64_t camera = 0; camera < 6; ++camera) {
     EXPECT_GT(seen[camera].sum().item<int64_t>(), 10) << camera;

@@ -16,11 +16,12 @@ namespace {
 
 // Scenes of these numbers of keyframes.
 Dataset scenes_of(const std::filesystem::path& folder, const std::vector<int>& lengths) {
-  const Schema schema{{{.name = nuscenes::keyframe::kScene, .type = FieldType::string, .column = true},
-                       {.name = nuscenes::keyframe::kTimestamp,
-                        .type = FieldType::scalar,
-                        .dtype = DType::i64,
-                        .column = true}}};
+  const Schema schema{
+      {{.name = nuscenes::keyframe::kScene, .type = FieldType::string, .column = true},
+       {.name = nuscenes::keyframe::kTimestamp,
+        .type = FieldType::scalar,
+        .dtype = DType::i64,
+        .column = true}}};
   DatasetWriter writer(folder, {.split = "val", .schema = schema});
   RecordBuilder builder(schema);
   std::vector<std::byte> record;

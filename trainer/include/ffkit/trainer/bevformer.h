@@ -25,6 +25,9 @@ BevFormerCanBus parse_bevformer_can_bus(std::string_view name);
 
 struct BevFormerOptions : OwnOptions<BevFormerOptions> {
   std::string arch = "tiny";  // one of bevformer_archs()
+  // Where there is none of this name, that of v1.0-mini is taken: "mini_train" for "train".
+  std::string train_split = "train";
+  std::string val_split = "val";
   // Keyframes of a training sample: the one whose objects are found, and those before it. 0: as published, 3 or 4.
   int64_t queue_length = 0;  // 0 .. 100
   double image_scale = 0;    // pictures are resized by this factor; 0: as published; 0 .. 4

@@ -29,7 +29,7 @@ int64_t queue_length(const BevFormerOptions& options);
 // Why records of `schema` are none to train BEVFormer on; empty: they are.
 std::string bevformer_misfit(const Schema& schema);
 
-// The split "train" or "val", or that of v1.0-mini where there is no other. Throws Error(not_found) when there is none, Error(invalid_argument) when it is
+// The split `name`, or that of v1.0-mini where there is no other: "mini_train" for "train". Throws Error(not_found) when there is none, Error(invalid_argument) when it is
 // not for BEVFormer.
 nuscenes::Split open_keyframes(const TrainOptions& options, const std::string& name);
 
