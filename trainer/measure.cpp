@@ -40,7 +40,7 @@ void say(const ProgressOutput& output, const Communicator& communicator, const s
 
 // Units a second, with more digits where they are few.
 std::string text_of(double rate) {
-  return fmt::format("{:.{}f}", rate, rate < 100 ? 2 : 1);
+  return fmt::format("{:.{}f}", rate, rate < 1 ? 4 : rate < 100 ? 2 : 1);
 }
 
 void check_not_stopped() {
