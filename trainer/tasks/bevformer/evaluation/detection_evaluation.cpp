@@ -129,11 +129,13 @@ void DetectionEvaluation::add(const DeviceBatch& batch) {
   const int64_t keyframe = share_.at(static_cast<size_t>(batch.record_indices.at(0)));
   keyframes_.push_back(keyframe);
   const at::Tensor numbers = from_published_boxes(boxes.boxes).to(at::kCPU, at::kDouble);
-  detections_.push_back(
+  const at::Tensor rows =
       at::cat({at::full({numbers.size(0), 1}, static_cast<double>(keyframe), at::kDouble), numbers,
                boxes.labels.to(at::kCPU, at::kDouble).unsqueeze(1),
                boxes.scores.to(at::kCPU, at::kDouble).unsqueeze(1)},
-              1));
+              1);
+  // Sizes are exponentials: a network that has hardly been trained may predict one that is no number, and then has not found the object.
+  detections_.push_back(rows.index_select(0, rows.isfinite().all(1).nonzero().squeeze(1)));
 }
 
 // All of what the processes found, on rank 0.
