@@ -48,14 +48,13 @@ const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string&
       found = entry.get();
       fitting.push_back(entry->name);
     } else {
-      reasons.push_back(reason);
+      reasons.push_back(fmt::format("{}: {}", entry->name, reason));
     }
   }
   if (fitting.size() == 1) return *found;
   if (fitting.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}; no task fits, there are {}", fmt::join(reasons, "; "),
-                            fmt::join(names(), ", ")),
+                fmt::format("no task trains on such data ({})", fmt::join(reasons, "; ")),
                 {.path = path});
   }
   throw Error(ErrorCode::invalid_argument,

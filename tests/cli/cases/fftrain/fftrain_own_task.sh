@@ -77,7 +77,7 @@ run 0 "$FFTRAIN" --data data --arch resnet18 --image-size 32 --batch-size 8 --ep
 run 1 "$FFTRAIN" --evaluate pictures --results r.txt
 one_line_err 'the task classification writes no results; leave --results out'
 run 1 "$FFTRAIN" --evaluate straight
-one_line_err "there is no task 'number'; there are classification"
+one_line_err "there is no task 'number'; there are bevformer, classification"
 
 # It measures as every task does.
 run 0 "$TRAIN_NUMBER" "${options[@]}" --bottleneck --limit-batches 3
