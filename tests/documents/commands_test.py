@@ -163,6 +163,9 @@ def known_options():
         listed = text.split("Subcommands:\n")[1].split("\n\n")[0] if "Subcommands:\n" in text else ""
         for command in re.findall(r"^  (\w+)", listed, re.MULTILINE):
             text += call(programs / name, command, "--help", text=True)
+        if name == "fftrain":
+            for task in ("classification", "bevformer"):
+                text += call(programs / name, "--task", task, "--help", text=True)
         options |= set(re.findall(r"--[a-z][a-z0-9-]*", text))
     return options | {"--order", "--on-error"}
 
