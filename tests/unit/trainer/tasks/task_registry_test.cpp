@@ -26,9 +26,10 @@ TEST(TaskRegistry, FindsTheTaskThatASchemaFits) {
   tasks.add(task_on("classes", "label"));
   tasks.add(task_on("points", "lidar"));
   EXPECT_EQ(tasks.find_for(image_classification_schema(), "data/train").name, "classes");
-  EXPECT_ERROR(tasks.find_for({}, "data/train"), invalid_argument,
-               "data/train: no task trains on such data (classes: the data set has no field 'label'; "
-               "points: the data set has no field 'lidar')");
+  EXPECT_ERROR(
+      tasks.find_for({}, "data/train"), invalid_argument,
+      "data/train: no task trains on such data (classes: the data set has no field 'label'; "
+      "points: the data set has no field 'lidar')");
   tasks.add(task_on("numbers", "label"));
   EXPECT_ERROR(tasks.find_for(image_classification_schema(), "data/train"), invalid_argument,
                "data/train: the tasks classes, numbers all train on such data; say with --task");

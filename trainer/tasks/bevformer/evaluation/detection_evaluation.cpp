@@ -24,8 +24,6 @@ namespace ffkit {
 namespace {
 
 constexpr int64_t kDetectionColumns = 12;
-// Of `motion`, what is a difference to the frame before.
-constexpr std::array<int64_t, 4> kDifferences = {0, 1, 2, 17};
 constexpr std::array<const char*, 7> kMetrics = {"nds",  "map",  "mate", "mase",
                                                  "maoe", "mave", "maae"};
 constexpr std::array<const char*, 7> kTitles = {"NDS",  "mAP",  "mATE", "mASE",
@@ -104,16 +102,13 @@ std::vector<int64_t> share_of_scenes(const Dataset& split, int rank, int world_s
 
 void DetectionEvaluation::add(const DeviceBatch& batch) {
   const bool has_previous = batch.field("frame_index").item<int64_t>() > 0 && bev_.defined();
-  at::Tensor motion = batch.field("motion").cpu().clone();
-  const at::Tensor absolute = motion.clone();
-  for (const int64_t column : kDifferences) {
-    at::Tensor number = motion.select(1, column);
-    if (has_previous) {
-      number.sub_(motion_before_.select(1, column));
-    } else {
-      number.zero_();
-    }
-  }
+  const at::Tensor absolute = batch.field("motion").cpu().clone();
+  at::Tensor motion = has_previous ? at::cat({motion_before_, absolute}) : absolute.clone();
+  std::vector<uint8_t> follows(static_cast<size_t>(motion.size(0)), 0);
+  if (has_previous) follows.back() = 1;
+  nuscenes::to_differences({motion.mutable_data_ptr<double>(), static_cast<size_t>(motion.numel())},
+                           follows);
+  motion = motion.narrow(0, motion.size(0) - 1, 1);
   motion_before_ = absolute;
   at::Tensor images = batch.field("images");
   if (is_bgr_) images = images.flip({2});
