@@ -40,14 +40,13 @@ nuscenes::CanBusRule rule_of(BevFormerCanBus can_bus) {
 // projects/configs/bevformer/bevformer_{tiny,small,base}.py of fundamentalvision/BEVFormer.
 BevFormerPictures bevformer_pictures(const BevFormerOptions& options) {
   BevFormerPictures out;
-  if (options.arch == "small" || options.arch == "base") {
+  out.mean = {123.675F / 255, 116.28F / 255, 103.53F / 255};
+  out.is_bgr = options.arch == "small" || options.arch == "base";
+  if (out.is_bgr) {
     out.scale = options.arch == "small" ? 0.8 : 1;
-    out.mean = {123.68F / 255, 116.28F / 255, 103.53F / 255};
     out.std = {1.0F / 255, 1.0F / 255, 1.0F / 255};
-    out.is_bgr = true;
   } else {
     out.scale = options.arch == "micro" ? 1 : 0.5;
-    out.mean = {123.675F / 255, 116.28F / 255, 103.53F / 255};
     out.std = {58.395F / 255, 57.12F / 255, 57.375F / 255};
   }
   if (options.image_scale > 0) out.scale = options.image_scale;
