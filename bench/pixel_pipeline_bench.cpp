@@ -13,7 +13,7 @@
 
 #include <ffkit/image/image_codec.h>
 
-#include "image/codec/libjpeg.h"
+#include "image/jpeg/libjpeg.h"
 #include "image/pixels/pixel_ops.h"
 #include "image/pixels/pixel_writer.h"
 #include "image/transform/crop.h"

@@ -20,7 +20,7 @@
 #include <ffkit/converter/registry.h>
 #include <ffkit/image/image_resizer.h>
 
-#include "image/codec/libjpeg.h"
+#include "image/jpeg/libjpeg.h"
 #include "temp_dir.h"
 #include "test_images.h"
 

@@ -11,6 +11,7 @@
 
 #include "finished_conversion.h"
 #include "input/cancel.h"
+#include "output/column_totals.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "output/gather.h"
@@ -66,6 +67,7 @@ class Conversion {
     for (const SplitPlan& split : plans_) summary.splits.push_back(convert_split(split, report));
     report.finish();
     summary.num_reported = report.num_lines();
+    summary.without_dct = report.without_dct();
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }
@@ -245,6 +247,12 @@ class Conversion {
                           first));
 }
 
+void add_totals(ConvertSummary& summary, const Source& source, const fs::path& destination) {
+  for (SplitSummary& split : summary.splits) {
+    split.totals = column_totals(destination / split.split, source.totals());
+  }
+}
+
 }  // namespace
 
 void check_destination(const fs::path& destination, bool resume) {
@@ -272,6 +280,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
     if (options.resume && holds_finished_data_set(destination)) {
       ConvertSummary summary =
           finished_conversion(destination, plan_splits(source, options), options);
+      add_totals(summary, source, destination);
       summary.seconds = seconds_since(start);
       return summary;
     }
@@ -284,6 +293,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   Conversion conversion(source, claimed, destination, options);
   try {
     ConvertSummary summary = conversion.run();
+    add_totals(summary, source, destination);
     summary.seconds = seconds_since(start);
     return summary;
   } catch (...) {

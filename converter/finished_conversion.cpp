@@ -165,7 +165,9 @@ ConvertSummary finished_conversion(const fs::path& folder, const std::vector<Spl
   std::ranges::sort(names);
   if (names != list_splits(folder)) refuse("the splits");
   bool has_listings = true;
-  ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'), .was_finished = true};
+  ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'),
+                         .without_dct = without_dct_by_reason(report),
+                         .was_finished = true};
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);
     const BadSamples bad = bad_samples_of(report, plan.manifest.split);

@@ -171,6 +171,10 @@ bool Loader::ready() const {
   return impl.is_inherited() || (impl.run != nullptr && impl.run->ready());
 }
 
+int64_t Loader::num_held_batches() const {
+  return require(impl_).parts.slabs->num_held();
+}
+
 LoaderState Loader::state() const {
   const Impl& impl = require(impl_);
   const Impl::Place place = impl.place();

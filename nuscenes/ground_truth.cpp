@@ -62,4 +62,12 @@ GroundTruth read_ground_truth(const Dataset& split) {
   return truth;
 }
 
+bool has_annotations(const Dataset& split) {
+  FieldColumn points(split, keyframe::kBoxNumLidarPoints);
+  for (int64_t record = 0; record < split.num_records(); ++record) {
+    if (!points.numbers<int64_t>(record, -1, 1).empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace ffkit::nuscenes

@@ -98,6 +98,18 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
   fail_writing(file, error);
 }
 
+void write_output(const std::string& file, std::span<const std::byte> data) {
+  if (!file.empty()) {
+    write_output_file(file, data);
+  } else if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size()) {
+    throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
+  }
+}
+
+void write_output(const std::string& file, std::string_view text) {
+  write_output(file, std::as_bytes(std::span(text)));
+}
+
 void require_no_input(const fs::path& output, const std::vector<fs::path>& inputs) {
   if (output.empty()) return;
   for (const fs::path& input : inputs) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace ffkit {
@@ -12,6 +14,10 @@ namespace ffkit {
 // What fails leaves the old file as it was. A read-only file and a folder are refused. A device or pipe is written to, never removed.
 // Where the folder takes no new file but the old one may be written, it is overwritten in place. Throws Error(io), Error(invalid_argument).
 void write_output_file(const std::filesystem::path& file, std::span<const std::byte> data);
+
+// To `file` as write_output_file() does, or to standard output when it is empty; throws Error(io).
+void write_output(const std::string& file, std::span<const std::byte> data);
+void write_output(const std::string& file, std::string_view text);
 
 // Writes all of `data` and closes `fd`. Returns 0 or an errno.
 int write_and_close(int fd, std::span<const std::byte> data);

@@ -19,6 +19,7 @@
 #include "optim/host_scalar.h"
 #include "report/meters.h"
 #include "step/make_task.h"
+#include "step/run_mesh.h"
 #include "step/trained_model.h"
 
 namespace ffkit {
@@ -94,12 +95,13 @@ class EndlessSource final : public BatchSource {
 struct Setting {
   Setting(const TrainOptions& given, const ProcessPlace& place)
       : communicator(place, prepare_device(given, place)),
-        options(with_task(given).resolved(place.world_size)),
+        mesh(with_task(given), communicator),
+        options(with_task(given).resolved(mesh.data().world_size())),
         entry(TaskRegistry::instance().find(options.task_name())) {}
 
   // A task whose data is open, or for noise.
   std::unique_ptr<Task> open_task(bool has_data) {
-    std::unique_ptr<Task> task = make_task(options, communicator);
+    std::unique_ptr<Task> task = make_task(options, mesh);
     if (has_data) {
       task->open();
     } else {
@@ -109,6 +111,7 @@ struct Setting {
   }
 
   Communicator communicator;
+  const RunMesh mesh;
   const TrainOptions options;
   const TaskEntry& entry;
 };
@@ -119,7 +122,7 @@ std::unique_ptr<BatchSource> noise_source(Task& task) {
 
 // Training steps on what `source` gives.
 ThroughputMeter time_training(Setting& s, Task& task, BatchSource& source) {
-  TrainedModel trained(task, s.options, s.communicator);
+  TrainedModel trained(task, s.options, s.mesh.data());
   EndlessSource batches(source);
   int64_t number = 0;
   std::optional<HostScalar> loss;
@@ -149,7 +152,7 @@ double time_loader(Setting& s, const Task& task, BatchSource& loader) {
   }
   const double rate =
       double(num_batches * s.options.batch_size) * task.units_per_sample() / seconds;
-  return s.communicator.sum(std::vector<double>{rate})[0];
+  return s.mesh.data().sum(std::vector<double>{rate})[0];
 }
 
 }  // namespace
@@ -174,7 +177,7 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
         task->forward(batch).sum().item<float>();
         return 0.0;
       });
-      rate = s.communicator.sum(std::vector<double>{meter.units_per_second()})[0];
+      rate = s.mesh.data().sum(std::vector<double>{meter.units_per_second()})[0];
     }
     say(output, s.communicator,
         fmt::format("model alone, {}: {} {}/s",

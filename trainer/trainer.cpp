@@ -17,8 +17,10 @@
 #include "launch/waiting.h"
 #include "resumed_batch.h"
 #include "step/make_task.h"
+#include "step/run_mesh.h"
 #include "step/trained_model.h"
 #include "step/validation.h"
+#include "step/whole_state.h"
 #include "training_run.h"
 
 namespace ffkit {
@@ -67,9 +69,9 @@ std::string best_and_last_text(const TaskEntry& task, const TrainSummary& s) {
 
 // `checkpoint` empty: from the beginning.
 TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
-                 const ProgressOutput& output, Communicator& communicator,
-                 GettingReady& getting_ready) {
-  TrainingRun training(options, output, communicator);
+                 const ProgressOutput& output, const RunMesh& mesh, GettingReady& getting_ready) {
+  Communicator& communicator = mesh.world();
+  TrainingRun training(options, output, mesh);
   training.print_notes();
   if (checkpoint.empty()) {
     training.begin();
@@ -110,8 +112,9 @@ void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
 // As with_batch_of(), which it says on output.lines when the processes' shares are others than before.
 TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& checkpoint,
                              const TrainOptions& given, const ProgressOutput& output,
-                             Communicator& communicator, const ResumeOptions& resume) {
-  const int world_size = communicator.world_size();
+                             const RunMesh& mesh, const ResumeOptions& resume) {
+  Communicator& communicator = mesh.world();
+  const int world_size = mesh.data().world_size();
   require_task(stored, checkpoint, given);
   TrainOptions options;
   on_rank_0(communicator,
@@ -158,39 +161,40 @@ TrainOptions evaluation_options(TrainOptions options, int world_size) {
 }
 
 EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model, BatchSource& val,
-                          Communicator& communicator, const fs::path& results) {
-  communicator.broadcast(model_state(model));
-  communicator.broadcast(task.state());
+                          const RunMesh& mesh, const fs::path& results) {
   const std::optional<EvalResult> result =
-      validate_model(task, model, val, options.amp, communicator, results);
+      validate_model(task, model, val, options.amp, mesh, results);
   if (!result)
     throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
   return *result;
 }
 
-EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file,
-                               Communicator& communicator, const fs::path& results) {
+EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
+                               const fs::path& results) {
+  Communicator& communicator = mesh.world();
   std::string info;
   on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
   const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
-  const TrainOptions options = evaluation_options(given, communicator.world_size());
+  const TrainOptions options = evaluation_options(given, mesh.data().world_size());
   require_task(stored, file, options);
-  const std::unique_ptr<Task> task = make_task(options, communicator);
+  const std::unique_ptr<Task> task = make_task(options, mesh);
   task->set_facts(stored.facts);
   const std::unique_ptr<BatchSource> val = task->validation_batches();
   Model& model = make_model(*task, options, communicator);
-  on_rank_0(communicator, [&] {
-    std::vector<NamedTensor> state = evaluated_state(model, stored.options);
-    append_with_prefix("task.", task->state(), state);
-    load_checkpoint(file, state);
-  });
-  return evaluate_model(options, *task, model, *val, communicator, results);
+  std::vector<NamedTensor> own = evaluated_state(model, stored.options);
+  append_with_prefix("task.", task->state(), own);
+  const WholeState state(mesh, task->parts());
+  const std::vector<NamedTensor> whole = state.to_fill(own);
+  on_rank_0(communicator, [&] { load_checkpoint(file, whole); });
+  state.spread(whole, own);
+  return evaluate_model(options, *task, model, *val, mesh, results);
 }
 
-EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file,
-                            Communicator& communicator, const fs::path& results) {
-  const TrainOptions options = evaluation_options(given, communicator.world_size());
-  const std::unique_ptr<Task> task = make_task(options, communicator);
+EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
+                            const fs::path& results) {
+  Communicator& communicator = mesh.world();
+  const TrainOptions options = evaluation_options(given, mesh.data().world_size());
+  const std::unique_ptr<Task> task = make_task(options, mesh);
   Weights weights;
   CheckpointInfo info{.options = options};
   std::string facts;
@@ -202,9 +206,9 @@ EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file,
   task->set_facts(info_from_text(communicator.broadcast(facts)).facts);
   const std::unique_ptr<BatchSource> val = task->validation_batches();
   Model& model = make_model(*task, options, communicator);
-  on_rank_0(communicator,
-            [&] { load_weights(weights, task->weight_rules(), model, HeadPolicy::must_fit); });
-  return evaluate_model(options, *task, model, *val, communicator, results);
+  WholeState(mesh, task->parts()).load(weights, task->weight_rules(), model, HeadPolicy::must_fit);
+  mesh.world().broadcast(task->state());
+  return evaluate_model(options, *task, model, *val, mesh, results);
 }
 
 }  // namespace
@@ -217,8 +221,9 @@ TrainSummary train(const TrainOptions& given, const ProgressOutput& output,
     GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
+    const RunMesh mesh(options, communicator);
     const auto lock = lock_work_dir(communicator, options.work_dir);
-    return run(options, {}, output, communicator, getting_ready);
+    return run(options, {}, output, mesh, getting_ready);
   });
 }
 
@@ -231,6 +236,7 @@ TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoi
     GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
+    const RunMesh mesh(options, communicator);
     const auto lock = lock_work_dir(communicator, options.work_dir);
     fs::path file = checkpoint;
     std::string info;
@@ -239,8 +245,8 @@ TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoi
       info = info_to_text(read_checkpoint_info(file));
     });
     const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
-    return run(resumed_options(stored, file, options, output, communicator, resume), file, output,
-               communicator, getting_ready);
+    return run(resumed_options(stored, file, options, output, mesh, resume), file, output, mesh,
+               getting_ready);
   });
 }
 
@@ -256,6 +262,7 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     }
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
+    const RunMesh mesh(options, communicator);
     const auto lock = lock_work_dir(communicator, options.work_dir);
     // Rank 0 alone may see the folder.
     std::string file, info;
@@ -275,11 +282,11 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     });
     file = communicator.broadcast(file);
     info = communicator.broadcast(info);
-    if (file.empty()) return run(options, file, output, communicator, getting_ready);
+    if (file.empty()) return run(options, file, output, mesh, getting_ready);
     const CheckpointInfo stored = info_from_text(info);
     if (is_finished(stored, options)) return finished(stored, file, output, communicator.rank());
-    return run(resumed_options(stored, file, options, output, communicator, resume), file, output,
-               communicator, getting_ready);
+    return run(resumed_options(stored, file, options, output, mesh, resume), file, output, mesh,
+               getting_ready);
   });
 }
 
@@ -296,6 +303,7 @@ EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
     const Waiting waiting("validating", Waiting::kNothingToLose);
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
+    const RunMesh mesh(options, communicator);
     fs::path file = checkpoint;
     bool is_alone = false;
     on_rank_0(communicator, [&] {
@@ -303,12 +311,16 @@ EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
       is_alone = holds_weights_alone(file);
     });
     is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
-    const EvalResult result =
-        is_alone ? evaluate_weights(options, file, communicator, output.results)
-                 : evaluate_checkpoint(options, file, communicator, output.results);
+    const EvalResult result = is_alone ? evaluate_weights(options, file, mesh, output.results)
+                                       : evaluate_checkpoint(options, file, mesh, output.results);
     if (output.lines != nullptr && communicator.rank() == 0) {
-      fmt::print(output.lines, "val {}  {} {}\n", metrics_text(task.metrics, result), result.count,
-                 task.units);
+      if (result.no_metrics.empty()) {
+        fmt::print(output.lines, "val {}  {} {}\n", metrics_text(task.metrics, result),
+                   result.count, task.units);
+      } else {
+        fmt::print(output.lines, "{}, so there is no metric; the results of {} {} are in {}\n",
+                   result.no_metrics, result.count, task.units, output.results.string());
+      }
       std::fflush(output.lines);
     }
     return result;
@@ -323,11 +335,18 @@ TrainOptions read_checkpoint_options(const fs::path& checkpoint) {
 }
 
 bool is_weights_file(const fs::path& path) {
-  return holds_weights_alone(path);
+  return holds_weights_alone(resolve_checkpoint(path));
 }
 
 void export_weights(const fs::path& from, const fs::path& to) {
-  with_torch_errors([&] { write_weights(read_weights(resolve_checkpoint(from)), to); });
+  with_torch_errors([&] {
+    const fs::path file = resolve_checkpoint(from);
+    write_weights(read_weights(file), to);
+    if (holds_weights_alone(file)) return;
+    const CheckpointInfo info = read_checkpoint_info(file);
+    const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+    if (task.write_beside) task.write_beside(info.options, info.facts, to);
+  });
 }
 
 }  // namespace ffkit

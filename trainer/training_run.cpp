@@ -35,12 +35,13 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-                         Communicator& communicator)
+                         const RunMesh& mesh)
     : options_(options),
-      resolved_(options.resolved(communicator.world_size())),
-      output_(communicator.rank() == 0 ? output
+      resolved_(options.resolved(mesh.data().world_size())),
+      output_(mesh.world().rank() == 0 ? output
                                        : ProgressOutput{.lines = nullptr, .live = nullptr}),
-      communicator_(communicator),
+      mesh_(mesh),
+      communicator_(mesh.world()),
       live_(output_.live),
       entry_(TaskRegistry::instance().find(options.task_name())),
       task_(open_task()),
@@ -50,13 +51,13 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
              .facts = task_->facts(),
              .global_batch_size = resolved_.global_batch_size,
              .loader = {.fingerprint = task_->fingerprint(), .seed = options.seed}},
-      model_(*task_, resolved_, communicator),
+      model_(*task_, resolved_, mesh.data()),
       average_(options.ema_decay > 0
                    ? std::make_unique<ModelAverage>(model_.model, options.ema_decay)
                    : nullptr),
       units_per_step_(double(resolved_.global_batch_size) * task_->units_per_sample()),
       steps_per_epoch_(train_->num_batches() / options.accumulate),
-      profiler_(output.profile, communicator.rank(), communicator.device().is_cuda()) {
+      profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda()) {
   if (steps_per_epoch_ == 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the training split has fewer {} than one step of {}; give a "
@@ -77,7 +78,7 @@ bool TrainingRun::ends_with_validation() const {
 }
 
 std::unique_ptr<Task> TrainingRun::open_task() {
-  std::unique_ptr<Task> task = make_task(resolved_, communicator_);
+  std::unique_ptr<Task> task = make_task(resolved_, mesh_);
   if (options_.dummy) {
     task->open_noise();
   } else {
@@ -129,7 +130,8 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
 }
 
 void TrainingRun::restore(const std::filesystem::path& checkpoint) {
-  const std::vector<NamedTensor> tensors = state_tensors();
+  const std::vector<NamedTensor> own = state_tensors();
+  const std::vector<NamedTensor> tensors = whole_state().to_fill(own);
   std::string info;
   on_rank_0(communicator_, [&] {
     const CheckpointInfo stored = read_checkpoint_info(checkpoint);
@@ -141,19 +143,22 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
       std::erase_if(wanted,
                     [](const NamedTensor& t) { return t.name.starts_with(kAveragePrefix); });
     info = info_to_text(load_checkpoint(checkpoint, wanted));
-    if (average_ && !has_average) average_->reset();
   });
   state_ = info_from_text(communicator_.broadcast(info));
+  whole_state().spread(tensors, own);
+  if (average_ && state_.options.ema_decay == 0) average_->reset();
   state_.options = options_;
   state_.global_batch_size = resolved_.global_batch_size;
-  communicator_.broadcast(tensors);
   last_checkpoint_ = checkpoint;
 }
 
 void TrainingRun::begin() {
   on_rank_0(communicator_, [&] { task_->load_initial_weights(); });
-  if (!options_.pretrained.empty()) load_pretrained();
-  communicator_.broadcast(model_state(model_.model));
+  if (!options_.pretrained.empty()) {
+    load_pretrained();
+  } else if (task_->parts() == nullptr) {
+    communicator_.broadcast(model_state(model_.model));
+  }
   if (average_) average_->reset();
 }
 
@@ -164,18 +169,18 @@ void TrainingRun::print_notes() const {
 }
 
 void TrainingRun::load_pretrained() {
-  on_rank_0(communicator_, [&] {
-    const Weights weights = read_weights(options_.pretrained);
-    const WeightRules rules = task_->weight_rules();
-    if (load_weights(weights, rules, model_.model, HeadPolicy::may_differ) ||
-        output_.lines == nullptr)
-      return;
-    const Weights own{.path = {}, .tensors = model_.model.parameters()};
-    fmt::print(
-        output_.lines, "{}: its head has {} {} and the data set {}; the head is drawn anew\n",
-        options_.pretrained.string(), head_rows(weights, rules), rules.rows, head_rows(own, rules));
-    std::fflush(output_.lines);
-  });
+  Weights weights;
+  on_rank_0(communicator_,
+            [&] { weights = read_weights(resolve_checkpoint(options_.pretrained)); });
+  const WeightRules rules = task_->weight_rules();
+  if (whole_state().load(weights, rules, model_.model, HeadPolicy::may_differ) ||
+      output_.lines == nullptr)
+    return;
+  const Weights own{.path = {}, .tensors = model_.model.parameters()};
+  fmt::print(output_.lines, "{}: its head has {} {} and the data set {}; the head is drawn anew\n",
+             options_.pretrained.string(), head_rows(weights, rules), rules.rows,
+             head_rows(own, rules));
+  std::fflush(output_.lines);
 }
 
 TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
@@ -359,11 +364,22 @@ void TrainingRun::take_losses(size_t num_left) {
 void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
   last_checkpoint_time_ = Clock::now();
   is_checkpoint_due_ = false;
-  if (!work_dir) return;
-  const std::filesystem::path path =
-      work_dir->checkpoint_path(state_.epochs_done, state_.loader.position);
-  if (path == last_checkpoint_) return;
-  writer_.write(path, snapshot(state_, state_tensors()),
+  std::filesystem::path path;
+  if (work_dir) {
+    path = work_dir->checkpoint_path(state_.epochs_done, state_.loader.position);
+    if (path == last_checkpoint_) path.clear();
+  }
+  std::vector<NamedTensor> tensors;
+  if (task_->parts() == nullptr) {
+    if (path.empty()) return;
+    tensors = state_tensors();
+  } else {
+    // Rank 0 alone knows whether there is one to write, and needs the parts of the others for it.
+    if (communicator_.sum(std::vector<double>{path.empty() ? 0.0 : 1.0})[0] == 0) return;
+    tensors = whole_state().gather(state_tensors());
+    if (path.empty()) return;
+  }
+  writer_.write(path, snapshot(state_, tensors),
                 [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch,
                  replaced = std::exchange(before_validation_, {})] {
                   std::error_code error;  // if it stays, it is pruned with others
@@ -376,9 +392,9 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
 std::optional<EvalResult> TrainingRun::validate_epoch() {
   // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
   communicator_.broadcast(model_.model.buffers());
-  if (average_) communicator_.broadcast(average_->tensors());
+  if (average_ && task_->parts() == nullptr) communicator_.broadcast(average_->tensors());
   const AveragedWeights averaged(average_.get());
-  return validate_model(*task_, model_.model, *val_, resolved_.amp, communicator_);
+  return validate_model(*task_, model_.model, *val_, resolved_.amp, mesh_);
 }
 
 void TrainingRun::show_progress(double loss) {

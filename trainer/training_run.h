@@ -23,15 +23,16 @@
 #include "report/metrics_log.h"
 #include "report/progress.h"
 #include "report/step_profiler.h"
+#include "step/run_mesh.h"
 #include "step/trained_model.h"
+#include "step/whole_state.h"
 
 namespace ffkit {
 
 class TrainingRun {
  public:
   // Opens the data, seeds libtorch and draws the initial weights. `options` name the task. Throws as train().
-  TrainingRun(const TrainOptions& options, const ProgressOutput& output,
-              Communicator& communicator);
+  TrainingRun(const TrainOptions& options, const ProgressOutput& output, const RunMesh& mesh);
 
   // Takes over the state of a checkpoint file, which rank 0 alone reads; all processes call it, before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
@@ -65,8 +66,9 @@ class TrainingRun {
   // Whether the epoch that is under way ends with a validation.
   bool ends_with_validation() const;
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
-  // Everything that a checkpoint holds, by name.
+  // Everything of this process that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;
+  WholeState whole_state() const { return WholeState(mesh_, task_->parts()); }
 
   // Nothing when it was stopped before its end.
   std::optional<EpochResult> run_epoch(const std::optional<WorkDir>& work_dir);
@@ -87,7 +89,8 @@ class TrainingRun {
   TrainOptions options_;   // as they were given, and as a checkpoint holds them
   TrainOptions resolved_;  // for this number of processes
   ProgressOutput output_;
-  Communicator& communicator_;
+  const RunMesh& mesh_;
+  Communicator& communicator_;  // of all processes
   LiveProgress live_;
   const TaskEntry& entry_;
   int64_t source_epoch_ = 0;  // that train_ was made for

@@ -1,9 +1,10 @@
 // Loading nuScenes keyframes: six cameras resized to 704 x 256 as normalised f32, and a cloud of ten sweeps. Prints samples/s and the processor's seconds a
-// sample as JSON. With --bevformer what BEVFormer trains with: the six cameras distorted, halved and padded, no cloud.
+// sample as JSON. With --bevformer what BEVFormer trains with: the six cameras distorted, halved and padded, no cloud. With --dct the pictures are in the
+// dct code.
 //
 //   nuscenes_bench --folder FOLDER [--root ROOT]   ROOT: a nuScenes data root, of which one keyframe's images and cloud are taken
 //
-// The data set is made in FOLDER when it is not there: keyframes of one scene, nine sweeps between them, every record with those
+// The data set is made in FOLDER (set, set-dct) when it is not there: keyframes of one scene, nine sweeps between them, every record with those
 // images and that cloud (without ROOT: made-up ones). FOLDER/files holds the same as files with an index, which opencv_loader.py reads.
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/record.h>
@@ -45,6 +47,9 @@ struct Options {
   bool cold = false;
   bool clouds_only = false;
   bool bevformer = false;
+  bool dct = false;
+
+  fs::path set() const { return folder / (dct ? "set-dct" : "set"); }
 };
 
 std::vector<std::byte> read_file(const fs::path& path) {
@@ -92,7 +97,17 @@ void make_set(const Options& options) {
     }
     spec.cloud = as_floats(read_file(largest_file(options.root / "samples" / kLidar)));
   }
-  testing::make_nuscenes(options.folder / "set", spec);
+  if (options.dct) {
+    for (std::vector<std::byte>& image : spec.images) {
+      const std::vector<std::byte> jpeg = std::move(image);
+      if (const auto refusal = encode_dct_picture(jpeg, image)) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("a picture of a camera is {}", to_string(*refusal)),
+                    {.path = options.root.string()});
+      }
+    }
+  }
+  testing::make_nuscenes(options.set(), spec);
 }
 
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {
@@ -190,11 +205,10 @@ void drop_folder(const fs::path& folder) {
 }
 
 void run(const Options& options) {
-  if (!fs::exists(options.folder / "set" / "mini_val" / "manifest.json")) {
-    make_set(options);
-    export_files(open_split(options.folder / "set", "mini_val"), options.folder / "files");
-  }
-  const Split split = open_split(options.folder / "set", "mini_val");
+  const bool is_there = fs::exists(options.set() / "mini_val" / "manifest.json");
+  if (!is_there) make_set(options);
+  const Split split = open_split(options.set(), "mini_val");
+  if (!is_there && !options.dct) export_files(split, options.folder / "files");
   Loader loader(split.keyframes, loader_options(options, split));
   const auto epoch = [&](int64_t number) {
     loader.start_epoch(number);
@@ -207,7 +221,7 @@ void run(const Options& options) {
   double seconds = 0;
   const std::clock_t processor = std::clock();
   for (int64_t number = 1; seconds < options.seconds; ++number) {
-    if (options.cold) drop_folder(options.folder / "set");
+    if (options.cold) drop_folder(options.set());
     const auto begin = std::chrono::steady_clock::now();
     num_samples += epoch(number);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -215,9 +229,10 @@ void run(const Options& options) {
   const double processor_seconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
   const char* work = options.bevformer ? ", BEVFormer" : options.exact ? ", exact pixels" : "";
   fmt::print(
-      "{{\"loader\": \"ffkit{}{}\", \"samples/s\": {:.2f}, \"processor s/sample\": {:.4f}, "
+      "{{\"loader\": \"ffkit{}{}{}\", \"samples/s\": {:.2f}, \"processor s/sample\": {:.4f}, "
       "\"threads\": {}, \"verdict\": \"{}\"}}\n",
-      work, options.cold ? ", cold" : "", static_cast<double>(num_samples) / seconds,
+      work, options.dct ? ", dct code" : "", options.cold ? ", cold" : "",
+      static_cast<double>(num_samples) / seconds,
       processor_seconds / static_cast<double>(num_samples), options.threads,
       loader.statistics().verdict());
 }
@@ -241,6 +256,7 @@ int main(int argc, char** argv) {
   app.add_flag("--clouds-only", options.clouds_only, "Without the cameras");
   app.add_flag("--bevformer", options.bevformer,
                "What BEVFormer trains with: the cameras distorted, halved and padded, no cloud");
+  app.add_flag("--dct", options.dct, "With the pictures in the dct code");
   app.add_flag("--exact", options.exact, "Without decoding JPEGs at a fraction of their size");
   try {
     app.parse(argc, argv);

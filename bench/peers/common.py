@@ -26,7 +26,7 @@ def parse(description, **flags):
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--eval", action="store_true", help="Resize 256 and CenterCrop instead of random crops")
     for name, text in flags.items():
-        parser.add_argument(f"--{name}", action="store_true", help=text)
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
     options = parser.parse_args()
     options.work = options.work or options.folder.with_name(options.folder.name + ".peers")
     return options

@@ -29,6 +29,8 @@ const char* to_string(StoreAs store) {
   switch (store) {
     case StoreAs::jpeg:
       return "jpeg";
+    case StoreAs::dct:
+      return "dct";
     case StoreAs::raw:
       return "raw";
     case StoreAs::smart:
@@ -38,11 +40,11 @@ const char* to_string(StoreAs store) {
 }
 
 StoreAs parse_store_as(std::string_view name) {
-  for (const StoreAs store : {StoreAs::jpeg, StoreAs::raw, StoreAs::smart}) {
+  for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {
     if (name == to_string(store)) return store;
   }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("store is '{}'; it must be jpeg, raw or smart", name));
+              fmt::format("store is '{}'; it must be jpeg, dct, raw or smart", name));
 }
 
 const char* to_string(ImageCheck check) {
@@ -54,6 +56,13 @@ ImageCheck parse_image_check(std::string_view name) {
   if (name == "decode") return ImageCheck::decode;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the check of pictures is '{}'; it must be header or decode", name));
+}
+
+ImageStorage as_they_are(StoreAs store) {
+  if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store};
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("store is '{}'; it must be jpeg or dct for this source", to_string(store)));
 }
 
 void validate(const ImageStorage& storage) {

@@ -2,9 +2,11 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/format/error.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
@@ -26,6 +28,8 @@ std::string oddity(const ImageInfo& info) {
   switch (info.encoding) {
     case ImageEncoding::jpeg:
       return info.num_components == 4 ? "is a CMYK JPEG" : "";
+    case ImageEncoding::dct:
+      return "";
     case ImageEncoding::png:
       return "is a PNG";
     case ImageEncoding::webp:
@@ -45,13 +49,14 @@ struct Codecs {
   ImageDecoder decoder;
   ImageResizer resizer;
   JpegEncoder encoder;
+  DctTranscoder transcoder;
 };
 
 }  // namespace
 
 struct ImageStorer::Impl {
   Stored convert(Codecs& codecs, std::span<const std::byte> image, std::string_view id,
-                 SampleBuffers& buffers) const {
+                 SampleBuffers& buffers, std::string_view picture) const {
     const ImageInfo info = codecs.decoder.read_info(image);
     const PixelSize original{info.width, info.height};
     const PixelSize size = stored_size(storage, original);
@@ -63,7 +68,7 @@ struct ImageStorer::Impl {
     const bool is_changed = size != original || !odd.empty() || (is_raw && !is_stored_raw);
     if (!is_changed) {
       if (storage.check == ImageCheck::decode) (void)codecs.decoder.decode(image);
-      return {image, original, original};
+      return {as_stored(codecs, image, info.encoding, buffers, picture), original, original};
     }
     RgbView pixels = codecs.decoder.decode(image);
     if (size != original) pixels = codecs.resizer.resize(pixels, size.width, size.height);
@@ -73,8 +78,22 @@ struct ImageStorer::Impl {
     } else {
       codecs.encoder.encode(pixels, storage.jpeg_quality, out);
     }
-    if (!odd.empty()) buffers.report({odd, "re-encoded as JPEG"});
-    return {out, original, size};
+    if (!odd.empty()) buffers.report({odd, "re-encoded as JPEG", std::string(picture)});
+    const ImageEncoding encoding = is_raw ? ImageEncoding::ppm : ImageEncoding::jpeg;
+    return {as_stored(codecs, out, encoding, buffers, picture), original, size};
+  }
+
+  // In the dct code where that is asked for, and where there is one for the picture.
+  std::span<const std::byte> as_stored(Codecs& codecs, std::span<const std::byte> image,
+                                       ImageEncoding encoding, SampleBuffers& buffers,
+                                       std::string_view picture) const {
+    if (storage.store != StoreAs::dct || encoding == ImageEncoding::dct) return image;
+    std::vector<std::byte>& out = buffers.array();
+    const std::optional<DctRefusal> refusal = codecs.transcoder.encode(image, out);
+    if (!refusal) return out;
+    buffers.report(
+        {fmt::format("is {}", to_string(*refusal)), kKeptWithoutDct, std::string(picture)});
+    return image;
   }
 
   ImageStorage storage;
@@ -89,12 +108,12 @@ ImageStorer::ImageStorer(const ImageStorage& storage) : impl_(std::make_unique<I
 ImageStorer::~ImageStorer() = default;
 
 ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::string_view id,
-                                       SampleBuffers& buffers) const {
+                                       SampleBuffers& buffers, std::string_view picture) const {
   try {
-    return impl_->convert(impl_->thread_codecs.local(), image, id, buffers);
+    return impl_->convert(impl_->thread_codecs.local(), image, id, buffers, picture);
   } catch (const Error& error) {
     if (!impl_->storage.keep_broken || is_out_of_memory(error)) throw;
-    buffers.report({error.what(), "kept as it is"});
+    buffers.report({error.what(), "kept as it is", std::string(picture)});
     return {.bytes = image};
   }
 }
@@ -106,6 +125,8 @@ const ImageStorage& ImageStorer::storage() const {
 int64_t ImageStorer::memory_bytes(int64_t file_bytes) const {
   const ImageStorage& storage = impl_->storage;
   if (storage.store == StoreAs::jpeg) return file_bytes;
+  // The picture, its dct code, and the JPEG that is made again from that.
+  if (storage.store == StoreAs::dct) return 4 * file_bytes;
   // Photographs as JPEG have one to two bits a pixel; 24 raw ones are then 12 to 24 times as much.
   int64_t raw_bytes = 24 * file_bytes;
   if (storage.max_resolution != 0) {

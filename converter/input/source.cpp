@@ -48,6 +48,10 @@ const std::vector<std::string>& Source::class_names() const {
 const std::vector<std::string>& Source::notes() const {
   return no_texts();
 }
+std::vector<std::string> Source::totals() const {
+  return {};
+}
+
 std::map<std::string, std::string> Source::facts(size_t) const {
   return {};
 }

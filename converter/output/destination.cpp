@@ -61,6 +61,8 @@ const char* word_of(Destination::Kind kind) {
       return "merge";
     case Destination::Kind::v1:
       return "v1";
+    case Destination::Kind::split:
+      return "split";
   }
   return "";
 }
@@ -79,14 +81,15 @@ struct Contents {
   fs::path foreign;
 };
 
-Contents list_contents(const fs::path& folder) {
+Contents list_contents(const fs::path& folder, Destination::Kind kind) {
+  const bool is_split = kind == Destination::Kind::split;
   Contents contents;
   const auto foreign = [&contents](const fs::path& path) {
     if (contents.foreign.empty()) contents.foreign = path;
   };
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().filename() == kUnfinishedMarker) continue;
-    if (is_top_file(entry)) {
+    if (is_top_file(entry) || (is_split && is_split_file(entry))) {
       contents.files.push_back(entry.path());
     } else if (entry.symlink_status().type() == fs::file_type::directory) {
       bool is_ours = true;
@@ -127,13 +130,18 @@ void remove_contents(const Contents& contents) {
 
 }  // namespace
 
-void Destination::require_usable(const fs::path& folder) {
+void Destination::require_usable(const fs::path& folder, Kind kind) {
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) {
     throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
                 {.path = folder.string()});
   }
   if (holds_marker(folder) || fs::is_empty(folder)) return;
+  if (kind == Kind::split && fs::exists(folder / "manifest.json")) {
+    throw Error(ErrorCode::invalid_argument,
+                "already holds a split; remove it or give another name or folder",
+                {.path = folder.string()});
+  }
   const std::vector<std::string> splits = list_splits(folder);
   throw Error(ErrorCode::invalid_argument,
               splits.empty() ? "the folder is not empty; give a new or an empty one"
@@ -205,12 +213,12 @@ void Destination::lock_marker() {
 // has just been finished must not be taken for an unfinished one. Returns false when this changed meanwhile.
 bool Destination::try_lock_marker() {
   const fs::path marker = folder_ / kUnfinishedMarker;
-  require_usable(folder_);
+  require_usable(folder_, claim_.kind);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   made_marker_ = false;
   marker_ = FileLock(::open(marker.c_str(), kFlags));
   if (!marker_.is_open() && errno == ENOENT) {
-    require_usable(folder_);  // now that no marker says that it is unfinished
+    require_usable(folder_, claim_.kind);  // now that no marker says that it is unfinished
     marker_ = FileLock(::open(marker.c_str(), kFlags | O_CREAT | O_EXCL, 0644));
     made_marker_ = marker_.is_open();
     if (!made_marker_ && errno == EEXIST) return false;
@@ -226,7 +234,7 @@ bool Destination::try_lock_marker() {
   // Whoever held the lock before may have finished and removed the file that we locked.
   if (!marker_.is_still_at(marker)) return false;
   // A data set was finished, or another program put something here, in the moment before the marker was made.
-  if (!made_marker_ || is_empty(list_contents(folder_))) return true;
+  if (!made_marker_ || is_empty(list_contents(folder_, claim_.kind))) return true;
   ::unlink(marker.c_str());
   made_marker_ = false;
   return false;
@@ -234,7 +242,7 @@ bool Destination::try_lock_marker() {
 
 // With the lock: looks at what is there, and removes it where that is wanted.
 void Destination::take_over() {
-  const Contents contents = list_contents(folder_);
+  const Contents contents = list_contents(folder_, claim_.kind);
   const auto refuse = [this](const std::string& message) {
     throw Error(ErrorCode::invalid_argument, message, {.path = folder_.string()});
   };
@@ -252,7 +260,10 @@ void Destination::take_over() {
                     "run without --resume to start over",
                     found_.kind));
   }
-  if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && holds_work_in(contents)) {
+  const bool is_of_split = claim_.kind == Kind::split &&
+                           found_.kind == word_of(Kind::split);  // it cannot be gone on with
+  if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split &&
+      holds_work_in(contents)) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
                        found_.command.empty()
                            ? "finish it by its own ffconvert command with --resume"
@@ -282,19 +293,21 @@ void Destination::note_start_over(const std::function<void(const std::string&)>&
                                   const fs::path& name) const {
   if (!started_over() || !note) return;
   note(fmt::format("{}: an unfinished {} was found and removed; starting over", name.string(),
-                   found_.kind == word_of(Kind::merge) ? "merge" : "conversion"));
+                   found_.kind == word_of(Kind::merge) || found_.kind == word_of(Kind::split)
+                       ? found_.kind
+                       : "conversion"));
 }
 
 int64_t Destination::num_shards() const {
   int64_t num_shards = 0;
-  for (const fs::path& file : list_contents(folder_).files) {
+  for (const fs::path& file : list_contents(folder_, claim_.kind).files) {
     if (is_shard(file)) ++num_shards;
   }
   return num_shards;
 }
 
 bool Destination::holds_work() const {
-  return holds_work_in(list_contents(folder_));
+  return holds_work_in(list_contents(folder_, claim_.kind));
 }
 
 void Destination::keep() {
@@ -327,7 +340,7 @@ void Destination::give_back() noexcept {
 
 void Destination::roll_back() noexcept {
   try {
-    remove_contents(list_contents(folder_));
+    remove_contents(list_contents(folder_, claim_.kind));
     fs::remove(folder_ / kUnfinishedMarker);
   } catch (...) {
     // The marker stays: readers refuse what is left, and the next conversion removes it.

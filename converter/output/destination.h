@@ -27,15 +27,16 @@ class Destination {
   // Of a split's folder: its samples are gathered (gather.h).
   static constexpr const char* kGathered = "gathered.tmp";
 
-  // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished conversion left. Changes nothing.
-  static void require_usable(const std::filesystem::path& folder);
-
   // What is made in a folder.
   enum class Kind {
     conversion,  // hours of work: only another conversion may remove what one has left
     merge,  // these two are made again in no time, or at the speed of the disk, from sources that are there
     v1,
+    split,  // one split, in the folder itself; cannot be gone on with
   };
+  // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished conversion left. Changes nothing.
+  static void require_usable(const std::filesystem::path& folder, Kind kind = Kind::conversion);
+
   enum class Unfinished { remove, go_on };
   struct Claim {
     Kind kind = Kind::conversion;

@@ -17,6 +17,11 @@ int64_t ConvertSummary::num_records() const {
 int64_t ConvertSummary::num_skipped() const {
   return sum_of(splits, &SplitSummary::num_skipped);
 }
+int64_t ConvertSummary::num_without_dct() const {
+  int64_t total = 0;
+  for (const auto& [reason, count] : without_dct) total += count;
+  return total;
+}
 int64_t ConvertSummary::num_shards() const {
   return sum_of(splits, &SplitSummary::num_shards);
 }

@@ -1,21 +1,25 @@
 #include "pack/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/converter/image_storage.h>
+
 namespace ffkit {
 namespace {
 
-std::string line(const Source& source, size_t split, int64_t sample, std::string reason,
-                 const std::string& action) {
+std::string line(const Source& source, size_t split, int64_t sample, SampleProblem problem) {
+  std::string& reason = problem.reason;
   const std::string origin = source.describe(split, sample);
   if (reason.starts_with(origin + ": ")) reason.erase(0, origin.size() + 2);
-  const nlohmann::ordered_json json = {{"split", source.splits()[split].name},
-                                       {"source", origin},
-                                       {"reason", reason},
-                                       {"action", action}};
+  nlohmann::ordered_json json = {{"split", source.splits()[split].name}, {"source", origin}};
+  if (!problem.picture.empty()) json["picture"] = problem.picture;
+  json["reason"] = reason;
+  json["action"] = problem.action;
   // File names need not be UTF-8, JSON must be.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
@@ -24,12 +28,30 @@ std::string line(const Source& source, size_t split, int64_t sample, std::string
 
 std::string report_lines(const Source& source, size_t split, int64_t sample,
                          const EncodedSample& encoded) {
-  if (encoded.error) return line(source, split, sample, encoded.error->what(), "left out");
+  if (encoded.error) return line(source, split, sample, {encoded.error->what(), "left out"});
   std::string lines;
   for (const SampleProblem& problem : encoded.problems) {
-    lines += line(source, split, sample, problem.reason, problem.action);
+    lines += line(source, split, sample, problem);
   }
   return lines;
+}
+
+std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines) {
+  constexpr std::string_view kBegin = R"("reason":"is )";
+  const std::string end = fmt::format(R"(","action":"{}"}})", kKeptWithoutDct);
+  std::map<std::string, int64_t> counts;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t next = std::min(lines.find('\n', at), lines.size());
+    std::string_view line = lines.substr(at, next - at);
+    at = next + 1;
+    if (!line.ends_with(end)) continue;
+    line.remove_suffix(end.size());
+    // The last one: a path before it may hold anything.
+    const size_t reason = line.rfind(kBegin);
+    if (reason != std::string_view::npos)
+      ++counts[std::string(line.substr(reason + kBegin.size()))];
+  }
+  return counts;
 }
 
 void ReportFile::add(std::string_view lines) {
@@ -37,6 +59,7 @@ void ReportFile::add(std::string_view lines) {
   if (!file_) file_ = File::create(temporary());
   file_->write(std::as_bytes(std::span(lines)));
   num_lines_ += std::ranges::count(lines, '\n');
+  for (const auto& [reason, count] : without_dct_by_reason(lines)) without_dct_[reason] += count;
 }
 
 void ReportFile::finish() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,10 +15,13 @@
 
 namespace ffkit {
 
-// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action": "re-encoded"}, one line a problem; the
-// action for a sample with an error is "left out". Empty when there is nothing to say.
+// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action": "re-encoded"}, one line a problem, with
+// "picture" behind the source where a sample has several; the action for a sample with an error is "left out". Empty when there is nothing to say.
 std::string report_lines(const Source& source, size_t split, int64_t sample,
                          const EncodedSample& encoded);
+
+// How many of the lines are about a picture without a dct code, by the reason: "progressive", "damaged or cut", ...
+std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines);
 
 // DST/report.jsonl while it is being written, under another name. Without lines there will be no file.
 class ReportFile {
@@ -27,6 +31,8 @@ class ReportFile {
   // Appends whole lines; throws Error(io).
   void add(std::string_view lines);
   int64_t num_lines() const { return num_lines_; }
+  // without_dct_by_reason() of all lines.
+  const std::map<std::string, int64_t>& without_dct() const { return without_dct_; }
   // Puts the file durably in its place; throws Error(io).
   void finish();
 
@@ -36,6 +42,7 @@ class ReportFile {
   const std::filesystem::path path_;
   std::optional<File> file_;  // once there are lines
   int64_t num_lines_ = 0;
+  std::map<std::string, int64_t> without_dct_;
 };
 
 // The whole file; throws Error(not_found) or Error(io).

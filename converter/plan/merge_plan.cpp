@@ -8,6 +8,7 @@
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+#include <ffkit/text/token_data.h>
 
 #include "format/printable.h"
 #include "plan/part_range.h"
@@ -215,6 +216,28 @@ void join_parts(PlannedSplit& split) {
   split.manifest.shards.clear();
 }
 
+// Numbers of tokens mean the same in all data sets.
+void require_same_tokens(const PlannedSplit& split, const Manifest& manifest,
+                         const fs::path& folder) {
+  if (!is_token_schema(manifest.schema) && split.name != kTokenizer) return;
+  for (const char* key : {kTokenizer, kVocabularyOption, kEndOfTextOption}) {
+    const auto mine = manifest.options.find(key);
+    const auto theirs = split.manifest.options.find(key);
+    const std::string a = mine == manifest.options.end() ? "unknown" : mine->second;
+    const std::string b = theirs == split.manifest.options.end() ? "unknown" : theirs->second;
+    if (a == b) continue;
+    refuse_source(folder, fmt::format("the tokens of split '{}' are others: {} is {} against {}; "
+                                      "convert one of them again",
+                                      split.name, key, a, b));
+  }
+}
+
+// Whether the split is that of the tokenizer, which another source has brought, or the destination has.
+bool holds_same_tokenizer(const PlannedSplit& split, const Manifest& manifest) {
+  return split.name == kTokenizer && manifest.schema == tokenizer_schema() &&
+         (!split.is_new || !split.sources.empty());
+}
+
 // Keeps what all agree on.
 void intersect(std::map<std::string, std::string>& common,
                const std::map<std::string, std::string>& other) {
@@ -267,6 +290,8 @@ void MergePlan::add_source(const fs::path& folder) {
     if (const std::string other = class_difference(manifest, split.manifest); !other.empty()) {
       refuse_source(folder, fmt::format("the classes of split '{}' differ: {}", name, other));
     }
+    require_same_tokens(split, manifest, folder);
+    if (holds_same_tokenizer(split, manifest)) continue;
     if (!split.is_new &&
         num_shared_shards(split.manifest, manifest.shards) == std::ssize(manifest.shards)) {
       if (note_) {

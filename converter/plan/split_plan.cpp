@@ -21,6 +21,7 @@
 namespace ffkit {
 namespace {
 
+constexpr const char* kCreatedBy = "ffconvert " FFKIT_VERSION;
 constexpr size_t kProbedSamples = 32;
 constexpr double kPageBytes = 4096;
 
@@ -68,18 +69,39 @@ class SizeEstimate {
   double ratio_ = 1;
 };
 
+// The numbers of records up to the end of each shard, where the source gives its shards.
+std::vector<int64_t> given_shard_ends(const Source& source, size_t split) {
+  std::vector<int64_t> ends;
+  const Manifest* given = source.manifest(split);
+  if (given == nullptr) return ends;
+  for (const ManifestShard& shard : given->shards) {
+    if (shard.num_records > 0) ends.push_back((ends.empty() ? 0 : ends.back()) + shard.num_records);
+  }
+  return ends;
+}
+
 void plan_shards(const Source& source, const ConvertOptions& options, SplitPlan& plan) {
   const SizeEstimate estimate(source, plan, options);
+  const std::vector<int64_t> ends = given_shard_ends(source, plan.split);
   const auto full = static_cast<double>(options.shard_bytes);
   plan.first = {0};
   double num_bytes = 0;
   for (size_t i = 0; i < plan.order.size(); ++i) {
     num_bytes += estimate.of(plan.order[i]);
-    if (num_bytes < full && i + 1 < plan.order.size()) continue;
+    const bool is_full = ends.empty()
+                             ? num_bytes >= full
+                             : ends.at(plan.shard_bytes.size()) == static_cast<int64_t>(i) + 1;
+    if (!is_full && i + 1 < plan.order.size()) continue;
     plan.first.push_back(static_cast<int64_t>(i) + 1);
     plan.shard_bytes.push_back(static_cast<int64_t>(num_bytes));
     num_bytes = 0;
   }
+}
+
+void note_compression(Manifest& manifest, const ConvertOptions& options) {
+  if (options.zstd_level == 0) return;
+  manifest.options["zstd_level"] = std::to_string(options.zstd_level);
+  manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
 }
 
 // Facts and options say where a data set comes from: a path that is no UTF-8 text is told as far as a manifest can hold it.
@@ -87,7 +109,19 @@ void make_utf8(std::map<std::string, std::string>& words) {
   for (auto& [key, value] : words) value = utf8_of(value);
 }
 
+// The source's, of which all but the shards and their compression is taken over.
+Manifest taken_over(Manifest manifest, const ConvertOptions& options) {
+  manifest.shards.clear();
+  manifest.options.erase("zstd_level");
+  manifest.options.erase("zstd_dictionary_bytes");
+  manifest.options.insert({"shard_bytes", std::to_string(options.shard_bytes)});
+  manifest.created_by = kCreatedBy;
+  note_compression(manifest, options);
+  return manifest;
+}
+
 Manifest make_manifest(const Source& source, size_t split, const ConvertOptions& options) {
+  if (const Manifest* given = source.manifest(split)) return taken_over(*given, options);
   Manifest manifest{.split = source.splits()[split].name,
                     .schema = source.split_schema(split),
                     .classes = source.classes(),
@@ -96,11 +130,8 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
                     .options = {{"order", to_string(options.order)},
                                 {"seed", std::to_string(options.seed)},
                                 {"shard_bytes", std::to_string(options.shard_bytes)}},
-                    .created_by = "ffconvert " FFKIT_VERSION};
-  if (options.zstd_level != 0) {
-    manifest.options["zstd_level"] = std::to_string(options.zstd_level);
-    manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
-  }
+                    .created_by = kCreatedBy};
+  note_compression(manifest, options);
   if (source.has_record_references()) manifest.options[MergePlan::kReferences] = "by number";
   manifest.options.merge(source.options());
   make_utf8(manifest.options);

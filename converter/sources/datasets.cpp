@@ -5,28 +5,22 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
-#include "format/fnv.h"
-#include "input/input_file.h"
+#include "sources/dataset_records.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-class DatasetSource : public Source {
+class DatasetSource : public DatasetRecords {
  public:
-  explicit DatasetSource(std::vector<Dataset> datasets) : datasets_(std::move(datasets)) {
-    if (datasets_.empty()) {
-      throw Error(ErrorCode::invalid_argument, "a source needs at least one data set");
-    }
+  explicit DatasetSource(std::vector<Dataset> datasets) : DatasetRecords(std::move(datasets)) {
     for (const Dataset& dataset : datasets_) add(dataset);
   }
 
   const std::vector<SourceSplit>& splits() const override { return splits_; }
-  Schema schema() const override { return datasets_.front().schema(); }
   const std::vector<std::string>& classes() const override { return classes_; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = datasets_.at(split).manifest().source;
@@ -47,34 +41,6 @@ class DatasetSource : public Source {
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return datasets_.at(split).locate(index).record.raw_bytes;
-  }
-
-  SampleIdentity identity(size_t split, int64_t index) const override {
-    const Dataset& dataset = datasets_.at(split);
-    return {.name = std::to_string(index),
-            .num_bytes = sample_bytes(split, index),
-            .content = fnv1a64(std::as_bytes(std::span(dataset.fingerprint())))};
-  }
-
-  std::vector<SourceInput> inputs(size_t split) const override {
-    const Dataset& dataset = datasets_.at(split);
-    std::vector<SourceInput> inputs;
-    for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-      const fs::path& path = dataset.shard(i).path();
-      std::error_code none;
-      const FileStamp stamp = stamp_of(path, none);
-      inputs.push_back({.name = path.filename().string(),
-                        .num_bytes = stamp.num_bytes,
-                        .modified_ns = stamp.modified_ns});
-    }
-    return inputs;
-  }
-
-  std::string describe(size_t split, int64_t index) const override {
-    const Dataset& dataset = datasets_.at(split);
-    const Dataset::Location where = dataset.locate(index);
-    return fmt::format("{}: record {}", dataset.shard(where.shard_index).path().string(),
-                       where.local_index);
   }
 
   void read(size_t split, int64_t index, RecordBuilder& record,
@@ -119,11 +85,9 @@ class DatasetSource : public Source {
     notes_.insert(notes_.end(), dataset.warnings().begin(), dataset.warnings().end());
   }
 
-  const std::vector<Dataset> datasets_;
   std::vector<SourceSplit> splits_;
   std::vector<std::string> classes_;
   std::vector<std::string> class_names_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace

@@ -89,7 +89,11 @@ V1Payloads::Payload V1Payloads::make(const RecordView& record) {
     }
     return value;
   };
-  const std::span<const std::byte> data = required(data_).raw();
+  std::span<const std::byte> data = required(data_).raw();
+  if (schema_.fields[data_].type == FieldType::image && is_dct_picture(data)) {
+    transcoder_.decode_to_jpeg(data, jpeg_);
+    data = jpeg_;
+  }
   if (content_ != V1Content::imagenet) return {.bytes = data};
   const int64_t label = integer(required(label_), schema_.fields[label_].dtype);
   pickle_bytes_and_label(data, label, buffer_);

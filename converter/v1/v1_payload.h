@@ -10,6 +10,7 @@
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
+#include <ffkit/image/dct_picture.h>
 
 namespace ffkit {
 
@@ -28,7 +29,8 @@ class V1Payloads {
     std::span<const std::byte> bytes;  // into the record, or into this object until the next make()
     int64_t label = 0;                 // imagenet only
   };
-  // Throws Error(invalid_argument) when a field is null.
+  // A picture in the dct code becomes the JPEG that it was made from. Throws Error(invalid_argument) when a field is null, and as
+  // decode_dct_to_jpeg() does.
   Payload make(const RecordView& record);
 
  private:
@@ -37,6 +39,8 @@ class V1Payloads {
   size_t data_ = 0;   // positions in the schema
   size_t label_ = 0;  // imagenet only
   std::vector<std::byte> buffer_;
+  std::vector<std::byte> jpeg_;
+  DctTranscoder transcoder_;
 };
 
 }  // namespace ffkit

@@ -139,9 +139,10 @@ FFKIT_CRC uint32_t extend_three_streams(uint32_t crc, const std::byte* p, size_t
 
 #if defined(__x86_64__)
 
+#define FFKIT_AVX2 __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 #define FFKIT_AVX512 __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
 
-// Folding (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009), four 128-bit lanes to a
+// Folding (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009), two or four 128-bit lanes to a
 // register. A lane is L x^64 + H with L its first eight bytes. `bits` further on it counts for L x^(bits + 64) + H x^bits; as
 // the carry-less product of reflected numbers is theirs times x, the factors are x^(bits + 63) and x^(bits - 1), mod P.
 constexpr std::array<int64_t, 2> fold_factors(int bits) {
@@ -152,6 +153,61 @@ constexpr std::array<int64_t, 2> fold_factors(int bits) {
     if (i == bits + 63) factors[0] = static_cast<int64_t>(uint64_t{power} << 32);
   }
   return factors;
+}
+
+// The register behind the 16 bytes that the last lane stands for.
+FFKIT_CRC inline uint32_t crc_of_lane(__m128i lane) {
+  const uint64_t wide = _mm_crc32_u64(0, static_cast<uint64_t>(_mm_cvtsi128_si64(lane)));
+  return static_cast<uint32_t>(
+      _mm_crc32_u64(wide, static_cast<uint64_t>(_mm_extract_epi64(lane, 1))));
+}
+
+FFKIT_AVX2 inline __m256i fold(__m256i lanes, __m256i factors) {
+  return _mm256_xor_si256(_mm256_clmulepi64_epi128(lanes, factors, 0x00),
+                          _mm256_clmulepi64_epi128(lanes, factors, 0x11));
+}
+
+template <int bits>
+FFKIT_AVX2 __m256i factors_of_two_lanes() {
+  static constexpr auto k = fold_factors(bits);
+  return _mm256_set_epi64x(k[1], k[0], k[1], k[0]);
+}
+
+FFKIT_AVX2 inline __m256i load_two_lanes(const std::byte* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+
+// Eight registers, because a fold takes longer than it takes to begin the next one.
+FFKIT_AVX2 uint32_t extend_folding_256(uint32_t crc, const std::byte* p, size_t n) {
+  if (n < 256) return extend_three_streams(crc, p, n);
+  __m256i x0 = _mm256_xor_si256(load_two_lanes(p),
+                                _mm256_zextsi128_si256(_mm_cvtsi32_si128(static_cast<int>(crc))));
+  __m256i x1 = load_two_lanes(p + 32), x2 = load_two_lanes(p + 64), x3 = load_two_lanes(p + 96);
+  __m256i x4 = load_two_lanes(p + 128), x5 = load_two_lanes(p + 160);
+  __m256i x6 = load_two_lanes(p + 192), x7 = load_two_lanes(p + 224);
+  const __m256i by_2048 = factors_of_two_lanes<2048>();
+  for (p += 256, n -= 256; n >= 256; p += 256, n -= 256) {
+    x0 = _mm256_xor_si256(fold(x0, by_2048), load_two_lanes(p));
+    x1 = _mm256_xor_si256(fold(x1, by_2048), load_two_lanes(p + 32));
+    x2 = _mm256_xor_si256(fold(x2, by_2048), load_two_lanes(p + 64));
+    x3 = _mm256_xor_si256(fold(x3, by_2048), load_two_lanes(p + 96));
+    x4 = _mm256_xor_si256(fold(x4, by_2048), load_two_lanes(p + 128));
+    x5 = _mm256_xor_si256(fold(x5, by_2048), load_two_lanes(p + 160));
+    x6 = _mm256_xor_si256(fold(x6, by_2048), load_two_lanes(p + 192));
+    x7 = _mm256_xor_si256(fold(x7, by_2048), load_two_lanes(p + 224));
+  }
+  const __m256i by_1024 = factors_of_two_lanes<1024>(), by_512 = factors_of_two_lanes<512>();
+  const __m256i by_256 = factors_of_two_lanes<256>();
+  x4 = _mm256_xor_si256(fold(x0, by_1024), x4);
+  x5 = _mm256_xor_si256(fold(x1, by_1024), x5);
+  x6 = _mm256_xor_si256(_mm256_xor_si256(fold(x2, by_1024), x6), fold(x4, by_512));
+  x7 = _mm256_xor_si256(_mm256_xor_si256(fold(x3, by_1024), x7), fold(x5, by_512));
+  __m256i x = _mm256_xor_si256(fold(x6, by_256), x7);
+  for (; n >= 32; p += 32, n -= 32) x = _mm256_xor_si256(fold(x, by_256), load_two_lanes(p));
+  // The first lane over to the second.
+  const __m256i y = fold(x, factors_of_two_lanes<128>());
+  const __m128i lane = _mm_xor_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256(x, 1));
+  return extend_one_stream(crc_of_lane(lane), p, n);
 }
 
 FFKIT_AVX512 inline __m512i fold(__m512i lanes, __m512i factors) {
@@ -197,22 +253,22 @@ FFKIT_AVX512 uint32_t extend_folding(uint32_t crc, const std::byte* p, size_t n)
   const __m512i y = fold(x, _mm512_set_epi64(0, 0, k2[1], k2[0], k1[1], k1[0], k0[1], k0[0]));
   const __m128i lane = _mm_xor_si128(_mm_xor_si128(lane_of<0>(y), lane_of<1>(y)),
                                      _mm_xor_si128(lane_of<2>(y), lane_of<3>(x)));
-  const uint64_t wide = _mm_crc32_u64(0, static_cast<uint64_t>(_mm_cvtsi128_si64(lane)));
-  crc =
-      static_cast<uint32_t>(_mm_crc32_u64(wide, static_cast<uint64_t>(_mm_extract_epi64(lane, 1))));
-  return extend_one_stream(crc, p, n);
+  return extend_one_stream(crc_of_lane(lane), p, n);
 }
 
 #endif
 
 struct Paths {
-  std::array<Crc32cPath, 3> paths{{{"tables", extend_by_tables}}};
+  std::array<Crc32cPath, 4> paths{{{"tables", extend_by_tables}}};
   size_t count = 1;
 
   Paths() {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
       paths[count++] = {"three_streams", extend_three_streams};
+      if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq")) {
+        paths[count++] = {"folding_256", extend_folding_256};
+      }
       if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq")) {
         paths[count++] = {"folding", extend_folding};
       }

@@ -31,7 +31,15 @@ std::string value_of(std::string_view text, std::string_view key) {
 void refuse_if_marked(const fs::path& folder) {
   std::error_code unknown;
   if (!fs::exists(fs::symlink_status(folder / kUnfinishedMarker, unknown))) return;
-  const std::string command = read_unfinished_marker(folder).command;
+  const UnfinishedMarker marker = read_unfinished_marker(folder);
+  const std::string& command = marker.command;
+  if (marker.kind == "split") {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the program that writes this split has not finished ({} is there); "
+                            "wait for it or, when it was stopped, run it again",
+                            kUnfinishedMarker),
+                {.path = folder.string()});
+  }
   throw Error(
       ErrorCode::invalid_argument,
       fmt::format("the conversion that made this folder has not finished ({} is there); {}",

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
 #include "codec/bmp_decoder.h"
@@ -103,6 +104,8 @@ std::string_view to_string(ImageEncoding encoding) {
       return "bmp";
     case ImageEncoding::ppm:
       return "ppm";
+    case ImageEncoding::dct:
+      return "dct";
     case ImageEncoding::unknown:
       break;
   }
@@ -111,7 +114,7 @@ std::string_view to_string(ImageEncoding encoding) {
 
 JpegHuffmanDecoder jpeg_huffman_decoder() {
   if (!JpegHuffman::is_built()) return JpegHuffmanDecoder::libjpeg;
-  return errors_only("", [] { return JpegDecoder::uses_own_huffman(); })
+  return errors_only("", [] { return JpegDecoder::uses_hooks(); })
              ? JpegHuffmanDecoder::own
              : JpegHuffmanDecoder::libjpeg_after_check;
 }
@@ -122,12 +125,18 @@ ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
   if (has_prefix(data, "RIFF") && has_prefix(data, "WEBP", 8)) return ImageEncoding::webp;
   if (has_prefix(data, "BM")) return ImageEncoding::bmp;
   if (is_ppm(data)) return ImageEncoding::ppm;
+  if (is_dct_picture(data)) return ImageEncoding::dct;
   return ImageEncoding::unknown;
 }
 
 namespace {
 
-// read_image_info() of what is not a JPEG.
+// Whether JpegDecoder decodes it.
+bool is_jpeg_or_dct(ImageEncoding encoding) {
+  return encoding == ImageEncoding::jpeg || encoding == ImageEncoding::dct;
+}
+
+// read_image_info() of what JpegDecoder does not decode.
 ImageInfo read_other_info(ImageEncoding encoding, std::span<const std::byte> data) {
   switch (encoding) {
     case ImageEncoding::png:
@@ -148,8 +157,7 @@ ImageInfo read_other_info(ImageEncoding encoding, std::span<const std::byte> dat
 ImageInfo read_image_info(std::span<const std::byte> data) {
   const ImageEncoding encoding = detect_image_encoding(data);
   return errors_only("", [&] {
-    return encoding == ImageEncoding::jpeg ? JpegDecoder().begin(data)
-                                           : read_other_info(encoding, data);
+    return is_jpeg_or_dct(encoding) ? JpegDecoder().begin(data) : read_other_info(encoding, data);
   });
 }
 
@@ -158,7 +166,7 @@ struct ImageDecoder::Impl {
   void begin(std::span<const std::byte> image) {
     is_begun = false;
     const ImageEncoding encoding = detect_image_encoding(image);
-    info = encoding == ImageEncoding::jpeg ? jpeg.begin(image) : read_other_info(encoding, image);
+    info = is_jpeg_or_dct(encoding) ? jpeg.begin(image) : read_other_info(encoding, image);
     check_size(info);
     data = image;
     is_begun = true;
@@ -168,7 +176,7 @@ struct ImageDecoder::Impl {
     begin(image);
     is_begun = false;
     const Rect whole{0, 0, info.width, info.height};
-    if (info.encoding == ImageEncoding::jpeg) return jpeg.read(whole, 1).pixels;
+    if (is_jpeg_or_dct(info.encoding)) return jpeg.read(whole, 1).pixels;
     Rect source;
     return decode_other(whole, source);
   }
@@ -176,8 +184,8 @@ struct ImageDecoder::Impl {
   Region read(const Rect& region, int min_width, int min_height) {
     check_region(region, info);
     is_begun = false;
-    return info.encoding == ImageEncoding::jpeg ? read_jpeg(region, min_width, min_height)
-                                                : read_other(region);
+    return is_jpeg_or_dct(info.encoding) ? read_jpeg(region, min_width, min_height)
+                                         : read_other(region);
   }
 
   Region read_jpeg(const Rect& region, int min_width, int min_height) {

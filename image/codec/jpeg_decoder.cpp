@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/dct_picture.h>
 
 #include "codec/cmyk.h"
 #include "codec/jpeg_check_picture.h"
@@ -69,23 +70,33 @@ JpegDecoder::~JpegDecoder() {
 }
 
 ImageInfo JpegDecoder::begin(std::span<const std::byte> data) {
+  data_ = data;
+  is_dct_ = is_dct_picture(data);
+  if (is_dct_) dct_file_.open(data);
+  const int components = begin_jpeg(is_dct_ ? dct_file_.head() : data);
+  return {is_dct_ ? ImageEncoding::dct : ImageEncoding::jpeg, static_cast<int>(info_.image_width),
+          static_cast<int>(info_.image_height), components};
+}
+
+// Reads the header; returns the number of components.
+int JpegDecoder::begin_jpeg(std::span<const std::byte> jpeg) {
   jpeg_abort_decompress(&info_);
   info_.forget_tables();
-  data_ = data;
-  source_.next_input_byte = reinterpret_cast<const JOCTET*>(data.data());
-  source_.bytes_in_buffer = data.size();
-  errors_.guard(data_.size(), [this] { jpeg_read_header(&info_, TRUE); });
+  jpeg_ = jpeg;
+  source_.next_input_byte = reinterpret_cast<const JOCTET*>(jpeg.data());
+  source_.bytes_in_buffer = jpeg.size();
+  errors_.guard(jpeg.size(), [this] { jpeg_read_header(&info_, TRUE); });
   const int components = info_.num_components;
   if (components != 1 && components != 3 && components != 4) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("the JPEG has {} components; expected 1 (grey), 3 (colour) or 4 (CMYK)",
                             components));
   }
-  return {ImageEncoding::jpeg, static_cast<int>(info_.image_width),
-          static_cast<int>(info_.image_height), components};
+  return components;
 }
 
 bool JpegDecoder::has_end() const {
+  if (is_dct_) return true;
   // Within a scan FF stands only before 00 and before the markers of restarts. From the back: nearly all files end with it, and
   // what some programs write behind it is short.
   const JOCTET* const begin = source_.next_input_byte;
@@ -101,17 +112,30 @@ bool JpegDecoder::has_end() const {
 }
 
 JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator) {
-  if (!uses_own_huffman()) return read(region, denominator, false);
-  const Part part = read(region, denominator, true);
-  if (!huffman_is_attached_ || !huffman_.failed()) return part;
-  begin(data_);
-  return read(region, denominator, false);
+  if (is_dct_) return read_dct(region, denominator);
+  if (!uses_hooks()) return read(region, denominator, Entropy::libjpeg);
+  const Part part = read(region, denominator, Entropy::own_huffman);
+  if (!is_attached_ || !huffman_.failed()) return part;
+  begin_jpeg(data_);
+  return read(region, denominator, Entropy::libjpeg);
 }
 
-bool JpegDecoder::uses_own_huffman() {
+JpegDecoder::Part JpegDecoder::read_dct(const Rect& region, int denominator) {
+  if (!uses_hooks()) {
+    DctTranscoder().decode_to_jpeg(data_, rebuilt_);
+    begin_jpeg(rebuilt_);
+    return read(region, denominator, Entropy::libjpeg);
+  }
+  const Part part = read(region, denominator, Entropy::dct);
+  if (!is_attached_) throw_broken_dct("the header of the JPEG is not of the kind that it takes");
+  if (dct_.failed()) throw_broken_dct("a row of blocks is not one");
+  return part;
+}
+
+bool JpegDecoder::uses_hooks() {
   static const bool agrees = [] {
     try {
-      return JpegHuffman::is_built() && huffman_agrees(std::as_bytes(std::span(kJpegCheckPicture)));
+      return JpegHuffman::is_built() && hooks_agree(std::as_bytes(std::span(kJpegCheckPicture)));
     } catch (const Error&) {
       return false;  // libjpeg will say it of the user's pictures too
     }
@@ -119,29 +143,41 @@ bool JpegDecoder::uses_own_huffman() {
   return agrees;
 }
 
-bool JpegDecoder::huffman_agrees(std::span<const std::byte> jpeg) {
+bool JpegDecoder::hooks_agree(std::span<const std::byte> jpeg) {
   JpegDecoder decoder;
   const ImageInfo info = decoder.begin(jpeg);
+  std::vector<std::byte> dct;
+  if (encode_dct_picture(jpeg, dct)) return false;
   const Rect all{0, 0, info.width, info.height};
   const Rect middle{info.width / 2, info.height / 2, 1 + info.width / 4, 1 + info.height / 4};
-  return decoder.agrees_on(all, 1) && decoder.agrees_on(middle, 1) && decoder.agrees_on(all, 4);
+  return decoder.agrees_on(jpeg, dct, all, 1) && decoder.agrees_on(jpeg, dct, middle, 1) &&
+         decoder.agrees_on(jpeg, dct, all, 4);
 }
 
-bool JpegDecoder::agrees_on(const Rect& region, int denominator) {
-  std::vector<uint8_t> pixels[2];
-  for (const bool own : {false, true}) {
-    begin(data_);
-    const Part part = read(region, denominator, own);
-    if (own && (!huffman_is_attached_ || huffman_.failed())) return false;
+bool JpegDecoder::agrees_on(std::span<const std::byte> jpeg, std::span<const std::byte> dct,
+                            const Rect& region, int denominator) {
+  std::vector<uint8_t> expected;
+  for (const Entropy entropy : {Entropy::libjpeg, Entropy::own_huffman, Entropy::dct}) {
+    begin(entropy == Entropy::dct ? dct : jpeg);
+    const Part part = read(region, denominator, entropy);
+    if (entropy != Entropy::libjpeg && !is_attached_) return false;
+    if (entropy == Entropy::own_huffman && huffman_.failed()) return false;
+    if (entropy == Entropy::dct && dct_.failed()) return false;
+    std::vector<uint8_t> pixels;
     for (int y = 0; y < part.pixels.height; ++y) {
       const uint8_t* row = part.pixels.data + y * part.pixels.stride;
-      pixels[own].insert(pixels[own].end(), row, row + ptrdiff_t{3} * part.pixels.width);
+      pixels.insert(pixels.end(), row, row + ptrdiff_t{3} * part.pixels.width);
+    }
+    if (entropy == Entropy::libjpeg) {
+      expected = std::move(pixels);
+    } else if (pixels != expected) {
+      return false;
     }
   }
-  return pixels[0] == pixels[1];
+  return true;
 }
 
-JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool own_huffman) {
+JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, Entropy entropy) {
   const bool is_cmyk = info_.num_components == 4;
   info_.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
   info_.scale_num = static_cast<unsigned>(8 / denominator);
@@ -149,7 +185,7 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool ow
   // Pillow's settings, which are libjpeg's defaults; any other would change pixels.
   info_.dct_method = JDCT_ISLOW;
   info_.do_fancy_upsampling = TRUE;
-  errors_.guard(data_.size(), [this] { jpeg_start_decompress(&info_); });
+  errors_.guard(jpeg_.size(), [this] { jpeg_start_decompress(&info_); });
 
   const int full_width = static_cast<int>(info_.output_width);
   const int full_height = static_cast<int>(info_.output_height);
@@ -162,19 +198,12 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool ow
     x = static_cast<JDIMENSION>(std::max(0, region.x - kMargin));
     width = static_cast<JDIMENSION>(std::min(full_width, region.x + region.width + kMargin)) - x;
     // Moves x to the left and widens to whole blocks.
-    errors_.guard(data_.size(), [&] { jpeg_crop_scanline(&info_, &x, &width); });
+    errors_.guard(jpeg_.size(), [&] { jpeg_crop_scanline(&info_, &x, &width); });
   }
-  huffman_is_attached_ = false;
-  if (own_huffman && JpegHuffman::can_take(data_)) {
-    // As jpeg_crop_scanline() counts the columns it keeps.
-    const int samples = info_.num_components == 1 ? 1 : info_.max_h_samp_factor;
-    const auto column_width = static_cast<JDIMENSION>(samples * info_.min_DCT_scaled_size);
-    huffman_is_attached_ = huffman_.attach(info_, static_cast<int>(x / column_width),
-                                           static_cast<int>((x + width - 1) / column_width));
-  }
+  attach(entropy, x, width);
   const int y = std::max(0, region.y - kMargin);
   if (y > 0) {
-    errors_.guard(data_.size(), [&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(y)); });
+    errors_.guard(jpeg_.size(), [&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(y)); });
   }
   // Rows above the region were decoded for their neighbours' sake; those below are not even read.
   const int num_rows = std::min(full_height, region.y + region.height) - y;
@@ -184,10 +213,23 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, bool ow
   return {{pixels, static_cast<int>(info_.output_width), num_rows, stride}, static_cast<int>(x), y};
 }
 
+// Hooks in who decodes the coefficients of the columns x .. x + width - 1.
+void JpegDecoder::attach(Entropy entropy, JDIMENSION x, JDIMENSION width) {
+  is_attached_ = false;
+  if (entropy == Entropy::libjpeg || !JpegHuffman::can_take(jpeg_)) return;
+  // As jpeg_crop_scanline() counts the columns it keeps.
+  const int samples = info_.num_components == 1 ? 1 : info_.max_h_samp_factor;
+  const auto column_width = static_cast<JDIMENSION>(samples * info_.min_DCT_scaled_size);
+  const auto first = static_cast<int>(x / column_width);
+  const auto last = static_cast<int>((x + width - 1) / column_width);
+  is_attached_ = entropy == Entropy::dct ? dct_.attach(info_, first, last, dct_file_)
+                                         : huffman_.attach(info_, first, last);
+}
+
 void JpegDecoder::read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows) {
   const bool is_cmyk = info_.num_components == 4;
   uint8_t* cmyk_row = is_cmyk ? cmyk_row_.reserve(size_t{4} * info_.output_width) : nullptr;
-  errors_.guard(data_.size(), [&] {
+  errors_.guard(jpeg_.size(), [&] {
     JSAMPROW rows[kRowsPerCall];
     for (int row = 0; row < num_rows;) {
       const int wanted = is_cmyk ? 1 : std::min(kRowsPerCall, num_rows - row);

@@ -1,16 +1,18 @@
-// JpegDecoder: pixels of JPEG images by libjpeg-turbo; keeps decompressor and buffers between
-// images. Not thread-safe.
+// JpegDecoder: pixels of JPEG images by libjpeg-turbo, as files and in the dct code; keeps decompressor and buffers between images. Not thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <ffkit/image/image_codec.h>
 
+#include "codec/jpeg_dct.h"
 #include "codec/jpeg_error.h"
 #include "codec/jpeg_huffman.h"
-#include "codec/libjpeg.h"
 #include "codec/pixel_buffer.h"
+#include "dct/dct_file.h"
+#include "jpeg/libjpeg.h"
 
 namespace ffkit {
 
@@ -21,10 +23,10 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Begins an image by reading its header. `data` must stay until the last read() of it.
+  // Begins an image, a JPEG or its dct code, by reading its header. `data` must stay until the last read() of it.
   ImageInfo begin(std::span<const std::byte> data);
 
-  // Whether an end of image stands behind the header that begin() has read. Where none does, the file may have been cut.
+  // Whether an end of image stands behind the header that begin() has read. Where none does, the file may have been cut. A dct code is always whole.
   bool has_end() const;
 
   struct Part {
@@ -37,11 +39,11 @@ class JpegDecoder {
   // scale; the view lives until the next begin().
   Part read(const Rect& region, int denominator);
 
-  // Whether `jpeg`, which is good, gives the same pixels with JpegHuffman as by libjpeg alone, whole and in part.
-  static bool huffman_agrees(std::span<const std::byte> jpeg);
-  // Whether JpegHuffman is built and agrees on a built-in picture, which is looked at once. The libjpeg of this process may be another one
-  // than that of the build.
-  static bool uses_own_huffman();
+  // Whether `jpeg`, which is good, gives the same pixels with JpegHuffman, and from its dct code with JpegDct, as by libjpeg alone, whole and in part.
+  static bool hooks_agree(std::span<const std::byte> jpeg);
+  // Whether both are built and agree on a built-in picture, which is looked at once. The libjpeg of this process may be another one than
+  // that of the build. Without them a dct code is made a JPEG again, which libjpeg decodes.
+  static bool uses_hooks();
 
  private:
   // Keeps no tables from image to image. libjpeg itself does, in the pool of what lives as long as the decompressor, as MJPEG's pictures
@@ -52,19 +54,31 @@ class JpegDecoder {
     void forget_tables();
   };
 
+  // Who decodes the coefficients.
+  enum class Entropy { libjpeg, own_huffman, dct };
+
   static void init_source(j_decompress_ptr) {}
   static boolean fill_input_buffer(j_decompress_ptr info);
   static void skip_input_data(j_decompress_ptr info, long num_bytes);
-  Part read(const Rect& region, int denominator, bool own_huffman);
+  int begin_jpeg(std::span<const std::byte> jpeg);
+  Part read_dct(const Rect& region, int denominator);
+  Part read(const Rect& region, int denominator, Entropy entropy);
+  void attach(Entropy entropy, JDIMENSION x, JDIMENSION width);
   void read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows);
-  bool agrees_on(const Rect& region, int denominator);
+  bool agrees_on(std::span<const std::byte> jpeg, std::span<const std::byte> dct,
+                 const Rect& region, int denominator);
 
   JpegErrors errors_;
   Decompressor info_ = {};
   jpeg_source_mgr source_ = {};
   JpegHuffman huffman_;
-  bool huffman_is_attached_ = false;
+  JpegDct dct_;
+  bool is_attached_ = false;  // one of the two
   std::span<const std::byte> data_;
+  bool is_dct_ = false;  // data_, whose parts are in dct_file_
+  DctFile dct_file_;
+  std::span<const std::byte> jpeg_;  // what libjpeg reads: data_ or, of a dct code, the head
+  std::vector<std::byte> rebuilt_;   // from a dct code
   PixelBuffer pixels_;
   PixelBuffer cmyk_row_;
 };

@@ -4,7 +4,7 @@
 #include <csetjmp>
 #include <cstddef>
 
-#include "codec/libjpeg.h"
+#include "jpeg/libjpeg.h"
 
 namespace ffkit {
 

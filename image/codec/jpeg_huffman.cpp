@@ -1,107 +1,17 @@
 #include "codec/jpeg_huffman.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <cstring>
 
-#ifdef FFKIT_JPEG_HUFFMAN
-// libjpeg's internal interface, of which only the entropy decoder's entry point is used. image/CMakeLists.txt names the versions it was
-// tested with.
-#include <jpegint.h>
-#endif
+#include "jpeg/libjpeg_internal.h"
 
 namespace ffkit {
 namespace {
-
-// Position of a coefficient in its block. Those that a broken run leads beyond the end fall on the last, as in libjpeg; so
-// does the zero that is stored for an end of block, which comes only while the last one is still zero.
-constexpr std::array<uint8_t, 128> kNaturalOrder = [] {
-  std::array<uint8_t, 128> order = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
-                                    12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
-                                    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
-                                    58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
-  for (size_t i = 64; i < order.size(); ++i) order[i] = 63;
-  return order;
-}();
-
-// A block takes at most 64 * (16 + 15) bits: so many zeros behind the scan make it safe to check for its end once a block.
-constexpr size_t kPaddingBytes = 256 + 16;
 
 using Table = JpegHuffmanTable;
 
 }  // namespace
 
-// The state of reading. The functions on it are inlined into decode_mcu(), so that it stays in registers for a whole MCU: 3 %.
-struct JpegHuffman::Bits {
-  uint64_t window;
-  int num_bits;
-  const uint8_t* next;
-
-  // Afterwards at least 56 bits are valid. May read up to 8 bytes beyond what it takes.
-  void refill() {
-    uint64_t bytes;
-    std::memcpy(&bytes, next, 8);
-    window |= __builtin_bswap64(bytes) >> num_bits;
-    next += (63 - num_bits) >> 3;
-    num_bits |= 56;
-  }
-  uint32_t top(uint32_t count) const { return static_cast<uint32_t>(window >> (64 - count)); }
-  void drop(uint32_t count) {
-    window <<= count;
-    num_bits -= static_cast<int>(count);
-  }
-};
-
-[[gnu::always_inline]] inline bool JpegHuffman::decode_dc(Bits& bits, const JpegHuffmanTable& table,
-                                                          int& last_dc) {
-  bits.refill();
-  const uint32_t entry = table.entries[bits.top(Table::kLookupBits)];
-  uint32_t length = entry & Table::kLengthMask;
-  uint32_t size = entry >> Table::kSizeShift & Table::kSizeMask;
-  int difference = static_cast<int>(entry) >> Table::kValueShift;
-  if (entry == Table::kLongCode) {
-    const Table::Symbol symbol = table.long_code(bits.window);
-    if (symbol.length > 16) return false;
-    length = symbol.length;
-    size = symbol.size;
-  }
-  bits.drop(length);
-  if (size > 0) {
-    difference = Table::extend(bits.top(size), size);
-    bits.drop(size);
-  }
-  last_dc += difference;
-  return std::abs(last_dc) < (1 << 20);
-}
-
-[[gnu::always_inline]] inline bool JpegHuffman::decode_ac(Bits& bits, const JpegHuffmanTable& table,
-                                                          JCOEF* block) {
-  for (uint32_t k = 0; k < 63;) {
-    if (bits.num_bits < 32) bits.refill();
-    const uint32_t entry = table.entries[bits.top(Table::kLookupBits)];
-    uint32_t size;
-    if (entry != Table::kLongCode) {
-      bits.drop(entry & Table::kLengthMask);
-      k += entry >> Table::kAdvanceShift & Table::kAdvanceMask;
-      size = entry >> Table::kSizeShift & Table::kSizeMask;
-      block[kNaturalOrder[k]] = static_cast<JCOEF>(static_cast<int>(entry) >> Table::kValueShift);
-    } else {
-      const Table::Symbol symbol = table.long_code(bits.window);
-      if (symbol.length > 16) return false;
-      bits.drop(symbol.length);
-      size = symbol.size;
-      k += size == 0 && symbol.run != 15 ? Table::kEndOfBlock : symbol.run + 1;
-    }
-    if (size > 0) {
-      block[kNaturalOrder[k]] = static_cast<JCOEF>(Table::extend(bits.top(size), size));
-      bits.drop(size);
-    }
-  }
-  return true;
-}
-
-bool JpegHuffman::skip_symbol(Bits& bits, const JpegHuffmanTable& table, uint32_t& k) {
+bool JpegHuffman::skip_symbol(JpegBits& bits, const JpegHuffmanTable& table, uint32_t& k) {
   const uint32_t entry = table.entries[bits.top(Table::kLookupBits)];
   uint32_t length = (entry & Table::kLengthMask) + (entry >> Table::kSizeShift & Table::kSizeMask);
   uint32_t advance = entry >> Table::kAdvanceShift & Table::kAdvanceMask;
@@ -116,7 +26,8 @@ bool JpegHuffman::skip_symbol(Bits& bits, const JpegHuffmanTable& table, uint32_
   return true;
 }
 
-[[gnu::always_inline]] inline bool JpegHuffman::skip_ac(Bits& bits, const JpegHuffmanTable& table) {
+[[gnu::always_inline]] inline bool JpegHuffman::skip_ac(JpegBits& bits,
+                                                        const JpegHuffmanTable& table) {
   for (uint32_t k = 0; k < 63;) {
     if (bits.num_bits < 32) bits.refill();
     const uint32_t skip = table.skips[bits.top(Table::kSkipBits)];
@@ -136,7 +47,7 @@ bool JpegHuffman::skip_symbol(Bits& bits, const JpegHuffmanTable& table, uint32_
 void JpegHuffman::remove_stuffing(const jpeg_source_mgr& source) {
   const uint8_t* in = source.next_input_byte;
   const uint8_t* const in_end = in + source.bytes_in_buffer;
-  uint8_t* out = scan_.reserve(source.bytes_in_buffer + kPaddingBytes);
+  uint8_t* out = scan_.reserve(source.bytes_in_buffer + JpegBits::kPaddingBytes);
   next_ = out;
   while (in < in_end) {
     const auto* marker =
@@ -152,7 +63,7 @@ void JpegHuffman::remove_stuffing(const jpeg_source_mgr& source) {
     *out++ = 0xFF;
     ++in;
   }
-  std::memset(out, 0, kPaddingBytes);
+  std::memset(out, 0, JpegBits::kPaddingBytes);
   end_ = out;
 }
 
@@ -186,9 +97,7 @@ bool JpegHuffman::can_take(std::span<const std::byte> jpeg) {
 bool JpegHuffman::attach(jpeg_decompress_struct& info, int first_column, int last_column) {
   failed_ = false;
 #ifdef FFKIT_JPEG_HUFFMAN
-  if (info.progressive_mode || info.arith_code || jpeg_has_multiple_scans(&info) ||
-      info.restart_interval != 0 || info.comps_in_scan != info.num_components ||
-      info.data_precision != 8) {
+  if (!is_one_plain_scan(info)) {
     return false;
   }
   for (int i = 0; i < info.blocks_in_MCU; ++i) {
@@ -196,8 +105,8 @@ bool JpegHuffman::attach(jpeg_decompress_struct& info, int first_column, int las
     const jpeg_component_info& facts = *info.cur_comp_info[component];
     const auto dc = static_cast<size_t>(facts.dc_tbl_no);
     const auto ac = static_cast<size_t>(facts.ac_tbl_no);
-    dc_tables_[dc].build(*info.dc_huff_tbl_ptrs[dc], true);
-    ac_tables_[ac].build(*info.ac_huff_tbl_ptrs[ac], false);
+    dc_tables_[dc].build(*info.dc_huff_tbl_ptrs[dc], true, false);
+    ac_tables_[ac].build(*info.ac_huff_tbl_ptrs[ac], false, true);
     kinds_[static_cast<size_t>(i)] = {&dc_tables_[dc], &ac_tables_[ac], component};
   }
   last_dc_ = {};
@@ -225,15 +134,15 @@ boolean JpegHuffman::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
       blocks != nullptr && self.column_ >= self.first_column_ && self.column_ <= self.last_column_;
   if (++self.column_ == self.num_columns_) self.column_ = 0;
   if (self.failed_) return TRUE;  // grey until the caller asks
-  Bits bits{self.window_, self.num_bits_, self.next_};
+  JpegBits bits{self.window_, self.num_bits_, self.next_};
   for (int i = 0; i < info->blocks_in_MCU; ++i) {
     const BlockKind& kind = self.kinds_[static_cast<size_t>(i)];
     int& last_dc = self.last_dc_[static_cast<size_t>(kind.component)];
-    bool is_good = self.decode_dc(bits, *kind.dc, last_dc);
+    bool is_good = bits.decode_dc(*kind.dc, last_dc);
     if (is_good && is_wanted) {
       JCOEF* block = *blocks[i];
       block[0] = static_cast<JCOEF>(last_dc);
-      is_good = self.decode_ac(bits, *kind.ac, block);
+      is_good = bits.decode_ac(*kind.ac, block);
     } else if (is_good) {
       is_good = self.skip_ac(bits, *kind.ac);
     }

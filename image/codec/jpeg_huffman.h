@@ -17,9 +17,10 @@
 #include <cstdint>
 #include <span>
 
-#include "codec/jpeg_huffman_table.h"
-#include "codec/libjpeg.h"
 #include "codec/pixel_buffer.h"
+#include "jpeg/jpeg_bits.h"
+#include "jpeg/jpeg_huffman_table.h"
+#include "jpeg/libjpeg.h"
 
 namespace ffkit {
 
@@ -43,14 +44,10 @@ class JpegHuffman {
   bool failed() const { return failed_; }
 
  private:
-  struct Bits;
-
   static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
-  static bool skip_symbol(Bits& bits, const JpegHuffmanTable& table, uint32_t& k);
+  static bool skip_symbol(JpegBits& bits, const JpegHuffmanTable& table, uint32_t& k);
   void remove_stuffing(const jpeg_source_mgr& source);
-  static bool decode_dc(Bits& bits, const JpegHuffmanTable& table, int& last_dc);
-  static bool decode_ac(Bits& bits, const JpegHuffmanTable& table, JCOEF* block);
-  static bool skip_ac(Bits& bits, const JpegHuffmanTable& table);
+  static bool skip_ac(JpegBits& bits, const JpegHuffmanTable& table);
 
   std::array<JpegHuffmanTable, NUM_HUFF_TBLS> dc_tables_;
   std::array<JpegHuffmanTable, NUM_HUFF_TBLS> ac_tables_;

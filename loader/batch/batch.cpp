@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,27 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   Batch dropped(std::move(other));
   slab_.swap(dropped.slab_);
   return *this;
+}
+
+Batch Batch::copy() const {
+  if (slab_ == nullptr) return {};
+  const SlabLayout& layout = slab_->pool->layout();
+  const auto pool = std::make_shared<SlabPool>(default_slab_allocator(), 1, slab_->size, layout);
+  Slab* slab = pool->acquire();
+  slab->shapes = slab_->shapes;
+  slab->row_offsets = slab_->row_offsets;
+  slab->record_indices = slab_->record_indices;
+  slab->replacements = slab_->replacements;
+  slab->size = slab_->size;
+  slab->epoch = slab_->epoch;
+  slab->step = slab_->step;
+  slab->position = slab_->position;
+  slab->mix_lambda = slab_->mix_lambda;
+  for (size_t i = 0; i < num_fields(); ++i) {
+    std::memcpy(slab->memory + layout.fields[i].offset, slab_->memory + layout.fields[i].offset,
+                field(i).num_bytes());
+  }
+  return pool->hand_over(slab);
 }
 
 int64_t Batch::size() const {

@@ -11,7 +11,7 @@
 #   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
 #   kill_when FILE COMMAND...  runs it in the background, and kills it (-9) as soon as there is FILE
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
-# Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES
+# Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN $FFGENERATE (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES
 # $MAKE_NUSCENES_ROOT. Real data: $FFKIT_SHARED_DATA, may be empty.
 set -uo pipefail
 export FFKIT_SHARED_DATA=${FFKIT_SHARED_DATA:-}

@@ -2,6 +2,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
@@ -24,19 +25,28 @@ using namespace ffkit;
 struct NumberOptions : OwnOptions<NumberOptions> {
   int64_t side = 16;
   double bias_lr = 1;
+  int64_t team = 1;
 
   void describe(OptionTable& table, const TrainOptions&) override {
     table.group("Number");
     table.add("side", side, "Width and height of pictures").require(side >= 4, "at least 4");
     table.add("bias-lr", bias_lr, "Learning rate of the bias, as a multiple of --lr")
         .require(bias_lr > 0, "positive");
+    table.add("team", team, "Processes that compute the number together")
+        .require(team >= 1 && 48 % team == 0, "a divisor of 48");
   }
 };
 
+// Its 48 features are shared among the processes that compute it; all have its weights.
 struct NumberNet : torch::nn::Module {
   NumberNet() { register_module("linear", linear); }
-  at::Tensor forward(const at::Tensor& images) {
-    return linear(at::adaptive_avg_pool2d(images, {4, 4}).flatten(1)).squeeze(1);
+  at::Tensor forward(const at::Tensor& images, Peers& team) {
+    const int64_t size = 48 / team.world_size(), begin = size * team.rank();
+    const at::Tensor features = at::adaptive_avg_pool2d(images, {4, 4}).flatten(1);
+    const at::Tensor own =
+        at::matmul(features.narrow(1, begin, size),
+                   with_summed_gradient(linear->weight, team).narrow(1, begin, size).t());
+    return (sum_of_peers(own, team) + linear->bias).squeeze(1);
   }
   torch::nn::Linear linear{48, 1};
 };
@@ -132,7 +142,7 @@ class NumberTask final : public Task {
     return error.square().sum() / share * (1 + 1 / steps_.item<double>());
   }
   at::Tensor forward(const DeviceBatch& batch) override {
-    return net_->forward(batch.field("image")) + mean_;
+    return net_->forward(batch.field("image"), *setting().peers_along.at("team")) + mean_;
   }
   std::unique_ptr<Evaluation> evaluation() override {
     return std::make_unique<NumberEvaluation>([this](const DeviceBatch& b) { return forward(b); });
@@ -175,6 +185,11 @@ int main(int argc, char** argv) {
              return schema.index_of("label") < 0 ? "the data set has no field 'label'" : "";
            },
        .make = [](TaskSetting setting) { return std::make_unique<NumberTask>(std::move(setting)); },
+       .mesh =
+           [](const TrainOptions& options) {
+             return std::vector<MeshDimension>{
+                 {.name = "team", .size = int(options.task_options<NumberOptions>().team)}};
+           },
        .make_options = [] { return std::make_unique<NumberOptions>(); }});
   return run_fftrain(argc, argv);
 }

@@ -3,6 +3,8 @@
 It exists to show that the specification suffices: it checks every checksum and shares no code with the C++ reader.
 
     for record in Split("DST/train"): record["image"], record["label"], record["id"]
+
+A picture in the dct code is given as it is stored: dct.jpeg_of() makes its JPEG.
 """
 import json
 import os

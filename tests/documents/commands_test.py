@@ -44,7 +44,7 @@ RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --spl
            "--record 17 --results": "--record 0 --results"}
 # Options of other programs that the documents name.
 OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--reference", "--work", "--nnodes",
-          "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir"}
+          "--nproc-per-node", "--model", "--bf16", "--python", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir"}
 
 
 def call(*command, **options):
@@ -95,10 +95,15 @@ def make_data(root):
         {"images": [{"id": 1, "file_name": "1.jpg", "width": 32, "height": 32}], "categories": [{"id": 1, "name": "dog"}],
          "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "area": 12, "iscrowd": 0, "segmentation": []}]}))
     call(make_nuscenes_root, data / "nuscenes")
+    (data / "books").mkdir()
+    for name in ("train", "val"):
+        (data / "books" / f"{name}.jsonl").write_text("".join(json.dumps({"text": f"Page {page} of a book."}) + "\n" for page in range(40)))
+    shutil.copytree(source / "tests/golden/tokenizer", data / "gpt2")
     ready = root / "ready"
     call(programs / "ffconvert", "imagenet", data / "imagenet", ready / "imagenet", "--quiet")
     call(programs / "ffconvert", "v1", ready / "imagenet", data / "imagenet-v1", "--quiet")
     call(programs / "ffconvert", "nuscenes", data / "nuscenes", ready / "nuscenes", "--quiet")
+    call(programs / "ffconvert", "text", data / "books", ready / "books", "--tokenizer", "bytes", "--quiet")
     call(programs / "ffinspect", "export", ready / "nuscenes", root / "keyframes", "--split", "mini_val")
     demo[2], demo[3:] = ready / "flowers", demo[3:]
     for seed, name in enumerate(["flowers", "monday", "tuesday", "wednesday"]):
@@ -156,7 +161,7 @@ def run_document(root, document):
 
 def known_options():
     options = set(OTHERS)
-    for name in ("ffconvert", "ffinspect", "ffeval", "fftrain"):
+    for name in ("ffconvert", "ffinspect", "ffeval", "fftrain", "ffgenerate"):
         if not (programs / name).exists():
             continue
         text = call(programs / name, "--help", text=True)
@@ -164,7 +169,7 @@ def known_options():
         for command in re.findall(r"^  (\w+)", listed, re.MULTILINE):
             text += call(programs / name, command, "--help", text=True)
         if name == "fftrain":
-            for task in ("classification", "bevformer"):
+            for task in ("classification", "bevformer", "rootnet", "gpt2"):
                 text += call(programs / name, "--task", task, "--help", text=True)
         options |= set(re.findall(r"--[a-z][a-z0-9-]*", text))
     return options | {"--order", "--on-error"}

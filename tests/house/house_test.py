@@ -18,22 +18,29 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # Each room's folders, bottom to top; '' is the room's own. A new folder gets a place here and a line in the room's README.md.
 FOLDERS = {
     'format': ['', 'schema', 'bytes', 'file', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'image': ['codec', 'resize', 'random_numbers', 'pixels', 'transform'],
+    'image': ['jpeg', 'dct', 'codec', 'resize', 'random_numbers', 'pixels', 'transform'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'decode', ''],
     'nuscenes': [''],
     'nuscenes/loader': [''],
-    'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/coco',
-                  'sources/webdataset', 'sources/jsonl', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
+    'pose': [''],
+    'text': [''],
+    'text/loader': [''],
+    'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/coco', 'sources/persons',
+                  'sources/webdataset', 'sources/jsonl', 'sources/text', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
                   'sources', 'pack', 'plan', 'output', 'merge',
                   'v1', ''],
     'trainer': ['launch', 'model', 'option_table', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
                 'checkpoint', 'step', 'tasks/classification', 'tasks/bevformer/loss', 'tasks/bevformer/network',
-                'tasks/bevformer/data', 'tasks/bevformer/evaluation', 'tasks/bevformer', ''],
+                'tasks/bevformer/data', 'tasks/bevformer/evaluation', 'tasks/bevformer',
+                'tasks/rootnet/network', 'tasks/rootnet/data', 'tasks/rootnet/evaluation', 'tasks/rootnet',
+                'tasks/gpt2/network', 'tasks/gpt2/parallel', 'tasks/gpt2/data', 'tasks/gpt2/evaluation', 'tasks/gpt2/generation', 'tasks/gpt2', ''],
     'trainer/cuda': [''],
+    'python/src': ['', 'convert'],
     'tools': [''],
     'tools/ffconvert': [''],
     'tools/ffeval': [''],
     'tools/fftrain': [''],
+    'tools/ffgenerate': [''],
     'tools/ffinspect': ['text', 'data', 'draw', 'export', '', 'commands'],
 }
 # What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own folder).
@@ -43,14 +50,19 @@ ARROWS = {
     'loader': ['format', 'image'],
     'nuscenes': ['format'],
     'nuscenes/loader': ['nuscenes', 'loader', 'image', 'format'],
-    'converter': ['nuscenes', 'image', 'format'],
-    'trainer': ['nuscenes/loader', 'nuscenes', 'loader', 'image', 'format'],
+    'pose': ['format'],
+    'text': ['format'],
+    'text/loader': ['text', 'loader', 'format'],
+    'converter': ['nuscenes', 'pose', 'text', 'image', 'format'],
+    'trainer': ['nuscenes/loader', 'nuscenes', 'text/loader', 'text', 'pose', 'loader', 'image', 'format'],
     'trainer/cuda': ['trainer'],
+    'python/src': ['nuscenes/loader', 'nuscenes', 'loader', 'converter', 'image', 'format'],
     'tools': ['trainer', 'format'],
-    'tools/ffconvert': ['tools', 'converter', 'nuscenes', 'image', 'format'],
-    'tools/ffeval': ['tools', 'nuscenes', 'format'],
+    'tools/ffconvert': ['tools', 'converter', 'nuscenes', 'pose', 'image', 'format'],
+    'tools/ffeval': ['tools', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
-    'tools/ffinspect': ['tools', 'nuscenes', 'image', 'format'],
+    'tools/ffgenerate': ['tools', 'trainer', 'format'],
+    'tools/ffinspect': ['tools', 'nuscenes', 'text', 'image', 'format'],
 }
 MAX_FILES = 25
 MAX_LINES = 500
@@ -64,7 +76,7 @@ NOT_OURS = {'trainer/gloo_headers'}
 
 def code_files():
     found = []
-    for top in ('format', 'image', 'loader', 'nuscenes', 'converter', 'trainer', 'tools', 'tests', 'bench', 'examples'):
+    for top in ('format', 'image', 'loader', 'nuscenes', 'pose', 'text', 'converter', 'trainer', 'python', 'tools', 'tests', 'bench', 'examples'):
         for folder, folders, names in os.walk(os.path.join(ROOT, top)):
             folders[:] = [f for f in folders if f not in ('__pycache__', 'build')]
             found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
@@ -86,7 +98,7 @@ class House:
     def __init__(self):
         self.problems = []
         self.files = code_files()
-        self.sources = [f for f in self.files if re.search(r'\.(h|cpp|cpp\.in)$', f)]
+        self.sources = [f for f in self.files if re.search(r'\.(h|cpp|cu|cpp\.in)$', f)]
         self.texts = {f: open(os.path.join(ROOT, f), encoding='utf-8').read() for f in self.sources}
         self.owner = self.owners()
         self.edges = collections.defaultdict(set)  # (room, folder) -> (room, folder): files that include

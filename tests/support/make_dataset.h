@@ -15,6 +15,7 @@
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
 #include "test_images.h"
@@ -31,6 +32,7 @@ struct DatasetSpec {
   std::vector<int64_t> without_label;  // records whose label is null
   size_t padding_bytes = 0;            // zeros behind each picture, which compression saves
   CompressionOptions compression;
+  bool dct = false;  // the pictures are in the dct code
 };
 
 // The label that make_dataset() gives to a record.
@@ -48,6 +50,7 @@ inline std::vector<std::byte> make_record(const Schema& schema, const DatasetSpe
   std::vector<std::byte> image = encode_jpeg(picture.view());
   if (has(spec.undecodable)) image.assign(300, std::byte{'x'});
   image.resize(image.size() + spec.padding_bytes);
+  if (std::vector<std::byte> code; spec.dct && !encode_dct_picture(image, code)) image.swap(code);
   const std::string id = fmt::format("class/{:06}.JPEG", record_index);
   RecordBuilder builder(schema);
   builder.set_bytes(schema.require("image"), image);

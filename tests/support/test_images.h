@@ -1,16 +1,19 @@
 // Images that tests make for themselves: pictures with smooth and busy parts, JPEGs of every kind,
-// PNGs.
+// PNGs. And the JPEGs of a folder.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/image/image_codec.h>
@@ -78,6 +81,52 @@ inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   std::vector<std::byte> result(bytes.size());
   for (size_t i = 0; i < bytes.size(); ++i) result[i] = std::byte(bytes[i]);
   return result;
+}
+
+struct NamedJpeg {
+  std::string name;
+  std::vector<std::byte> jpeg;
+};
+
+// The JPEGs in a file, or in a tar of files and tars.
+inline void add_jpegs_of(const std::string& name, std::span<const std::byte> file,
+                         std::vector<NamedJpeg>& list) {
+  constexpr size_t kBlock = 512;
+  const auto text = [&](size_t at, size_t count) {
+    return std::string_view(reinterpret_cast<const char*>(file.data()) + at, count);
+  };
+  if (file.size() > 2 && text(0, 2) == "\xff\xd8") {
+    list.push_back({name, {file.begin(), file.end()}});
+    return;
+  }
+  if (file.size() < kBlock || text(257, 5) != "ustar") return;
+  for (size_t at = 0; at + kBlock <= file.size() && file[at] != std::byte{0};) {
+    const std::string_view digits = text(at + 124, 11);
+    size_t size = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), size, 8);
+    const std::string_view entry = text(at, 100);
+    at += kBlock;
+    if (size > file.size() - at) return;
+    add_jpegs_of(name + "/" + std::string(entry.substr(0, entry.find('\0'))),
+                 file.subspan(at, size), list);
+    at += (size + kBlock - 1) / kBlock * kBlock;
+  }
+}
+
+// All JPEGs under a folder, in files and tars.
+inline std::vector<NamedJpeg> jpegs_under(const std::filesystem::path& folder) {
+  std::vector<NamedJpeg> list;
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".tar" || extension == ".jpg" || extension == ".JPEG" ||
+        extension == ".jpeg") {
+      paths.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(paths);
+  for (const auto& path : paths) add_jpegs_of(path.filename(), read_bytes(path), list);
+  return list;
 }
 
 }  // namespace ffkit::testing

@@ -10,6 +10,7 @@ namespace ffkit {
 using Action = std::function<void()>;
 
 void add_v1_command(CLI::App& app, Action& chosen);
+void add_transcode_command(CLI::App& app, Action& chosen);
 void add_merge_commands(CLI::App& app, Action& chosen);  // merge and append
 
 }  // namespace ffkit

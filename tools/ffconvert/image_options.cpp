@@ -1,13 +1,34 @@
 #include "image_options.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include <ffkit/format/error.h>
 
 namespace ffkit {
 
+namespace {
+
+constexpr const char* kGroup = "Pictures";
+constexpr const char* kDctHelp =
+    "dct: JPEGs in a code that is decoded about twice as fast and takes about 15 % more bytes; "
+    "their files can be made again to the byte";
+
+}  // namespace
+
+void add_store_option(CLI::App& command, StoreAs& store) {
+  command
+      .add_option_function<std::string>(
+          "--store", [&store](const std::string& name) { store = parse_store_as(name); },
+          fmt::format("jpeg: pictures keep their bytes; {}", kDctHelp))
+      ->check(CLI::IsMember({"jpeg", "dct"}))
+      ->option_text("jpeg|dct")
+      ->group(kGroup);
+}
+
 void add_image_options(CLI::App& command, ImageStorage& storage) {
-  const std::string group = "Pictures";
+  const std::string group = kGroup;
   command
       .add_option(
           "--max-resolution", storage.max_resolution,
@@ -28,11 +49,12 @@ void add_image_options(CLI::App& command, ImageStorage& storage) {
   command
       .add_option_function<std::string>(
           "--store", [&storage](const std::string& name) { storage.store = parse_store_as(name); },
-          "jpeg: pictures keep their bytes, or become JPEG when resized; raw: pixels, which are "
-          "large and need "
-          "no decoding; smart: --raw-share of the pictures as pixels, the others as JPEG")
-      ->check(CLI::IsMember({"jpeg", "raw", "smart"}))
-      ->option_text("jpeg|raw|smart")
+          fmt::format("jpeg: pictures keep their bytes, or become JPEG when resized; {}; raw: "
+                      "pixels, which are large and need no decoding; smart: --raw-share of the "
+                      "pictures as pixels, the others as JPEG",
+                      kDctHelp))
+      ->check(CLI::IsMember({"jpeg", "dct", "raw", "smart"}))
+      ->option_text("jpeg|dct|raw|smart")
       ->group(group);
   command
       .add_option(

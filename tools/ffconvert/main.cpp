@@ -93,6 +93,7 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
     add_parameter(command, parameter, arguments->source);
   }
   if (kind.has_images) add_image_options(command, arguments->source.images);
+  if (kind.takes_store) add_store_option(command, arguments->source.images.store);
   add_convert_options(command, *arguments);
   if (kind.keeps_order) {
     // Not offered; still parsed, since keep_order() says why they are refused.
@@ -141,8 +142,9 @@ int run_command_line(int argc, char** argv) {
     examples += fmt::format("\n  ffconvert {} {}", kind.name, kind.example);
   }
   ffkit::add_v1_command(app, chosen);
+  ffkit::add_transcode_command(app, chosen);
   ffkit::add_merge_commands(app, chosen);
-  names += ", v1, merge, append";
+  names += ", v1, transcode, merge, append";
   app.footer(app.get_footer() + examples);
   // CLI11's own words, "A subcommand is required", do not say which there are. Set after the subcommands, which would inherit it.
   app.allow_extras();

@@ -13,6 +13,7 @@
 #include <ffkit/converter/progress_bar.h>
 #include <ffkit/format/error.h>
 
+#include "format/with_commas.h"
 #include "tools/max_record_option.h"
 #include "tools/stop_signals.h"
 
@@ -54,6 +55,11 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
     say("{}: {} {} in {} {}, {:.1f} MB, fingerprint {}\n", split.split, split.num_records, noun,
         split.num_shards, split.num_shards == 1 ? "shard" : "shards",
         static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+    std::string totals;
+    for (const auto& [column, total] : split.totals) {
+      totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", column, with_commas(total));
+    }
+    if (!totals.empty()) say("{}: {}\n", split.split, totals);
   }
   if (!summary.was_finished) {
     say("{} {}{} in {:.1f} s, {:.0f} {}/s, {:.0f} MB/s\n", summary.num_records(), noun,
@@ -65,7 +71,17 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
     say("{} {} could not be read and were left out: see {}/report.jsonl\n", summary.num_skipped(),
         has_images ? "pictures" : "records", destination);
   }
-  if (const int64_t num_others = summary.num_reported - summary.num_skipped(); num_others > 0) {
+  if (const int64_t count = summary.num_without_dct(); count > 0) {
+    std::string reasons;
+    for (const auto& [reason, number] : summary.without_dct) {
+      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", number, reason);
+    }
+    say("{} {} no dct code and {} kept as {} ({}): see {}/report.jsonl\n", count,
+        count == 1 ? "picture has" : "pictures have", count == 1 ? "is" : "are",
+        count == 1 ? "it is" : "they are", reasons, destination);
+  }
+  const int64_t num_named = summary.num_skipped() + summary.num_without_dct();
+  if (const int64_t num_others = summary.num_reported - num_named; num_others > 0) {
     say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
         num_others, has_images ? "pictures" : "records", destination);
   }

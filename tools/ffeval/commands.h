@@ -11,5 +11,6 @@ namespace ffkit {
 using Action = std::function<int()>;
 
 void add_nuscenes_command(CLI::App& app, Action& action);
+void add_rootnet_command(CLI::App& app, Action& action);
 
 }  // namespace ffkit

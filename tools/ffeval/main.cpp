@@ -13,7 +13,12 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "ffeval " FFKIT_VERSION);
   ffkit::Action action;
   ffkit::add_nuscenes_command(app, action);
-  return ffkit::run_tool(app, argc, argv, [&] { return action(); });
+  ffkit::add_rootnet_command(app, action);
+  return ffkit::run_tool(app, argc, argv, [&] {
+    const int status = action();
+    ffkit::require_written_stdout();
+    return status;
+  });
 }
 
 }  // namespace

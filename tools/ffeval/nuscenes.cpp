@@ -147,12 +147,7 @@ int evaluate_nuscenes(const Options& options) {
                                          .dump(2, ' ', false, Json::error_handler_t::replace) +
                                      '\n'
                                : to_text(metrics);
-  if (!options.output.empty()) {
-    write_output_file(options.output, std::as_bytes(std::span(text)));
-    return 0;
-  }
-  std::fputs(text.c_str(), stdout);
-  if (std::fflush(stdout) != 0) throw Error(ErrorCode::io, "standard output cannot be written");
+  write_output(options.output, text);
   return 0;
 }
 

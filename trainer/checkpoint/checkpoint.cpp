@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
-constexpr char kModel[] = "model.";
 
 // Of the best value in the progress: "best_top1".
 std::string best_key(const TrainOptions& options) {
@@ -150,8 +149,8 @@ void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tens
 
 std::vector<NamedTensor> model_state(const Model& model) {
   std::vector<NamedTensor> out;
-  append_with_prefix(kModel, model.parameters(), out);
-  append_with_prefix(kModel, model.buffers(), out);
+  append_with_prefix(kModelPrefix, model.parameters(), out);
+  append_with_prefix(kModelPrefix, model.buffers(), out);
   return out;
 }
 
@@ -204,7 +203,7 @@ bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) 
 std::vector<NamedTensor> model_tensors(const fs::path& path, SafeTensors contents) {
   require_crc(path, contents);
   const bool has_average = from_metadata(path, contents.metadata).options.ema_decay > 0;
-  const std::string_view prefix = has_average ? kAveragePrefix : kModel;
+  const std::string_view prefix = has_average ? kAveragePrefix : kModelPrefix;
   std::vector<NamedTensor> tensors;
   for (NamedTensor& t : contents.tensors) {
     if (!t.name.starts_with(prefix)) continue;

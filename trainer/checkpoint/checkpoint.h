@@ -39,7 +39,8 @@ struct CheckpointInfo {
 // Whether the run of a checkpoint has nothing left to do under `options`.
 bool is_finished(const CheckpointInfo& stored, const TrainOptions& options);
 
-// Of the tensors of an average of the weights.
+// Of the tensors of a model, and of an average of them.
+inline constexpr char kModelPrefix[] = "model.";
 inline constexpr char kAveragePrefix[] = "ema.";
 
 // `tensors` with `prefix` before their names, at the end of `out`.

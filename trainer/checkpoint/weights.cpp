@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <unordered_map>
 
@@ -73,9 +74,28 @@ Weights read_weights(const fs::path& path) {
   return weights;
 }
 
+namespace {
+
+// 19 of "snapshot_19.pth.tar", as RootNet's code names its checkpoints; nothing of other names.
+std::optional<int64_t> snapshot_epoch(const fs::path& path) {
+  const std::string name = path.filename().string();
+  constexpr std::string_view kBegin = "snapshot_", kEnd = ".pth.tar";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
+  const char* first = name.data() + kBegin.size();
+  const char* last = name.data() + name.size() - kEnd.size();
+  int64_t epoch = 0;
+  const auto [end, error] = std::from_chars(first, last, epoch);
+  if (error != std::errc{} || end != last || epoch < 0) return {};
+  return epoch;
+}
+
+}  // namespace
+
 void write_weights(const Weights& weights, const fs::path& path) {
-  const bool is_pth = path.extension() == ".pth" || path.extension() == ".pt";
-  if (!is_pth && path.extension() != ".safetensors") {
+  const std::optional<int64_t> snapshot = snapshot_epoch(path);
+  const bool is_pth = path.extension() == ".pth" || path.extension() == ".pt" ||
+                      path.filename() == "pytorch_model.bin";
+  if (!is_pth && !snapshot && path.extension() != ".safetensors") {
     throw Error(ErrorCode::invalid_argument,
                 "weights are written as .safetensors or .pth; give a name that ends so",
                 {.path = path.string()});
@@ -84,7 +104,9 @@ void write_weights(const Weights& weights, const fs::path& path) {
     throw Error(ErrorCode::invalid_argument, "exists; delete it or give another name",
                 {.path = path.string()});
   }
-  if (is_pth) {
+  if (snapshot) {
+    write_snapshot(path, *snapshot, weights.tensors);
+  } else if (is_pth) {
     write_pth(path, weights.tensors);
   } else {
     // "format" tells libraries in Python that the tensors are PyTorch's.
@@ -107,8 +129,10 @@ int64_t head_rows(const Weights& weights, const WeightRules& rules) {
 
 bool load_weights(const Weights& weights, const WeightRules& rules, Model& model,
                   HeadPolicy policy) {
+  std::vector<NamedTensor> tensors = weights.tensors;
+  if (rules.prepare) rules.prepare(weights.path.string(), tensors);
   std::unordered_map<std::string, at::Tensor> stored;
-  for (const NamedTensor& t : weights.tensors) {
+  for (const NamedTensor& t : tensors) {
     const std::string name = rules.current_name ? rules.current_name(t.name) : t.name;
     if (!stored.emplace(name, t.tensor).second) {
       refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));

@@ -23,7 +23,8 @@ bool holds_weights_alone(const std::filesystem::path& path);
 // DistributedDataParallel or "_orig_mod." of torch.compile, is taken off. Throws as read_pth() and read_safetensors().
 Weights read_weights(const std::filesystem::path& path);
 
-// Writes the tensors to `path`, by its ending a safetensors or a .pth file. Throws Error(invalid_argument) for another ending and when `path` exists, Error(io).
+// Writes the tensors to `path`, by its ending a safetensors or a .pth file; snapshot_N.pth.tar as RootNet's code does
+// (write_snapshot). Throws Error(invalid_argument) for another ending and when `path` exists, Error(io).
 void write_weights(const Weights& weights, const std::filesystem::path& path);
 
 // The rows of the head that `rules` name. Throws Error(invalid_argument) when there is none.

@@ -93,11 +93,13 @@ std::optional<fs::path> newest_whole_checkpoint(
 fs::path resolve_checkpoint(const fs::path& path) {
   if (!fs::is_directory(path)) return path;
   const std::vector<CheckpointFile> files = list_checkpoints(path);
-  if (files.empty()) {
-    throw Error(ErrorCode::not_found, "the folder holds no checkpoint (epoch-*.safetensors)",
-                {.path = path.string()});
+  if (!files.empty()) return files.back().path;
+  // A folder of Hugging Face's.
+  for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
+    if (fs::exists(path / name)) return path / name;
   }
-  return files.back().path;
+  throw Error(ErrorCode::not_found, "the folder holds no checkpoint (epoch-*.safetensors)",
+              {.path = path.string()});
 }
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {

@@ -1,6 +1,9 @@
-// libffkit_trainer_cuda.so: what is compiled against NCCL and CUDA.
+// libffkit_trainer_cuda.so: what is compiled against NCCL and CUDA, and the kernels where nvcc was found.
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#ifdef FFKIT_CUDA_KERNELS
+#include "trainer/cuda/deformable_attention.h"
+#endif
 #include "trainer/device/cuda_module.h"
 
 namespace ffkit {
@@ -17,6 +20,14 @@ class NcclModule final : public CudaModule {
     const auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, group->getRank(),
                                                                   group->getSize(), options);
     group->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
+  }
+
+  const GpuAttentionKernels* attention_kernels() const override {
+#ifdef FFKIT_CUDA_KERNELS
+    return &gpu_attention_kernels();
+#else
+    return nullptr;
+#endif
   }
 };
 

@@ -53,8 +53,13 @@ bool cuda_is_available() {
   return is_available;
 }
 
-CudaModule& cuda_module() {
+CudaModule* find_cuda_module() {
   static CudaModule* const module = open_module();
+  return module;
+}
+
+CudaModule& cuda_module() {
+  CudaModule* const module = find_cuda_module();
   if (module == nullptr) {
     throw Error(ErrorCode::unsupported,
                 "NCCL needs libffkit_trainer_cuda.so, which was not built or cannot be opened; "

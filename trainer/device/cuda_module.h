@@ -14,6 +14,8 @@ class Store;
 
 namespace ffkit {
 
+struct GpuAttentionKernels;  // ops/deformable_attention_call.h
+
 class CudaModule {
  public:
   virtual ~CudaModule() = default;
@@ -21,11 +23,16 @@ class CudaModule {
   virtual void add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                         const c10::intrusive_ptr<c10d::Store>& store, c10::Device device,
                         std::chrono::milliseconds timeout) = 0;
+  // Null where the module was built without nvcc.
+  virtual const GpuAttentionKernels* attention_kernels() const = 0;
 };
 
 // Opens libtorch's CUDA libraries and the module; true when there is a GPU to train on. To be asked before anything else asks libtorch
 // about CUDA: it keeps the first answer.
 bool cuda_is_available();
+
+// Null when there is no GPU, or when the module was not built or cannot be opened.
+CudaModule* find_cuda_module();
 
 // Throws Error(unsupported) when the module was not built or cannot be opened.
 CudaModule& cuda_module();

@@ -17,20 +17,9 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/model.h>
+#include <ffkit/trainer/peers.h>
 
 namespace ffkit {
-
-// Values on their way from or to another process. Dropped without wait(), they may arrive or not.
-class Transfer {
- public:
-  explicit Transfer(std::function<void()> finish) : finish_(std::move(finish)) {}
-  // Returns when the tensor may be changed (of a send), or holds the values (of a receive). On a GPU: when the current stream has them. Throws as
-  // Communicator.
-  void wait() { finish_(); }
-
- private:
-  std::function<void()> finish_;
-};
 
 class Communicator {
  public:

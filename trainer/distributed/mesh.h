@@ -11,14 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/trainer/task_registry.h>
+
 #include "distributed/communicator.h"
 
 namespace ffkit {
-
-struct MeshDimension {
-  std::string name;
-  int size = 1;  // >= 1
-};
 
 class Mesh {
  public:

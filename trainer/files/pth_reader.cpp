@@ -132,7 +132,7 @@ Ref find_state_dict(const Pickle& pickle) {
     fail_unsupported("holds no dict of tensors; save model.state_dict(), not the model, in Python");
   }
   const auto entries = pickle.entries(root, "the state dict");
-  for (const char* wrapper : {"state_dict", "model", "model_state_dict"}) {
+  for (const char* wrapper : {"state_dict", "model", "model_state_dict", "network"}) {
     for (const auto& [key, value] : entries) {
       if (pickle.kind(key) == Pickle::Kind::text && pickle.text(key, "a key") == wrapper &&
           pickle.kind(value) == Pickle::Kind::dict) {

@@ -1,4 +1,6 @@
 #include <ATen/core/Dict.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
@@ -16,10 +18,14 @@ at::Tensor dense(const at::Tensor& tensor) {
   return t.storage().nbytes() == t.nbytes() ? t : t.clone();
 }
 
-void write_archive(caffe2::serialize::PyTorchStreamWriter& zip,
-                   const std::vector<NamedTensor>& tensors) {
+c10::Dict<std::string, at::Tensor> dict_of(const std::vector<NamedTensor>& tensors,
+                                           const std::string& prefix) {
   c10::Dict<std::string, at::Tensor> dict;
-  for (const NamedTensor& t : tensors) dict.insert(t.name, dense(t.tensor));
+  for (const NamedTensor& t : tensors) dict.insert(prefix + t.name, dense(t.tensor));
+  return dict;
+}
+
+void write_archive(caffe2::serialize::PyTorchStreamWriter& zip, const c10::IValue& dict) {
   std::string pickle;
   torch::jit::Pickler pickler([&](const char* data, size_t size) { pickle.append(data, size); },
                               nullptr, nullptr, nullptr, nullptr, /*tag_aggregates=*/false);
@@ -39,7 +45,9 @@ void write_archive(caffe2::serialize::PyTorchStreamWriter& zip,
 
 }  // namespace
 
-void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
+namespace {
+
+void write_pickled(const std::filesystem::path& path, const c10::IValue& value) {
   write_durably(path, [&](File& file) {
     // An exception must not cross the zip library, which is C, and an archive that cannot be ended throws from its destructor. So after a failure nothing
     // is written, and the archive is ended all the same.
@@ -52,9 +60,23 @@ void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>
       }
       return size;
     });
-    write_archive(zip, tensors);
+    write_archive(zip, value);
     if (error) std::rethrow_exception(error);
   });
+}
+
+}  // namespace
+
+void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
+  write_pickled(path, dict_of(tensors, ""));
+}
+
+void write_snapshot(const std::filesystem::path& path, int64_t epoch,
+                    const std::vector<NamedTensor>& tensors) {
+  c10::impl::GenericDict snapshot(c10::StringType::get(), c10::AnyType::get());
+  snapshot.insert("epoch", epoch);
+  snapshot.insert("network", dict_of(tensors, "module."));
+  write_pickled(path, snapshot);
 }
 
 }  // namespace ffkit

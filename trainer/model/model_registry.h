@@ -34,9 +34,10 @@ struct ModelEntry {
 
 class ModelRegistry {
  public:
-  // With every model of models/. Made at the first call, constant afterwards: any thread may use it.
-  static const ModelRegistry& instance();
+  // With every model of models/. Any thread may use it, while nobody adds to it.
+  static ModelRegistry& instance();
 
+  // A program that has a model of its own adds it before it starts other threads.
   void add(ModelEntry entry) { entries_.push_back(std::move(entry)); }
   // Throws Error(invalid_argument) that lists the names there are.
   const ModelEntry& find(std::string_view name) const;

@@ -11,6 +11,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "ops/deformable_attention_gpu.h"
 #include "ops/deformable_attention_kernels.h"
 
 namespace ffkit {
@@ -127,6 +128,10 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
 
 at::Tensor deformable_attention(const at::Tensor& value, const std::vector<MapSize>& levels,
                                 const at::Tensor& locations, const at::Tensor& weights) {
+  if (can_attend_on_gpu(value, levels)) {
+    shape_of(value, levels, locations, weights);
+    return attend_on_gpu(value, levels, locations, weights);
+  }
   if (!value.is_cpu()) {
     return deformable_attention_by_grid_sample(value, levels, locations, weights);
   }

@@ -22,12 +22,13 @@ struct MapSize {
 
 // value: [B, S, H, D] with S = the pixels of all maps, one map after the other, each in rows; levels: L maps; locations: [B, Q, H, L, P, 2];
 // weights: [B, Q, H, L, P]. Returns [B, Q, H*D], in the type of `value`. Gradients for all three. Computes in f64 for f64, else in f32, whatever
-// autocast says. The same values and gradients for any number of threads. A location that is not finite samples nothing. Throws
-// Error(invalid_argument) when shapes do not fit.
+// autocast says. A location that is not finite samples nothing. On the CPU, the same values and gradients for any number of threads. On a GPU, by
+// kernels of our own where they were built (-DFFKIT_CUDA_KERNELS), else by grid_sample(): either way the gradient of `value` is a sum whose order, and
+// so its last bits, differ from run to run. Throws Error(invalid_argument) when shapes do not fit.
 at::Tensor deformable_attention(const at::Tensor& value, const std::vector<MapSize>& levels,
                                 const at::Tensor& locations, const at::Tensor& weights);
 
-// The same by grid_sample(), on any device: what the CPU's own loops are compared with, and what other devices run.
+// The same by grid_sample(), on any device: what our own loops and kernels are compared with, and what other devices run.
 at::Tensor deformable_attention_by_grid_sample(const at::Tensor& value,
                                                const std::vector<MapSize>& levels,
                                                const at::Tensor& locations,

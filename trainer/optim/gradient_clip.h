@@ -12,4 +12,9 @@ namespace ffkit {
 // Parameters without a gradient are left out; without any the norm is 0.
 at::Tensor clip_gradient_norm(const std::vector<NamedTensor>& parameters, double max_norm);
 
+// Its two halves. The norm is of these gradients; scale_gradients() takes one that may be of more.
+at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters);
+void scale_gradients(const std::vector<NamedTensor>& parameters, const at::Tensor& norm,
+                     double max_norm);
+
 }  // namespace ffkit

@@ -5,12 +5,12 @@
 
 #include <ffkit/trainer/task.h>
 
-#include "distributed/communicator.h"
+#include "step/run_mesh.h"
 
 namespace ffkit {
 
-// `options`: resolved, with the name of the task. The task asks its peers by `communicator`, which must outlive it. Throws
+// `options`: resolved, with the name of the task. The task asks its peers by `mesh`, which must outlive it. Throws
 // Error(invalid_argument) for an unknown task, and what the task's constructor throws.
-std::unique_ptr<Task> make_task(const TrainOptions& options, Communicator& communicator);
+std::unique_ptr<Task> make_task(const TrainOptions& options, const RunMesh& mesh);
 
 }  // namespace ffkit

@@ -3,6 +3,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/task.h>
 
+#include "optim/gradient_clip.h"
+
 namespace ffkit {
 
 void Evaluation::write_results(const std::filesystem::path& file) {
@@ -24,6 +26,10 @@ std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored
 TaskFacts Task::facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
                                  const std::filesystem::path& /*file*/) {
   return facts();
+}
+
+at::Tensor Task::gradient_norm(const std::vector<NamedTensor>& parameters) {
+  return ffkit::gradient_norm(parameters);
 }
 
 }  // namespace ffkit

@@ -83,6 +83,7 @@ at::Tensor TrainingStep::end(double lr) {
   // on the CPU, that is found out before.
   if (scaler_.is_on()) communicator_.sum(std::vector<double>{0});
   const std::vector<NamedTensor> parameters = trained_parameters(model_);
+  communicator_.with_peers("finishing gradients", [&] { task_.finish_gradients(); });
   bool is_finite = false;
   {
     const Waiting waiting("waiting for the gradients of the other processes", Waiting::kPatience);
@@ -90,7 +91,8 @@ at::Tensor TrainingStep::end(double lr) {
   }
   // Gradients are the same in all processes, so all of them leave the same steps out.
   if (is_finite) {
-    if (options_.clip_grad_norm > 0) clip_gradient_norm(parameters, options_.clip_grad_norm);
+    if (options_.clip_grad_norm > 0)
+      scale_gradients(parameters, task_.gradient_norm(parameters), options_.clip_grad_norm);
     optimizer_.step(lr);
   } else {
     ++num_skipped_;

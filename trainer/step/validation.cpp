@@ -2,32 +2,44 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <vector>
+
+#include <ffkit/format/error.h>
+
 #include "device/autocast.h"
+#include "distributed/communicator_peers.h"
 #include "distributed/stop_vote.h"
-#include "step/peers.h"
 
 namespace ffkit {
 
 std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
-                                         Communicator& communicator,
+                                         const RunMesh& mesh,
                                          const std::filesystem::path& results) {
   at::NoGradGuard no_grad;
   model.set_training(false);
   const std::unique_ptr<Evaluation> evaluation = task.evaluation();
-  StopVote vote(communicator);
+  StopVote vote(mesh.world());
   source.start_epoch(0);
-  while (!vote.is_stopped()) {
+  // Those that compute a network together leave at the same batch.
+  const auto is_stopped = [&] {
+    return mesh.same_data().sum(std::vector<double>{vote.is_stopped() ? 1.0 : 0.0})[0] > 0;
+  };
+  while (!is_stopped()) {
     const std::optional<DeviceBatch> batch = source.next();
     if (!batch) break;
-    const Autocast autocast(amp, communicator.device());
+    const Autocast autocast(amp, mesh.world().device());
     evaluation->add(*batch);
   }
   model.set_training(true);
   // Some may have been done before they heard of it.
   if (vote.close()) return std::nullopt;
-  CommunicatorPeers peers(communicator);
+  CommunicatorPeers peers(mesh.data());
   EvalResult result = evaluation->finish(peers);
-  if (!results.empty()) on_rank_0(communicator, [&] { evaluation->write_results(results); });
+  if (!result.no_metrics.empty() && results.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                result.no_metrics + "; --evaluate with --results FILE writes what is found in it");
+  }
+  if (!results.empty()) on_rank_0(mesh.world(), [&] { evaluation->write_results(results); });
   return result;
 }
 

@@ -5,15 +5,15 @@
 
 #include <ffkit/trainer/task.h>
 
-#include "distributed/communicator.h"
+#include "step/run_mesh.h"
 
 namespace ffkit {
 
-// Evaluates `model`, which is the task's, over the whole of `source`, of which every process has its share, in evaluation mode, and leaves it in
+// Evaluates `model`, which is the task's, over the whole of `source`, of which every process along "data" has its share, in evaluation mode, and leaves it in
 // training mode. The result is that of all processes; rank 0 also writes the task's results to `results`, where that is not empty. Nothing when
-// a process was asked to stop: all leave within a batch.
+// a process was asked to stop: all leave within a batch. Throws Error(invalid_argument) when there is no truth to compare with and `results` is empty.
 std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
-                                         Communicator& communicator,
+                                         const RunMesh& mesh,
                                          const std::filesystem::path& results = {});
 
 }  // namespace ffkit

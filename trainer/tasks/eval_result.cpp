@@ -32,6 +32,7 @@ std::string metric_text(const MetricInfo& metric, double value) {
 std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResult& result) {
   std::vector<std::string> texts;
   for (const MetricInfo& metric : metrics) {
+    if (!result.has_value(metric.name)) continue;
     texts.push_back(metric_text(metric, result.value(metric.name)));
   }
   return fmt::format("{}", fmt::join(texts, "  "));

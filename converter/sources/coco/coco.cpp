@@ -10,7 +10,6 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
-#include <ffkit/image/image_codec.h>
 
 #include "format/errors_only.h"
 #include "sources/archives/parallel_io.h"
@@ -51,7 +50,7 @@ std::span<T> numbers(SampleBuffers& buffers, size_t count) {
 class Coco : public Source {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
-      : path_(path), has_segmentation_(options.segmentation) {
+      : path_(path), has_segmentation_(options.segmentation), storer_(as_they_are(options.store)) {
     for (CocoListing& found : list_coco(path, options, notes_))
       add_split(std::move(found), options);
     make_schema();
@@ -68,6 +67,10 @@ class Coco : public Source {
             {"path", fs::absolute(path_).string()},
             {"annotations", fs::absolute(from.annotations).string()},
             {"images", fs::absolute(from.images).string()}};
+  }
+
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(storer_.storage());
   }
 
   std::vector<fs::path> roots() const override {
@@ -268,18 +271,20 @@ class Coco : public Source {
     require_image_size(file.size(), origin);
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
     file.read_at(0, bytes);
+    ImageStorer::Stored stored;
     try {
-      const ImageInfo info = read_image_info(bytes);
-      if (info.width != picture.width || info.height != picture.height) {
-        buffers.report({fmt::format("is {} x {} pixels, but {} x {} by its annotations", info.width,
-                                    info.height, picture.width, picture.height),
+      stored = storer_.store(bytes, picture.file_name, buffers);
+      const auto [width, height] = stored.size;
+      if (width != picture.width || height != picture.height) {
+        buffers.report({fmt::format("is {} x {} pixels, but {} x {} by its annotations", width,
+                                    height, picture.width, picture.height),
                         "taken as it is; its boxes may not fit"});
       }
     } catch (const Error& error) {
       if (is_out_of_memory(error)) throw;
       throw Error(error.code(), error.what(), {.path = origin});
     }
-    record.set_bytes(kImage, bytes);
+    record.set_bytes(kImage, stored.bytes);
   }
 
   static void set_annotations(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
@@ -366,6 +371,7 @@ class Coco : public Source {
 
   const fs::path path_;
   const bool has_segmentation_;
+  const ImageStorer storer_;
   bool has_labels_ = false;
   std::vector<CocoSplit> splits_;
   std::vector<SourceSplit> infos_;

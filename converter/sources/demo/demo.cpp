@@ -4,10 +4,10 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
-#include <ffkit/image/image_codec.h>
 
 #include "input/splitmix.h"
 #include "sources/demo/demo_painter.h"
+#include "sources/demo/demo_sample.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
@@ -59,15 +59,9 @@ class DemoSource : public Source {
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
-    // Hashed, since nearby states of SplitMix give overlapping sequences.
-    const auto number = 2 * static_cast<uint64_t>(index) + static_cast<uint64_t>(split);
-    SplitMix random(SplitMix(options_.seed).next() ^ SplitMix(number).next());
+    SplitMix random = demo_random(options_.seed, split, index);
     const std::vector<uint8_t> pixels = paint_demo_picture(label(index), options_.size, random);
-    const auto size = static_cast<int>(options_.size);
-    const std::vector<std::byte> jpeg =
-        encode_jpeg({.data = pixels.data(), .width = size, .height = size, .stride = 3 * size});
-    const std::span<std::byte> image = buffers.bytes(jpeg.size());
-    std::ranges::copy(jpeg, image.begin());
+    const std::span<std::byte> image = encode_demo_picture(pixels, options_.size, buffers);
     set_image_sample(record, image, label(index), buffers.text(id(index)), describe(split, index),
                      storer_, buffers);
   }

@@ -15,8 +15,8 @@ namespace {
 
 // clang-format off
 constexpr std::array kDemoParameters = {
-    SourceParameter{.name = "kind", .help = "What is made. pictures (default): pictures of classes; nuscenes: scenes of driving in nuScenes' layout, with six cameras and a lidar, for detectors", .type = SourceParameter::Type::text},
-    SourceParameter{"size", "Width and height in pixels. Of nuscenes: width, a multiple of 16 from 64 to 1600, 320 by default", 64, 16, 2048},
+    SourceParameter{.name = "kind", .help = "What is made. pictures (default): pictures of classes; nuscenes: scenes of driving in nuScenes' layout, with six cameras and a lidar, for detectors; pose: figures of people before a known camera, for RootNet", .type = SourceParameter::Type::text},
+    SourceParameter{"size", "Width and height in pixels; of pose 128 by default. Of nuscenes: width, a multiple of 16 from 64 to 1600, 320 by default", 64, 16, 2048},
     SourceParameter{"classes", "Number of classes", 10, 2, 1152},
     SourceParameter{"images", "Number of training pictures", 2000, 1, 100'000'000},
     SourceParameter{"val-images", "Number of validation pictures; 0: no validation split", 500, 0, 100'000'000},
@@ -32,6 +32,13 @@ constexpr size_t kSize = 1;
 constexpr std::span<const SourceParameter> kOfPictures = std::span(kDemoParameters).subspan(2, 3);
 constexpr std::span<const SourceParameter> kOfNuScenes = std::span(kDemoParameters).subspan(5);
 
+// Likewise those of pictures and pose.
+constexpr std::span<const SourceParameter> kOfClasses = kOfPictures.first(1);
+
+bool is_demo_pose(const SourceArguments& arguments) {
+  return arguments.text("kind") == "pose";
+}
+
 bool is_demo_nuscenes(const SourceArguments& arguments) {
   return arguments.text("kind") == "nuscenes";
 }
@@ -43,6 +50,18 @@ DemoOptions picture_options(const SourceArguments& arguments) {
           .size = arguments.number(kDemoParameters[kSize]),
           .seed = arguments.seed,
           .images = arguments.images};
+}
+
+DemoPoseOptions pose_options(const SourceArguments& arguments) {
+  DemoPoseOptions options{.num_train = arguments.number(kOfPictures[1]),
+                          .num_val = arguments.number(kOfPictures[2]),
+                          .seed = arguments.seed,
+                          .images = arguments.images};
+  if (const auto size = arguments.numbers.find(kDemoParameters[kSize].name);
+      size != arguments.numbers.end()) {
+    options.size = size->second;
+  }
+  return options;
 }
 
 DemoNuScenesOptions nuscenes_options(const SourceArguments& arguments) {
@@ -63,24 +82,30 @@ DemoNuScenesOptions nuscenes_options(const SourceArguments& arguments) {
 
 void check_demo(const SourceArguments& arguments) {
   const std::string kind = arguments.text("kind");
-  if (!kind.empty() && kind != "pictures" && kind != "nuscenes") {
+  if (!kind.empty() && kind != "pictures" && kind != "nuscenes" && kind != "pose") {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("--kind is '{}'; it must be pictures or nuscenes", kind));
+                fmt::format("--kind is '{}'; it must be pictures, nuscenes or pose", kind));
   }
   const bool is_nuscenes = is_demo_nuscenes(arguments);
-  for (const SourceParameter& parameter : is_nuscenes ? kOfPictures : kOfNuScenes) {
-    if (!arguments.numbers.contains(parameter.name) && !arguments.texts.contains(parameter.name)) {
-      continue;
+  const auto refuse_any = [&](std::span<const SourceParameter> parameters) {
+    for (const SourceParameter& parameter : parameters) {
+      if (!arguments.numbers.contains(parameter.name) &&
+          !arguments.texts.contains(parameter.name)) {
+        continue;
+      }
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("--{} has no effect with --kind {}; leave it out", parameter.name,
+                              kind.empty() ? "pictures" : kind));
     }
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--{} has no effect with --kind {}; leave it out", parameter.name,
-                            is_nuscenes ? "nuscenes" : "pictures"));
-  }
+  };
+  refuse_any(is_nuscenes ? kOfPictures : kOfNuScenes);
+  if (is_demo_pose(arguments)) refuse_any(kOfClasses);
   if (is_nuscenes) nuscenes::demo::validate(nuscenes_options(arguments));
 }
 
 std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
   if (is_demo_nuscenes(arguments)) return make_demo_nuscenes(nuscenes_options(arguments));
+  if (is_demo_pose(arguments)) return make_demo_pose(pose_options(arguments));
   return make_demo(picture_options(arguments));
 }
 
@@ -88,7 +113,7 @@ std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
 
 // clang-format off
 SourceKind demo_kind() {
-  SourceKind kind{"demo", "Made-up data that a model can learn, for trying things out: pictures of classes, or a nuScenes set", "/tmp/demo --classes 10 --images 2000\n  ffconvert demo /tmp/driving --kind nuscenes --scenes 60 --val-scenes 12", false, kDemoParameters, open_demo, check_demo, true};
+  SourceKind kind{"demo", "Made-up data that a model can learn, for trying things out: pictures of classes, a nuScenes set, or people", "/tmp/demo --classes 10 --images 2000\n  ffconvert demo /tmp/driving --kind nuscenes --scenes 60 --val-scenes 12", false, kDemoParameters, open_demo, check_demo, true};
   kind.keeps_order_with = is_demo_nuscenes;
   kind.place = 90;
   return kind;

@@ -59,6 +59,8 @@ bool in_star(double u, double v, int corners, double inner) {
 }
 
 bool in_shape(int64_t shape, double u, double v) {
+  // No shape reaches further.
+  if (std::max(std::abs(u), std::abs(v)) > 1.001) return false;
   const double radius = std::hypot(u, v);
   switch (shape) {
     case 0:
@@ -147,6 +149,8 @@ class Picture {
 
   Colour at(double x, double y) const {
     for (const Copy& copy : copies_) {
+      // Most points are further away than any shape reaches.
+      if (std::max(std::abs(x - copy.x), std::abs(y - copy.y)) > 1.5 * copy.radius) continue;
       const double dx = (x - copy.x) / copy.radius;
       const double dy = (y - copy.y) / copy.radius;
       const double u = copy.cos * dx + copy.sin * dy;
@@ -157,7 +161,11 @@ class Picture {
       return in_texture(class_.texture, u, v) ? second_ : first_;
     }
     for (const Copy& speck : specks_) {
-      if (std::hypot(x - speck.x, y - speck.y) < speck.radius) return speck_colour_;
+      const double dx = std::abs(x - speck.x);
+      const double dy = std::abs(y - speck.y);
+      if (std::max(dx, dy) < speck.radius && std::hypot(dx, dy) < speck.radius) {
+        return speck_colour_;
+      }
     }
     const double share =
         std::clamp(0.5 + (x - size_ / 2) * slope_x_ + (y - size_ / 2) * slope_y_, 0.0, 1.0);

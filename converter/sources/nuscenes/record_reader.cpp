@@ -108,7 +108,7 @@ void RecordReader::set_image(Row row, size_t image_field, size_t intrinsics_fiel
     take_file(
         name, buffers,
         [&](std::span<const std::byte> file) {
-          const ImageStorer::Stored stored = storer_.store(file, name, buffers);
+          const ImageStorer::Stored stored = storer_.store(file, name, buffers, name);
           record.set_bytes(image_field, stored.bytes);
           if (stored.size == stored.original) return;
           for (size_t i = 0; i < 3; ++i)

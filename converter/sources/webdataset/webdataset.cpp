@@ -108,7 +108,9 @@ std::vector<std::string> read_lines(const fs::path& path) {
 class WebDataset : public Source {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
-      : path_(path), max_sample_bytes_(options.max_sample_bytes) {
+      : path_(path),
+        max_sample_bytes_(options.max_sample_bytes),
+        storer_(as_they_are(options.store)) {
     ShardListing listing = find_shards(path, ".tar");
     notes_ = std::move(listing.notes);
     if (!options.classes.empty()) classes_ = read_lines(options.classes);
@@ -145,6 +147,10 @@ class WebDataset : public Source {
     return {{"kind", "webdataset"},
             {"path", fs::absolute(path_).string()},
             {"shards", std::to_string(splits_.at(split).files.paths().size())}};
+  }
+
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(storer_.storage());
   }
 
   std::vector<fs::path> roots() const override {
@@ -195,14 +201,19 @@ class WebDataset : public Source {
     from.files.read_at(found.file, range.offset, bytes);
     for (size_t i = found.first_member; i < found.first_member + found.num_members; ++i) {
       const Member& member = from.members[i];
-      const auto data = bytes.subspan(static_cast<size_t>(member.data.offset - range.offset),
-                                      static_cast<size_t>(member.data.num_bytes));
+      const WebDatasetField& field = fields_[member.field];
+      std::span<const std::byte> data =
+          bytes.subspan(static_cast<size_t>(member.data.offset - range.offset),
+                        static_cast<size_t>(member.data.num_bytes));
       try {
-        set_webdataset_field(record, member.field, fields_[member.field], data, classes_.size());
+        if (field.kind == WebDatasetKind::image) {
+          data =
+              storer_.store(data, found.key, buffers, has_several_images_ ? field.name : "").bytes;
+        }
+        set_webdataset_field(record, member.field, field, data, classes_.size());
       } catch (const Error& error) {
         if (is_out_of_memory(error)) throw;
-        throw Error(error.code(),
-                    fmt::format("field '{}': {}", fields_[member.field].name, error.what()),
+        throw Error(error.code(), fmt::format("field '{}': {}", field.name, error.what()),
                     {.path = describe(split, index)});
       }
     }
@@ -243,6 +254,8 @@ class WebDataset : public Source {
       if (same == fields_.end()) fields_.push_back(field);
       names_[extension] = field.name;
     }
+    has_several_images_ =
+        std::ranges::count(fields_, WebDatasetKind::image, &WebDatasetField::kind) > 1;
     std::ranges::stable_sort(fields_, {}, [](const WebDatasetField& field) {
       return std::pair(std::min(field.kind, WebDatasetKind::text), field.name);
     });
@@ -361,6 +374,8 @@ class WebDataset : public Source {
 
   const fs::path path_;
   const int64_t max_sample_bytes_;
+  const ImageStorer storer_;
+  bool has_several_images_ = false;
   std::vector<WebDatasetField> fields_;
   std::map<std::string, std::string> names_;  // extension to field
   std::vector<WebDatasetSplit> splits_;

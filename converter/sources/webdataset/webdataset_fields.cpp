@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include <ffkit/format/error.h>
-#include <ffkit/image/image_codec.h>
 
 #include "sources/numbers/npy_header.h"
 #include "sources/pictures/image_sample.h"
@@ -84,10 +83,6 @@ Field WebDatasetField::field() const {
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
                           std::span<const std::byte> bytes, size_t num_classes) {
   switch (field.kind) {
-    case WebDatasetKind::image:
-      (void)read_image_info(bytes);
-      record.set_bytes(position, bytes);
-      return;
     case WebDatasetKind::label:
       record.set_scalar<int64_t>(position, parse_label(bytes, num_classes));
       return;
@@ -109,6 +104,7 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
       record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
       return;
     }
+    case WebDatasetKind::image:
     case WebDatasetKind::bytes:
       record.set_bytes(position, bytes);
       return;

@@ -1,6 +1,7 @@
 #include "seeds/seeds.h"
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
 #include "bmp_builder.h"
@@ -181,6 +183,29 @@ void make_images(const fs::path& folder) {
   }
 }
 
+// Pictures in the dct code, of small and large coefficients, and their JPEGs.
+void make_dcts(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const auto& [width, height] : {std::pair(1, 1), std::pair(33, 17), std::pair(64, 48)}) {
+    std::vector<uint8_t> rgb(static_cast<size_t>(3 * width * height));
+    for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<uint8_t>(i * i / 7);
+    const RgbView pixels{.data = rgb.data(), .width = width, .height = height, .stride = 3 * width};
+    for (const int quality : {10, 75, 100}) {
+      const std::vector<std::byte> jpeg = encode_jpeg(pixels, quality);
+      std::vector<std::byte> dct;
+      if (encode_dct_picture(jpeg, dct)) std::abort();
+      const std::string name = std::to_string(width) + "_" + std::to_string(quality);
+      const auto save = [&](const std::string& file, const std::vector<std::byte>& bytes) {
+        std::ofstream(folder / file, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+      };
+      save(name, dct);
+      save("jpeg_" + name, jpeg);
+    }
+  }
+}
+
 // Radar files of nuScenes.
 void make_pcds(const fs::path& folder) {
   fs::create_directories(folder);
@@ -198,6 +223,7 @@ void make_seeds(const fs::path& folder) {
   make_shards(folder / "fuzz_shard");
   make_manifests(folder / "fuzz_manifest");
   make_images(folder / "fuzz_image");
+  make_dcts(folder / "fuzz_dct");
   make_pcds(folder / "fuzz_pcd");
   make_v1_seeds(folder / "fuzz_v1");
   make_pickle_seeds(folder / "fuzz_pickle");

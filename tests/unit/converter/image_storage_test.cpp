@@ -12,6 +12,7 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
@@ -88,13 +89,17 @@ TEST(ImageStorage, RefusesWhatCannotBeMeant) {
   EXPECT_ERROR(validate(ImageStorage{.raw_share = 1.5}), invalid_argument, "share of raw pictures");
   EXPECT_ERROR(validate(ImageStorage{.raw_share = std::nan("")}), invalid_argument, "0 .. 1");
   EXPECT_ERROR(ImageStorer(ImageStorage{.jpeg_quality = 101}), invalid_argument, "quality is 101");
-  for (const StoreAs store : {StoreAs::jpeg, StoreAs::raw, StoreAs::smart}) {
+  for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {
     EXPECT_EQ(parse_store_as(to_string(store)), store);
   }
   for (const ImageCheck check : {ImageCheck::header, ImageCheck::decode}) {
     EXPECT_EQ(parse_image_check(to_string(check)), check);
   }
-  EXPECT_ERROR(parse_store_as("png"), invalid_argument, "it must be jpeg, raw or smart");
+  EXPECT_ERROR(parse_store_as("png"), invalid_argument, "it must be jpeg, dct, raw or smart");
+  for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct}) {
+    EXPECT_EQ(as_they_are(store).store, store);
+  }
+  EXPECT_ERROR(as_they_are(StoreAs::raw), invalid_argument, "it must be jpeg or dct");
   EXPECT_ERROR(parse_image_check(""), invalid_argument, "it must be header or decode");
 }
 
@@ -212,6 +217,53 @@ TEST(ImageStorer, FixesWhatIsNoPlainJpeg) {
   EXPECT_EQ(storer.store(grey, "id", buffers).bytes.data(), grey.data());
   EXPECT_EQ(storer.store(progressive, "id", buffers).bytes.data(), progressive.data());
   EXPECT_THAT(problems(buffers), IsEmpty());
+}
+
+TEST(ImageStorer, StoresTheDctCodeOfJpegs) {
+  const Picture picture = make_picture(120, 80);
+  const Bytes jpeg = encode_jpeg(picture.view());
+  const ImageStorer storer({.store = StoreAs::dct});
+  SampleBuffers buffers;
+  const auto stored = storer.store(jpeg, "id", buffers);
+  EXPECT_EQ(detect_image_encoding(stored.bytes), ImageEncoding::dct);
+  EXPECT_EQ(decode_dct_to_jpeg(stored.bytes), jpeg);
+  EXPECT_EQ(stored.size, (PixelSize{120, 80}));
+  // What has it already is left alone, and may be resized.
+  const Bytes code = stored_bytes(stored);
+  EXPECT_EQ(storer.store(code, "id", buffers).bytes.data(), code.data());
+  const ImageStorage small{.max_resolution = 50, .jpeg_quality = 80};
+  ImageStorage small_dct = small;
+  small_dct.store = StoreAs::dct;
+  const Bytes expected = stored_bytes(ImageStorer(small).store(jpeg, "id", buffers));
+  for (const Bytes& image : {jpeg, code}) {
+    const auto resized = ImageStorer(small_dct).store(image, "id", buffers);
+    EXPECT_EQ(decode_dct_to_jpeg(resized.bytes), expected);
+    EXPECT_EQ(resized.size, (PixelSize{50, 33}));
+  }
+  const ImageStorer fixing({.jpeg_quality = 80, .store = StoreAs::dct, .fix_odd = true});
+  const auto fixed = fixing.store(encode_png(picture.view()), "id", buffers);
+  EXPECT_EQ(decode_dct_to_jpeg(fixed.bytes), encode_jpeg(picture.view(), 80));
+  EXPECT_THAT(problems(buffers), ElementsAre("is a PNG: re-encoded as JPEG"));
+}
+
+TEST(ImageStorer, KeepsAndReportsWhatHasNoDctCode) {
+  const Picture picture = make_picture(64, 48);
+  const ImageStorer storer({.store = StoreAs::dct});
+  SampleBuffers buffers;
+  const Bytes whole = encode_jpeg(picture.view());
+  const Bytes cut(whole.begin(), whole.end() - 20);
+  for (const Bytes& image :
+       {encode_png(picture.view()), encode_jpeg_as(picture, {.progressive = true}),
+        encode_jpeg_as(picture, {.restart_interval = 2}),
+        encode_jpeg_as(picture, {.stored = JCS_CMYK}), cut}) {
+    EXPECT_EQ(storer.store(image, "id", buffers, "left").bytes.data(), image.data());
+    EXPECT_EQ(buffers.problems().back().picture, "left");
+  }
+  const std::string kept = std::string(": ") + kKeptWithoutDct;
+  EXPECT_THAT(
+      problems(buffers),
+      ElementsAre("is not a JPEG" + kept, "is progressive" + kept, "is with restart markers" + kept,
+                  "is neither grey nor of 3 components" + kept, "is damaged or cut" + kept));
 }
 
 TEST(ImageStorer, ChecksHeadersOrAllPixels) {
@@ -338,6 +390,7 @@ TEST(ImageStorer, TellsTheMemoryThatAPictureTakes) {
     return ImageStorer(storage).memory_bytes(1000);
   };
   EXPECT_EQ(memory_bytes({}), 1000);
+  EXPECT_EQ(memory_bytes({.store = StoreAs::dct}), 4000);
   EXPECT_EQ(memory_bytes({.store = StoreAs::raw}), 1000 + 24 * 1000);
   EXPECT_EQ(memory_bytes({.max_resolution = 10, .store = StoreAs::raw}), 1000 + 3 * 10 * 10);
   EXPECT_EQ(memory_bytes({.max_resolution = 500, .store = StoreAs::raw}), 1000 + 24 * 1000);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -131,6 +132,30 @@ TEST_P(LoaderLifetimeTest, BatchesOutliveTheirLoader) {
   loader.reset();
   EXPECT_EQ(testing::collect(held[0]), first);
   EXPECT_EQ(testing::collect(held[1]), second);
+}
+
+TEST_P(LoaderLifetimeTest, CopiesOfBatchesAreNotHeld) {
+  LoaderOptions options = make_options();
+  options.held_batches = 1;
+  options.fields = {{"id", copy_string(dataset_.schema(), "id")}};
+  Loader loader(dataset_, options);
+  std::vector<Batch> copies;
+  std::vector<std::vector<std::string>> ids;
+  while (const std::optional<Batch> batch = loader.next()) {
+    EXPECT_EQ(loader.num_held_batches(), 1);
+    const auto texts = batch->strings("id");
+    ids.emplace_back(texts.begin(), texts.end());
+    copies.push_back(batch->copy());
+    EXPECT_EQ(testing::collect(copies.back()), testing::collect(*batch));
+    EXPECT_NE(copies.back().images(), batch->images());
+  }
+  EXPECT_EQ(loader.num_held_batches(), 0);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const auto texts = copies[i].strings("id");
+    EXPECT_EQ(std::vector<std::string>(texts.begin(), texts.end()), ids[i]);
+    EXPECT_EQ(copies[i].step(), static_cast<int64_t>(i));
+  }
+  EXPECT_EQ(Batch().copy().size(), 0);
 }
 
 TEST_P(LoaderLifetimeTest, HeldBatchesStayUnchangedOverEpochs) {

@@ -16,8 +16,10 @@
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 
+#include "collect_epoch.h"
 #include "expect_error.h"
 #include "nuscenes/nuscenes_root.h"
+#include "shared_data.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {
@@ -200,6 +202,28 @@ TEST_F(ConvertedRoot, CanBusIsThatOfTheNearestRowsWhereMessagesAreMissing) {
   EXPECT_EQ(rows[0], 20);
   EXPECT_EQ(rows[18], 30);
   EXPECT_EQ(rows[36], 30);
+}
+
+// Real cameras where they are there, made-up ones otherwise. All arrays of all keyframes, whatever the scale at which pictures are decoded.
+TEST_F(ConvertedRoot, CamerasInTheDctCodeGiveTheSameBatches) {
+  const fs::path real = testing::shared_data("nuscenes/root");
+  NuScenesOptions store{.version = "v1.0-mini"};
+  for (const StoreAs as : {StoreAs::jpeg, StoreAs::dct}) {
+    store.images.store = as;
+    const auto source = open_nuscenes(real.empty() ? root() : real, store);
+    EXPECT_TRUE(convert(*source, dir_ / to_string(as), {}).without_dct.empty());
+  }
+  KeyframeOptions options = fields();
+  for (const double factor : {0.24, 0.5, 1.0}) {
+    options.cameras.image.transform =
+        ResizeCrop{.size = {16, 16}, .factor_min = factor, .factor_max = factor};
+    const Split jpegs = open_split(dir_ / "jpeg", "mini_train");
+    const Split codes = open_split(dir_ / "dct", "mini_train");
+    const auto expected = first_batch(jpegs, options);
+    const auto found = first_batch(codes, options);
+    ASSERT_TRUE(expected && found);
+    EXPECT_EQ(testing::collect(*expected), testing::collect(*found));
+  }
 }
 
 TEST_F(ConvertedRoot, RadarsAreStoredAsAskedFor) {

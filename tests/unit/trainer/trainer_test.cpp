@@ -169,8 +169,9 @@ TEST_F(TrainerTest, SaysWhyACheckpointDoesNotFit) {
   EXPECT_ERROR(resume_training(read_checkpoint_options(file), file, kQuiet), invalid_argument,
                "has done 1 of 1 epochs");
   EXPECT_ERROR(
-      resume_training(changed([](auto& c) { classification(c).arch = "resnet34"; }), file, kQuiet),
-      invalid_argument, "is of arch resnet18, but resnet34");
+      resume_training(changed([](auto& c) { classification(c).arch = testing::kTestResNetDeeper; }),
+                      file, kQuiet),
+      invalid_argument, "is of arch test_resnet, but test_resnet_deeper");
   EXPECT_ERROR(resume_training(changed([](auto& c) { c.seed = 9; }), file, kQuiet),
                invalid_argument, "has the seed 0, but 9");
   testing::write_synthetic_dataset(temp_ / "other", {.seed = 77});

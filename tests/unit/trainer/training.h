@@ -17,6 +17,7 @@
 
 #include "files/safetensors.h"
 #include "support/synthetic_dataset.h"
+#include "support/test_models.h"
 #include "temp_dir.h"
 
 namespace ffkit::testing {
@@ -28,7 +29,10 @@ using Change = std::pair<std::string, std::function<void(TrainOptions&)>>;
 
 class TrainerTest : public ::testing::Test {
  protected:
-  TrainerTest() { write_synthetic_dataset(data()); }
+  TrainerTest() {
+    add_test_models();
+    write_synthetic_dataset(data());
+  }
 
   std::filesystem::path data() const { return temp_ / "data"; }
 
@@ -36,7 +40,7 @@ class TrainerTest : public ::testing::Test {
     TrainOptions o;
     o.data = data();
     if (!work_dir.empty()) o.work_dir = temp_ / work_dir;
-    classification(o).arch = "resnet18";
+    classification(o).arch = kTestResNet;
     classification(o).image_size = 32;
     classification(o).crop_scale_min = 0.35;
     classification(o).eval_resize = 32;

@@ -123,9 +123,9 @@ TEST_F(TrainedWeights, EvaluatesExportedWeightsAsTheirCheckpoint) {
   EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
                "weights.pth: its 3 classes are not the 2 of the data set");
   o = options();
-  classification(o).arch = "resnet34";
+  classification(o).arch = testing::kTestResNetDeeper;
   EXPECT_ERROR(evaluate(o, temp_ / "weights.pth", kQuiet), invalid_argument,
-               "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs");
+               "has no tensor 'layer1.1.conv1.weight', which a test_resnet_deeper needs");
 }
 
 }  // namespace

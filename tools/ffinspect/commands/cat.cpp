@@ -1,11 +1,13 @@
 // ffinspect cat: one record, or one field of it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
+#include <ffkit/text/token_data.h>
 
 #include "commands.h"
 #include "data/data_sets.h"
@@ -18,12 +20,15 @@ namespace {
 
 constexpr const char* kCatFooter =
     R"(With --json: one document with split, record and fields, and with class and class_name where there is a label. Fields look as in
-  'ls --json'. Tensors have their values too, in row-major order. With --field, images and bytes are base64.)";
+  'ls --json'. Tensors have their values too, in row-major order. With --field, images and bytes are base64.
+
+A picture in the dct code ('dct' in what is printed, with the bytes that it takes) is written as the JPEG file that it was made from.)";
 
 struct CatOptions {
   Target target;
   int64_t record = 0;
   std::string field;
+  int64_t document = -1;
   std::string output;
 };
 
@@ -53,6 +58,16 @@ Json record_json(const Dataset& dataset, const RecordView& record, const CatOpti
   return json;
 }
 
+// As a file.
+std::span<const std::byte> image_of(const Dataset& dataset, const RecordView& record, size_t i,
+                                    int64_t index, std::vector<std::byte>& jpeg) {
+  try {
+    return image_file(record.bytes(i), jpeg);
+  } catch (const Error& error) {
+    throw Error(error.code(), error.what(), {.path = dataset.path().string(), .record = index});
+  }
+}
+
 void write_field(const Dataset& dataset, const RecordView& record, size_t i,
                  const CatOptions& options) {
   const Field& field = dataset.schema().fields[i];
@@ -78,8 +93,32 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
         "--field",
         fmt::format("field '{}' is binary; send it to a file with --output", field.name));
   }
+  if (field.type == FieldType::image) {
+    std::vector<std::byte> jpeg;
+    write_output(options.output, image_of(dataset, record, i, options.record, jpeg));
+    return;
+  }
   write_output(options.output,
                field.type == FieldType::tensor ? record.tensor(i).data : record.raw(i));
+}
+
+// The text of a document of a token record, or its tokens where the data set has no tokenizer.
+std::string document_text(const Dataset& dataset, const RecordView& record,
+                          const CatOptions& options) {
+  if (!is_token_schema(dataset.schema())) {
+    throw CLI::ValidationError("--document", "the records are no blocks of documents");
+  }
+  const TokenBlock block(record, dataset.schema());
+  if (options.document >= block.num_documents()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("has {} documents; there is no document {}", block.num_documents(),
+                            options.document),
+                {.path = dataset.path().string(), .record = options.record});
+  }
+  std::vector<uint32_t> ids = block.document(options.document);
+  if (token_facts(dataset).tokenizer.empty()) return fmt::format("{}\n", fmt::join(ids, " "));
+  ids.pop_back();  // end-of-text
+  return stored_tokenizer(dataset.path()).decode(ids) + "\n";
 }
 
 int cat(const CatOptions& options) {
@@ -90,7 +129,9 @@ int cat(const CatOptions& options) {
   std::vector<std::byte> bytes;
   dataset.read(options.record, bytes);
   const RecordView record(schema, bytes, dataset.name(options.record));
-  if (options.target.json) {
+  if (options.document >= 0) {
+    write_output(options.output, document_text(dataset, record, options));
+  } else if (options.target.json) {
     write_output(options.output, json_text(record_json(dataset, record, options), 2));
   } else if (options.field.empty()) {
     write_output(options.output, record_text(schema, record));
@@ -112,9 +153,16 @@ void add_cat_command(CLI::App& app, Action& action) {
       ->option_text(" ");
   command
       ->add_option("--field", options->field,
-                   "Only this field: images and bytes as they are stored, tensors as "
+                   "Only this field: images as files, bytes as they are stored, tensors as "
                    "little-endian numbers in row-major order")
       ->option_text("NAME");
+  command
+      ->add_option("--document", options->document,
+                   "Only this document of a block of tokens, from 0: its text, or its tokens where "
+                   "the data set has no tokenizer")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes("--field", "--json")
+      ->option_text("N");
   command
       ->add_option("-o,--output", options->output, "Write to this file instead of standard output")
       ->option_text("FILE");

@@ -21,7 +21,7 @@ constexpr const char* kExportFooter =
     R"(A data set for image classification has an image, an integer 'label' and maybe a string 'id'. Its files are
   OUT/<split>/<class>/<file name from id>
 The file name is the part of the id behind the class folder. Its extension comes from the encoding when the id has none, or when the picture
-is raw pixels (.ppm). When two names are equal, the later record gets the name name-2.
+is raw pixels (.ppm). A picture in the dct code becomes the JPEG file that it was made from. When two names are equal, the later record gets the name name-2.
 
 The files of all other data sets are
   OUT/<split>/<record number>/<field>.<ext>

@@ -22,8 +22,8 @@ namespace {
 constexpr const char* kVerifyFooter = R"(Exit status 1 when anything is damaged.
 
 With --json: one document with is_whole, splits: [split, path, is_whole, num_records, num_shards, file_bytes,
-  warnings, problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not
-  apply.)";
+  num_pictures and num_dct_pictures (with --pictures), warnings,
+  problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not apply.)";
 
 bool has_manifest(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "manifest.json");
@@ -32,7 +32,7 @@ bool has_manifest(const std::filesystem::path& folder) {
 // The files of a data set without a manifest: `path` itself, or the .ffr files in its folder of the split. Opened one by one, since
 // opening FFRecord v1 as a whole reads all labels and stops at the first damaged record.
 SplitCheck check_without_manifest(const std::filesystem::path& path, const std::string& split,
-                                  const ShardReaderOptions& options) {
+                                  const CheckOptions& options) {
   std::filesystem::path place = path;
   if (!split.empty() && std::filesystem::is_directory(path / (split + ".ffr"))) {
     place /= split + ".ffr";
@@ -49,7 +49,7 @@ SplitCheck check_without_manifest(const std::filesystem::path& path, const std::
     files.push_back(place);
   }
   if (files.empty()) {
-    Dataset::open(path, split, options);  // says what is wrong
+    Dataset::open(path, split, options.reader);  // says what is wrong
     throw Error(ErrorCode::unsupported, "has no files that can be checked one by one",
                 {.path = path.string()});
   }
@@ -58,7 +58,7 @@ SplitCheck check_without_manifest(const std::filesystem::path& path, const std::
   if (!check.damage.empty()) return check;
   // What is wrong with whole files together, or with the meta.pkl beside them.
   try {
-    Dataset::open(path, split, options);
+    Dataset::open(path, split, options.reader);
   } catch (const Error& error) {
     check.damage.push_back({.file = error.context().path, .message = error.what()});
   }
@@ -76,35 +76,46 @@ void refuse_part_of_unfinished(const std::filesystem::path& file) {
   if (is_v1) refuse_unfinished_file(file);
 }
 
-std::vector<SplitCheck> check_splits(const Target& target) {
+std::vector<SplitCheck> check_splits(const Target& target, const CheckOptions& options) {
   const std::filesystem::path path = target.path;
   std::vector<SplitCheck> checks;
   if (std::filesystem::is_regular_file(path)) refuse_part_of_unfinished(path);
   if (std::filesystem::is_directory(path)) {
     refuse_unfinished(path);
     const std::filesystem::path one = target.split.empty() ? path : path / target.split;
-    if (has_manifest(one)) return {check_split_folder(one, target.reader)};
+    if (has_manifest(one)) return {check_split_folder(one, options)};
     if (target.split.empty()) {
       for (const std::string& split : list_splits(path)) {
-        checks.push_back(has_manifest(path / split)
-                             ? check_split_folder(path / split, target.reader)
-                             : check_without_manifest(path, split, target.reader));
+        checks.push_back(has_manifest(path / split) ? check_split_folder(path / split, options)
+                                                    : check_without_manifest(path, split, options));
       }
     }
   }
   if (checks.empty()) {
-    checks.push_back(check_without_manifest(path, target.split, target.reader));
+    checks.push_back(check_without_manifest(path, target.split, options));
   }
   return checks;
 }
 
-void print_check(const SplitCheck& check) {
+std::string pictures_text(const SplitCheck& check) {
+  std::string text = fmt::format("; {} {} decoded", with_commas(check.num_pictures),
+                                 check.num_pictures == 1 ? "picture" : "pictures");
+  if (check.num_dct_pictures > 0) {
+    text +=
+        fmt::format(", {} in the dct code give {} JPEG again", with_commas(check.num_dct_pictures),
+                    check.num_dct_pictures == 1 ? "its" : "their");
+  }
+  return text;
+}
+
+void print_check(const SplitCheck& check, bool with_pictures) {
   for (const Damage& damage : check.damage) fmt::print("{}\n", damage.message);
   for (const std::string& warning : check.warnings) fmt::print("note: {}\n", warning);
   if (check.damage.empty()) {
-    fmt::print("{}: whole: {} {}, {} {}, {}\n", check.path, with_commas(check.num_records),
+    fmt::print("{}: whole: {} {}, {} {}, {}{}\n", check.path, with_commas(check.num_records),
                check.num_records == 1 ? "record" : "records", with_commas(check.num_shards),
-               check.num_shards == 1 ? "shard" : "shards", human_bytes(check.file_bytes));
+               check.num_shards == 1 ? "shard" : "shards", human_bytes(check.file_bytes),
+               with_pictures ? pictures_text(check) : "");
     return;
   }
   int64_t num_records = 0;
@@ -118,7 +129,7 @@ void print_check(const SplitCheck& check) {
   fmt::print("\n");
 }
 
-Json check_to_json(const SplitCheck& check) {
+Json check_to_json(const SplitCheck& check, bool with_pictures) {
   Json problems = Json::array();
   const auto number_or_null = [](int64_t value) { return value < 0 ? Json() : Json(value); };
   for (const Damage& damage : check.damage) {
@@ -134,20 +145,29 @@ Json check_to_json(const SplitCheck& check) {
           {"num_records", check.num_records},
           {"num_shards", check.num_shards},
           {"file_bytes", check.file_bytes},
+          {"num_pictures", with_pictures ? Json(check.num_pictures) : Json()},
+          {"num_dct_pictures", with_pictures ? Json(check.num_dct_pictures) : Json()},
           {"warnings", check.warnings},
           {"problems", problems}};
 }
 
-int verify(const Target& target) {
-  const std::vector<SplitCheck> checks = check_splits(target);
+struct VerifyOptions {
+  Target target;
+  bool pictures = false;
+};
+
+int verify(const VerifyOptions& options) {
+  const Target& target = options.target;
+  const std::vector<SplitCheck> checks =
+      check_splits(target, {.reader = target.reader, .pictures = options.pictures});
   bool is_whole = true;
   Json splits = Json::array();
   for (const SplitCheck& check : checks) {
     is_whole = is_whole && check.damage.empty();
     if (target.json) {
-      splits.push_back(check_to_json(check));
+      splits.push_back(check_to_json(check, options.pictures));
     } else {
-      print_check(check);
+      print_check(check, options.pictures);
     }
   }
   if (target.json) print_json({{"is_whole", is_whole}, {"splits", splits}});
@@ -157,10 +177,14 @@ int verify(const Target& target) {
 }  // namespace
 
 void add_verify_command(CLI::App& app, Action& action) {
-  const auto target = std::make_shared<Target>();
-  add_command(app, "verify", "Reads everything, checks every checksum, lists all damage", *target,
-              kVerifyFooter)
-      ->callback([target, &action] { action = [target] { return verify(*target); }; });
+  const auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command =
+      add_command(app, "verify", "Reads everything, checks every checksum, lists all damage",
+                  options->target, kVerifyFooter);
+  command->add_flag("--pictures", options->pictures,
+                    "Also decodes every picture, and proves that each one in the dct code gives a "
+                    "JPEG file again that has the same pixels");
+  command->callback([options, &action] { action = [options] { return verify(*options); }; });
 }
 
 }  // namespace ffkit

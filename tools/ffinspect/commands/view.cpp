@@ -27,11 +27,11 @@ namespace {
 
 constexpr const char* kViewFooter =
     R"(Under each picture are the number of its record, its label, its class and the readable name of the class. A picture
-that cannot be decoded is drawn as a crossed box with the reason in it. Boxes of a set made from COCO are drawn into its pictures; --record N
+that cannot be decoded is drawn as a crossed box with the reason in it. Boxes and joints of a set made from COCO are drawn into its pictures; --record N
 --size 1024 shows one large.
 
 With --json: one document with split, field, output, width, height, samples: [record, label, class, class_name,
-  problem], where problem says why a picture cannot be shown; num_boxes too, where records have boxes.
+  problem], where problem says why a picture cannot be shown; num_boxes and num_joints too, where records have them.
 With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
   width, height; with --results also num_predictions, num_predictions_drawn.
 For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.)";
@@ -134,6 +134,24 @@ std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& recor
   return boxes;
 }
 
+// The joints of a record of a person: f32 [J, 3] as (x, y, visible). None of other sets.
+std::vector<SheetPoint> read_joints(const Schema& schema, const RecordView& record) {
+  const int at = schema.index_of("joints");
+  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
+      record.is_null(static_cast<size_t>(at))) {
+    return {};
+  }
+  const auto [dtype, shape, data] = record.tensor(static_cast<size_t>(at));
+  if (dtype != DType::f32 || shape.size() != 2 || shape[1] != 3) return {};
+  std::vector<SheetPoint> points(static_cast<size_t>(shape[0]));
+  for (size_t i = 0; i < points.size(); ++i) {
+    std::array<float, 3> numbers{};
+    std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));
+    points[i] = {.x = numbers[0], .y = numbers[1], .is_visible = numbers[2] > 0};
+  }
+  return points;
+}
+
 // Reads the record; what is wrong with it becomes the entry's problem.
 SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field, Json& json) {
   SheetEntry entry;
@@ -156,6 +174,10 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
     if (dataset.schema().index_of("boxes") >= 0) {
       entry.boxes = read_boxes(dataset, record);
       json["num_boxes"] = entry.boxes.size();
+    }
+    if (dataset.schema().index_of("joints") >= 0) {
+      entry.points = read_joints(dataset.schema(), record);
+      json["num_joints"] = entry.points.size();
     }
   } catch (const Error& error) {
     entry.problem = error.what();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "data/picture_check.h"
 #include "text/progress_line.h"
 
 namespace ffkit {
@@ -82,11 +84,37 @@ class DamageList {
   std::vector<Entry> list_;
 };
 
+// What a check is done with and what it finds, of all threads.
+struct Check {
+  Check(const CheckOptions& asked, DamageList& found, const SplitCheck& split)
+      : options(asked), damage(found), progress(split.split, split.file_bytes) {}
+
+  void fill(SplitCheck& result) {
+    result.damage = damage.sorted();
+    for (const PictureCheck& pictures : thread_pictures) {
+      result.num_pictures += pictures.num_pictures();
+      result.num_dct_pictures += pictures.num_dct_pictures();
+    }
+  }
+
+  const CheckOptions& options;
+  DamageList& damage;
+  ProgressLine progress;
+  tbb::enumerable_thread_specific<PictureCheck> thread_pictures;
+};
+
+void check_pictures(const ShardReader& shard, int64_t record, const Place& place, Check& check) {
+  for (const std::string& text : check.thread_pictures.local().check(shard, record)) {
+    const Error error(ErrorCode::corrupt, text, {.path = shard.path().string(), .record = record});
+    check.damage.add(shard.path(), {.record = record, .offset = -1, .message = error.what()},
+                     place);
+  }
+}
+
 // Index, columns and records of an open shard.
-void check_content(const ShardReader& shard, const Place& place, DamageList& damage,
-                   ProgressLine& progress) {
+void check_content(const ShardReader& shard, const Place& place, Check& check) {
   for (const ShardProblem& problem : shard.verify_index()) {
-    damage.add(shard.path(), problem, place);
+    check.damage.add(shard.path(), problem, place);
   }
   if (shard.num_records() == 0) return;
   // The file's bytes are shown evenly over its records: asking the index for each would cost more than it shows.
@@ -95,35 +123,35 @@ void check_content(const ShardReader& shard, const Place& place, DamageList& dam
   tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
     for (int64_t i = range.begin(); i < range.end(); ++i) {
       if (const auto problem = shard.verify_record(i); problem) {
-        damage.add(shard.path(), *problem, place);
+        check.damage.add(shard.path(), *problem, place);
+      } else if (check.options.pictures) {
+        check_pictures(shard, i, place, check);
       }
-      progress.add(bytes_shown);
+      check.progress.add(bytes_shown);
     }
   });
 }
 
 void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
-                 const Schema& schema, const ShardReaderOptions& options, const Place& place,
-                 DamageList& damage, ProgressLine& progress) {
+                 const Schema& schema, const Place& place, Check& check) {
   std::optional<ShardReader> shard;
   try {
-    shard.emplace(file, options);
+    shard.emplace(file, check.options.reader);
   } catch (const Error& error) {
-    damage.add(file, problem_of(error, file), place);
-    progress.add(listed.file_bytes);
+    check.damage.add(file, problem_of(error, file), place);
+    check.progress.add(listed.file_bytes);
     return;
   }
   if (const std::string text = difference(*shard, listed, schema); !text.empty()) {
-    damage.add(file, {.message = Error(ErrorCode::corrupt, text, {.path = file.string()}).what()},
-               place);
+    check.damage.add(
+        file, {.message = Error(ErrorCode::corrupt, text, {.path = file.string()}).what()}, place);
   }
-  check_content(*shard, place, damage, progress);
+  check_content(*shard, place, check);
 }
 
 }  // namespace
 
-SplitCheck check_split_folder(const std::filesystem::path& folder,
-                              const ShardReaderOptions& options) {
+SplitCheck check_split_folder(const std::filesystem::path& folder, const CheckOptions& options) {
   SplitCheck check{.path = folder.string(), .split = folder.filename().string()};
   const std::filesystem::path manifest_file = folder / "manifest.json";
   Manifest manifest;
@@ -142,18 +170,18 @@ SplitCheck check_split_folder(const std::filesystem::path& folder,
     first_record.push_back(first_record.back() + shard.num_records);
   }
   DamageList damage;
-  ProgressLine progress(check.split, check.file_bytes);
+  Check running(options, damage, check);
   tbb::parallel_for(size_t{0}, manifest.shards.size(), [&](size_t i) {
-    check_shard(folder / manifest.shards[i].file, manifest.shards[i], manifest.schema, options,
-                {i, first_record[i]}, damage, progress);
+    check_shard(folder / manifest.shards[i].file, manifest.shards[i], manifest.schema,
+                {i, first_record[i]}, running);
   });
-  check.damage = damage.sorted();
+  running.fill(check);
   return check;
 }
 
 SplitCheck check_files(const std::string& path, const std::string& split,
                        const std::vector<std::filesystem::path>& files,
-                       const ShardReaderOptions& options) {
+                       const CheckOptions& options) {
   SplitCheck check{.path = path, .split = split, .num_shards = std::ssize(files)};
   DamageList damage;
   std::vector<std::optional<ShardReader>> shards(files.size());
@@ -163,7 +191,7 @@ SplitCheck check_files(const std::string& path, const std::string& split,
   for (size_t i = 0; i < files.size(); ++i) {
     places.push_back({i, first_record});
     try {
-      const ShardFacts facts = shards[i].emplace(files[i], options).facts();
+      const ShardFacts facts = shards[i].emplace(files[i], options.reader).facts();
       check.num_records += facts.num_records;
       check.file_bytes += facts.file_bytes;
       needs_manifest =
@@ -181,11 +209,11 @@ SplitCheck check_files(const std::string& path, const std::string& split,
                       {.path = path});
     damage.add(path, problem_of(error, path), {});
   }
-  ProgressLine progress(check.split, check.file_bytes);
+  Check running(options, damage, check);
   tbb::parallel_for(size_t{0}, files.size(), [&](size_t i) {
-    if (shards[i]) check_content(*shards[i], places[i], damage, progress);
+    if (shards[i]) check_content(*shards[i], places[i], running);
   });
-  check.damage = damage.sorted();
+  running.fill(check);
   return check;
 }
 

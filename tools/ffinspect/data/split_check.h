@@ -25,16 +25,23 @@ struct SplitCheck {
   int64_t num_records = 0;
   int64_t num_shards = 0;
   int64_t file_bytes = 0;
+  int64_t num_pictures = 0;           // that were decoded
+  int64_t num_dct_pictures = 0;       // of these, in the dct code
   std::vector<std::string> warnings;  // what the check could not find out
   std::vector<Damage> damage;         // in the order of shards and records
 };
 
+struct CheckOptions {
+  ShardReaderOptions reader;
+  // Decodes every picture, and makes the JPEG of each one in the dct code again and compares its pixels: what fails is damage.
+  bool pictures = false;
+};
+
 // Checks the split in `folder`, which holds a manifest, on all threads. A broken manifest is damage too.
-SplitCheck check_split_folder(const std::filesystem::path& folder,
-                              const ShardReaderOptions& options);
+SplitCheck check_split_folder(const std::filesystem::path& folder, const CheckOptions& options);
 // Checks files that no manifest lists, FFRecord v1 or single shards, which make up the split called `split`.
 SplitCheck check_files(const std::string& path, const std::string& split,
                        const std::vector<std::filesystem::path>& files,
-                       const ShardReaderOptions& options);
+                       const CheckOptions& options);
 
 }  // namespace ffkit

@@ -19,6 +19,8 @@ constexpr Color kSheetWhite = {255, 255, 255};
 constexpr Color kSheetBlack = {0, 0, 0};
 constexpr Color kPaper = {240, 240, 240};  // beside pictures that are not square
 constexpr Color kRed = {200, 40, 40};
+constexpr Color kJoint = {30, 220, 60};
+constexpr Color kHiddenJoint = {150, 150, 150};
 constexpr int kSheetMargin = 8;
 
 struct Layout {
@@ -106,6 +108,18 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, in
   }
 }
 
+void draw_points(Canvas& canvas, const SheetEntry& entry, const Rect& picture, int width,
+                 int height) {
+  const double arm = std::max(1.5, 0.012 * picture.height);
+  for (const SheetPoint& point : entry.points) {
+    const double x = picture.x + point.x * picture.width / width;
+    const double y = picture.y + point.y * picture.height / height;
+    const Color color = point.is_visible ? kJoint : kHiddenJoint;
+    canvas.draw_line(picture, x - arm, y, x + arm, y, color);
+    canvas.draw_line(picture, x, y - arm, x, y + arm, color);
+  }
+}
+
 void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, const Rect& box) {
   if (!entry.problem.empty()) return;
   try {
@@ -114,6 +128,7 @@ void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, cons
     canvas.draw_picture(decoder.read_region({0, 0, info.width, info.height}, to.width, to.height),
                         to);
     draw_boxes(canvas, entry, to, info.width, info.height);
+    draw_points(canvas, entry, to, info.width, info.height);
   } catch (const Error& error) {
     entry.problem = error.what();
   }

@@ -25,10 +25,17 @@ struct SheetBox {
   std::string name;           // may be empty
 };
 
+// A joint of a person, in the picture's pixels.
+struct SheetPoint {
+  double x = 0, y = 0;
+  bool is_visible = true;
+};
+
 struct SheetEntry {
   std::vector<std::byte> image;    // encoded
   std::vector<std::string> lines;  // under the picture
   std::vector<SheetBox> boxes;     // drawn into the picture
+  std::vector<SheetPoint> points;  // likewise, as crosses
   // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be decoded. It is written into a crossed box.
   std::string problem;
 };

@@ -130,13 +130,14 @@ std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView
   if (is_classification_) {
     if (record.is_null(image_field_)) return files;
     files.push_back({classified_path(record_index, record),
-                     std::move(field_files(schema, record, image_field_).front())});
+                     std::move(field_files(schema, record, image_field_).front()), record_index});
     return files;
   }
   const std::string folder = dataset_.manifest().split + "/" + record_number(record_index) + "/";
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     for (FieldFile& content : field_files(schema, record, i)) {
-      files.push_back({folder + schema.fields[i].name + content.suffix, std::move(content)});
+      files.push_back(
+          {folder + schema.fields[i].name + content.suffix, std::move(content), record_index});
     }
   }
   return files;

@@ -21,6 +21,7 @@ namespace ffkit {
 struct ExportFile {
   std::string path;  // relative, safe: stays within the destination
   FieldFile content;
+  int64_t record_index = 0;  // of the split
 };
 
 // Names the files of one split's records, which must come in order. Not thread-safe.

@@ -80,8 +80,15 @@ ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& 
       throw_if_stopped();
       const std::filesystem::path path = destination / file.path;
       make_folder(path.parent_path());
-      const auto data = file.content.owned.empty() ? file.content.data
-                                                   : std::as_bytes(std::span(file.content.owned));
+      auto data = file.content.owned.empty() ? file.content.data
+                                             : std::as_bytes(std::span(file.content.owned));
+      std::vector<std::byte> jpeg;
+      try {
+        if (file.content.is_image) data = image_file(data, jpeg);
+      } catch (const Error& error) {
+        throw Error(error.code(), error.what(),
+                    {.path = dataset.path().string(), .record = file.record_index});
+      }
       write_new_file(path, data);
       num_bytes += std::ssize(data);
     }

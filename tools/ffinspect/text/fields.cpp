@@ -10,6 +10,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
+#include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
 #include "text/npy.h"
@@ -125,7 +126,10 @@ Json image_json(std::span<const std::byte> image, Detail detail) {
                {"encoding", to_string(detect_image_encoding(image))},
                {"width", nullptr},
                {"height", nullptr}};
-  if (detail == Detail::content) json["base64"] = base64(image);
+  if (detail == Detail::content) {
+    std::vector<std::byte> jpeg;
+    json["base64"] = base64(image_file(image, jpeg));
+  }
   try {
     const ImageInfo info = read_image_info(image);
     json["width"] = info.width;
@@ -192,7 +196,7 @@ FieldFile content_file(FieldType type, std::span<const std::byte> bytes, const T
     case FieldType::string:
       return {".txt", bytes, ""};
     case FieldType::image:
-      return {image_extension(bytes), bytes, ""};
+      return {image_extension(bytes), bytes, "", true};
     case FieldType::tensor:
       return {".npy", {}, npy_file(tensor)};
     default:
@@ -260,9 +264,17 @@ Json field_json(const Schema& schema, const RecordView& record, size_t i, Detail
   return content_json(field.type, view.raw(), tensor_of(field, view), detail);
 }
 
+std::span<const std::byte> image_file(std::span<const std::byte> image,
+                                      std::vector<std::byte>& jpeg) {
+  if (!is_dct_picture(image)) return image;
+  jpeg = decode_dct_to_jpeg(image);
+  return jpeg;
+}
+
 std::string image_extension(std::span<const std::byte> image) {
   switch (detect_image_encoding(image)) {
     case ImageEncoding::jpeg:
+    case ImageEncoding::dct:
       return ".jpg";
     case ImageEncoding::png:
       return ".png";

@@ -28,18 +28,6 @@ void print_json_line(const Json& value) {
   write_output("", json_text(value));
 }
 
-void write_output(const std::string& file, std::span<const std::byte> data) {
-  if (!file.empty()) {
-    write_output_file(file, data);
-  } else if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size()) {
-    throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
-  }
-}
-
-void write_output(const std::string& file, std::string_view text) {
-  write_output(file, std::as_bytes(std::span(text)));
-}
-
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

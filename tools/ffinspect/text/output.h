@@ -20,9 +20,6 @@ void print_json(const Json& document);
 void print_json_line(const Json& value);
 std::string json_text(const Json& value, int indent = -1);
 
-// To `file` as write_output_file() does, or to standard output when it is empty; throws Error(io).
-void write_output(const std::string& file, std::span<const std::byte> data);
-void write_output(const std::string& file, std::string_view text);
 // Makes the folder and those above it; throws Error(io).
 void make_folder(const std::filesystem::path& folder);
 // Creates `file` with `data`; throws Error(io) when it exists or cannot be written.

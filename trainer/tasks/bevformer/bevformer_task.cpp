@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <ffkit/format/error.h>
+#include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/selection.h>
 #include <ffkit/trainer/bevformer.h>
 #include <ffkit/trainer/module_model.h>
@@ -37,7 +38,10 @@ class BevFormerTask final : public Task {
   explicit BevFormerTask(TaskSetting setting)
       : Task(std::move(setting)), config_(bevformer_config(own().arch)) {}
 
-  void open() override { train_ = open_keyframes(options(), own().train_split); }
+  void open() override {
+    train_ = open_keyframes(options(), own().train_split);
+    picture_size_ = network_picture_size(train_->keyframes, own());
+  }
   void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->keyframes.fingerprint() : ""; }
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
@@ -91,6 +95,7 @@ class BevFormerTask final : public Task {
 
   const BevFormerConfig config_;
   std::optional<nuscenes::Split> train_, val_;
+  std::optional<ImageSize> picture_size_;    // of train_, for the sources of all epochs
   std::optional<nuscenes::KeptBoxes> kept_;  // of train_
   std::vector<int64_t> val_share_;           // keyframes of val_ of this process
   int64_t epoch_ = 0;
@@ -126,8 +131,8 @@ std::unique_ptr<BatchSource> BevFormerTask::training_batches(int64_t epoch) {
                             drawn.num_windows(), options().global_batch_size),
                 {.path = train_->keyframes.path().string()});
   }
-  LoaderOptions loader =
-      keyframe_loader_options(options(), setting().place, setting().device, *train_, true);
+  LoaderOptions loader = keyframe_loader_options(options(), setting().place, setting().device,
+                                                 *train_, *picture_size_, true);
   loader.sampler.order = Order::shuffle;
   loader.sampler.tail = Tail::drop;
   return std::make_unique<WindowSource>(std::move(drawn), std::move(loader), fingerprint(),
@@ -155,11 +160,19 @@ std::vector<std::string> BevFormerTask::notes() const {
 
 std::unique_ptr<BatchSource> BevFormerTask::validation_batches() {
   val_ = open_keyframes(options(), own().val_split);
+  // Said before a training begins; an evaluation may write results without a metric.
+  if (train_ && !nuscenes::has_annotations(val_->keyframes)) {
+    throw Error(ErrorCode::invalid_argument,
+                "has no annotations to validate against, as the test split; give another "
+                "--val-split",
+                {.path = val_->keyframes.path().string()});
+  }
   val_share_ = share_of_scenes(val_->keyframes, setting().place.rank, setting().place.world_size);
   if (val_share_.empty()) return std::make_unique<RepeatedBatch>(DeviceBatch{}, 0);
   // A process streams whole scenes, one keyframe after the other.
   LoaderOptions loader =
-      keyframe_loader_options(options(), setting().place, setting().device, *val_, false);
+      keyframe_loader_options(options(), setting().place, setting().device, *val_,
+                              network_picture_size(val_->keyframes, own()), false);
   loader.batch_size = 1;
   loader.sampler.rank = 0;
   loader.sampler.world_size = 1;

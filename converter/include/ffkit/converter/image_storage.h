@@ -1,9 +1,10 @@
 // ImageStorage: what becomes of the pictures of a source on their way into records. By default they are stored as they are.
 //
-//   file ──▶ check ──▶ too large? resize ──▶ as JPEG, or as raw pixels ──▶ record
-//            broken: an error, or kept        (untouched pictures keep their bytes)
+//   file ──▶ check ──▶ too large? resize ──▶ as JPEG, or as raw pixels ──▶ JPEG in the dct code ──▶ record
+//            broken: an error, or kept        (untouched pictures keep their bytes)   (if asked for)
 //
-// Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is to be raw or is odd.
+// Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is to be raw or is odd. The dct code
+// (ffkit/image/dct_picture.h) loses nothing: the JPEG can be made again from it, to the byte.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ namespace ffkit {
 
 enum class StoreAs : uint8_t {
   jpeg,  // as it came, or as a JPEG where it was made smaller or was odd
+  dct,  // as jpeg, and then in the dct code; a picture that has none is stored as with jpeg and reported
   raw,  // every picture as its pixels (a binary PPM): much larger, and decoded as fast as memory is copied
   smart,  // raw_share of the pictures as raw, the others as jpeg
 };
@@ -51,6 +53,11 @@ struct ImageStorage {
   bool keep_broken = false;
 };
 
+// What report.jsonl says was done to a picture that has no dct code.
+inline constexpr const char* kKeptWithoutDct = "kept without the dct code";
+
+// For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for others.
+ImageStorage as_they_are(StoreAs store);
 // Throws Error(invalid_argument) naming the first value that is out of range or does not go with another.
 void validate(const ImageStorage& storage);
 // For the manifest's options: what differs from storing pictures as they are; empty by default. keep_broken shows in the report.
@@ -78,9 +85,10 @@ class ImageStorer {
     PixelSize size;                    // as stored: pixel coordinates scale by size / original
   };
   // What to store for `image`, an encoded picture that lives as long as the result is used. `id` is the sample's, for the draw. What
-  // was done about a broken or odd picture is reported to `buffers`. Throws Error(corrupt or unsupported) for what cannot be read, without the
-  // file's name.
-  Stored store(std::span<const std::byte> image, std::string_view id, SampleBuffers& buffers) const;
+  // was done about a picture that is broken, odd or without a dct code is reported to `buffers`, with the name `picture` where the sample has
+  // several. Throws Error(corrupt or unsupported) for what cannot be read, without the file's name.
+  Stored store(std::span<const std::byte> image, std::string_view id, SampleBuffers& buffers,
+               std::string_view picture = {}) const;
 
   const ImageStorage& storage() const;
   // How many bytes are in memory, roughly and at most, for a picture from a file of so many: raw pixels are larger than their file.

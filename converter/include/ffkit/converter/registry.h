@@ -34,7 +34,7 @@ struct SourceArguments {
   bool is_dry_run = false;     // nothing is to be left behind
   const std::atomic<bool>* cancel =
       nullptr;          // for kinds that work while they are opened; may be null
-  ImageStorage images;  // for kinds that have images
+  ImageStorage images;  // for kinds that have images, or take a part of it
   // By SourceParameter::name; missing ones take their defaults, and are false or empty. A text that is given is not empty.
   std::map<std::string, int64_t> numbers;
   std::map<std::string, bool> flags;
@@ -63,6 +63,8 @@ struct SourceKind {
   bool keeps_order = false;  // Source::has_record_references(): not shuffled, nothing left out
   // The same where it depends on the arguments. May be null.
   bool (*keeps_order_with)(const SourceArguments&) = nullptr;
+  // Takes SourceArguments::images.store alone, jpeg or dct: pictures stay as they are otherwise. Not together with has_images.
+  bool takes_store = false;
   int place = 80;  // in the list of --help: small ones first, equal ones by name
 };
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
 
@@ -25,8 +26,9 @@ namespace ffkit {
 
 // Something about a sample that the user should know although it is taken: a line of DST/report.jsonl.
 struct SampleProblem {
-  std::string reason;  // "is a CMYK JPEG"
-  std::string action;  // what was done, "re-encoded"
+  std::string reason;        // "is a CMYK JPEG"
+  std::string action;        // what was done, "re-encoded"
+  std::string picture = {};  // which one, in a sample that has several; else empty
 };
 
 // Memory for the fields of one sample, kept from one sample to the next, and what there is to say about it. Not thread-safe: one per
@@ -96,6 +98,12 @@ class Source {
   virtual std::map<std::string, std::string> facts(size_t split) const;
   // What was asked of the source that changes its samples' bytes, for the manifests' options. None by default.
   virtual std::map<std::string, std::string> options() const;
+  // A manifest that is taken over instead of classes, facts and options, with the order and its seed: that of a data set whose records are
+  // read in their order. Where it lists shards, the new ones have as many records each, whatever ConvertOptions::shard_bytes says. Its split must not
+  // be a training split, which could be shuffled. Null by default.
+  virtual const Manifest* manifest(size_t /*split*/) const { return nullptr; }
+  // Columns of whole numbers whose sums over a split the user should know: the summary has them, of the splits that have such columns. None by default.
+  virtual std::vector<std::string> totals() const;
   // What the user should know about what was found, one sentence each ("12 files that are no images
   // were ignored").
   virtual const std::vector<std::string>& notes() const;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
+#include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/nuscenes/radar_filter.h>
@@ -65,6 +66,7 @@ struct WebDatasetOptions {
       false;  // samples that lack a member which others have get a null field; otherwise that is an error
   // Of a sample's members together, 1 KiB or more; a larger sample is a bad one. Each thread holds one in memory.
   int64_t max_sample_bytes = 1LL << 30;
+  StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
 };
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
                                         const WebDatasetOptions& options = {});
@@ -88,12 +90,48 @@ struct CocoOptions {
   std::filesystem::path
       annotations;  // of one split, with `images`: instead of looking for them; below `path`, or as given
   std::filesystem::path images;
-  bool keypoints = false;      // person_keypoints_*.json even if there is instances_*.json
-  bool segmentation = false;   // field `segmentation`
-  bool allow_missing = false;  // pictures whose file is missing are left out, with a note
+  bool keypoints = false;         // person_keypoints_*.json even if there is instances_*.json
+  bool segmentation = false;      // field `segmentation`
+  bool allow_missing = false;     // pictures whose file is missing are left out, with a note
+  StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
 };
 std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
                                   const CocoOptions& options = {});
+
+// Persons with their root joint, one record a person: the annotation files that the authors of 3DMPPE_ROOTNET_RELEASE publish, in their layout below `path`.
+// ffkit/pose/person_record.h has the fields.
+//
+//   human36m   annotations/Human36M_subject<N>_{data,camera,joint_3d}.json, images/           splits train, test
+//   mpii       annotations/train.json, file names below `path`                                train
+//   mscoco     annotations/person_keypoints_<split>.json, pictures as for open_coco()         those
+//   muco       MuCo-3DHP.json, file names below `path`                                        train
+//   mupots     MuPoTS-3D.json, MultiPersonTestSet/                                            test
+//   3dpw       3DPW_<split>.json, imageFiles/<sequence>/                                      those
+//
+// Persons are left out by the rules of that code, which the options have as defaults; notes() and facts() count each reason. Lengths are those of the set, mm or m. What is
+// missing in an annotation or of another length than the set's joints is an Error(invalid_argument) with file and annotation. Boxes are those of `detections` instead, where that is
+// given: a JSON array of {image_id, bbox, score}; roots and joints of these persons are not known, but of Human3.6M, where a detection is its picture's person.
+struct PersonsOptions {
+  std::string set;  // one of person_set_names()
+  std::filesystem::path
+      annotations;  // of one split, with `images`, as for open_coco(); not of human36m
+  std::filesystem::path images;
+  std::filesystem::path detections;  // below `path`, or as given
+  bool allow_missing = false;        // pictures whose file is missing are left out, with a note
+  int64_t protocol = 2;              // human36m: 1 trains on subject 9 too, and tests on 11 alone
+  int64_t frame_step = -1;           // human36m: takes every n-th frame; -1: 5 to train, 64 to test
+  // Beside the person nearest to the camera, those are left out whose root is nearer than this to another's; 0: none. -1: 500 of muco, 0 of others.
+  int64_t min_distance = -1;
+  int64_t min_depth = -1;     // of the root; -1: 1500 of muco, 0 of others
+  int64_t max_depth = -1;     // 0: any; -1: 7500 of muco, any of others
+  int64_t box_percent = 125;  // the box that is cropped is as large as this
+  int64_t min_box =
+      0;  // a box with a side of fewer pixels in the picture is left out; one without extent always is
+  StoreAs store = StoreAs::jpeg;
+};
+std::vector<std::string> person_set_names();
+std::unique_ptr<Source> open_persons(const std::filesystem::path& path,
+                                     const PersonsOptions& options);
 
 // JSON lines: a file with one object a line, or a folder of such files (*.jsonl), or of folders of them. The split is the folder, or what the
 // names say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the members of the first line's object:
@@ -111,6 +149,33 @@ inline constexpr int64_t kMaxLineBytes = 64 << 20;
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
                                    DType token_dtype = DType::i32,
                                    int64_t max_line_bytes = kMaxLineBytes);
+
+// Texts as tokens: a file, or a folder of files, whose documents become blocks (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a
+// tokenizer there is a split "tokenizer", too. Splits are told as for open_jsonl(); of a folder of folders of texts, the folders of the first level are splits when all of their names are
+// those of splits.
+//
+//   .jsonl      a document is a line: the text of its member `text_field`, or the tokens of its member `tokens_field`
+//   others      a document is a file, or a line; an empty line is an empty document
+//
+// Bytes that are no UTF-8 become U+FFFD, but by the tokenizer "bytes". A byte-order mark at the beginning of a file is left out. Documents without a token are counted and
+// left out. A token outside of the vocabulary, a line that is no JSON object with that member, and a longer document than `max_document_bytes` is an error that names file and line, and
+// makes its whole block a bad sample; with `skip_bad_documents` it is left out and reported. Texts are listed by their sizes where a document is a file, and read once otherwise.
+struct TextOptions {
+  std::filesystem::path
+      tokenizer;         // as Tokenizer::open() takes it; may be empty with `tokens_field`
+  std::string ending;    // of the files' names; empty: .jsonl where there are any, else .txt
+  std::string document;  // of texts: "file", "line"; empty: file
+  std::string text_field = "text";
+  std::string tokens_field;         // an array of tokens, instead of a text; empty: texts
+  int64_t vocabulary_size = 0;      // without a tokenizer: 1 .. 2^24
+  int64_t end_of_text = -1;         // the token behind each document; -1: what the tokenizer says
+  int64_t block_bytes = 256 << 10;  // 1 KiB .. 1 GiB
+  int64_t max_document_bytes = 64 << 20;  // 1 KiB .. 1 GiB
+  bool skip_bad_documents = false;
+};
+// Throws Error(invalid_argument) for options that no data could make right.
+void check_text_options(const TextOptions& options);
+std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextOptions& options);
 
 // nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. The official splits of the version whose scenes are there
 // become one split each, of keyframes, with "<split>_sweeps" and "<split>_maps" beside it: ffkit/nuscenes/record.h says what their records
@@ -148,6 +213,21 @@ std::vector<Dataset> open_splits(const std::filesystem::path& path,
 // Error(invalid_argument) otherwise.
 std::unique_ptr<Source> open_datasets(std::vector<Dataset> splits);
 
+// Data sets of ffkit's own again, each split a Dataset, whole, as open_splits() gives them, with the pictures in the dct code or, for
+// StoreAs::jpeg, as the JPEGs that they were made from. Everything else is taken over: other fields, the order of the records, and the manifest with its
+// schema, classes, facts and options. A picture without a dct code stays as it is and is reported. Throws Error(invalid_argument) for FFRecord v1,
+// for a part of a conversion, and when no field holds pictures. Read errors are those of Dataset::read() and decode_dct_to_jpeg().
+struct TranscodeOptions {
+  StoreAs store = StoreAs::dct;  // or jpeg
+  bool keeps_shards = true;      // with the same records as before; false: they are cut by size
+  bool keep_broken =
+      false;  // a dct code that cannot be read is kept and reported, instead of being an Error
+};
+std::unique_ptr<Source> open_transcoded(std::vector<Dataset> splits,
+                                        const TranscodeOptions& options);
+// Sets zstd_level and zstd_dictionary_bytes to what `splits` were made with: the first level that is not 0, the largest dictionary.
+void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& options);
+
 // Generated pictures of textured shapes that a network can learn, for trying things out without
 // data. The class is given by shape, texture and number of shapes; colours, places, sizes, turns
 // and noise are random.
@@ -160,6 +240,16 @@ struct DemoOptions {
   ImageStorage images;
 };
 std::unique_ptr<Source> make_demo(const DemoOptions& options);
+
+// Made-up persons in records of open_persons(): figures of 17 joints as MuPoTS has them, before a camera that is known, one in each picture, 2.5 to 7 m away.
+struct DemoPoseOptions {
+  int64_t num_train = 2000;  // pictures, 1 or more
+  int64_t num_val = 500;     // 0: no val split
+  int64_t size = 128;        // width and height in pixels, 32 .. 2048
+  uint64_t seed = 0;
+  ImageStorage images;  // without a change of size
+};
+std::unique_ptr<Source> make_demo_pose(const DemoPoseOptions& options);
 
 // A made-up nuScenes set that a detector can learn: a vehicle drives along a road, with five to nine objects of seven classes around it, seen by
 // six cameras and a lidar; the radars measure nothing. A root in the official layout is written when the source is made, and read by

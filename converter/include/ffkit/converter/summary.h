@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ffkit {
@@ -14,17 +16,22 @@ struct SplitSummary {
   int64_t num_shards = 0;
   int64_t file_bytes = 0;  // of the shards
   std::string fingerprint;
+  std::vector<std::pair<std::string, int64_t>> totals =
+      {};  // of the columns that Source::totals() names, in its order
 };
 
 struct ConvertSummary {
   std::vector<SplitSummary> splits;
   int64_t num_classes = 0;
   int64_t num_reported = 0;  // lines of report.jsonl
+  // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive". Each has a line of report.jsonl.
+  std::map<std::string, int64_t> without_dct;
   double seconds = 0;
   bool was_finished = false;  // with options.resume: the data set was there, nothing was written
 
   int64_t num_records() const;
   int64_t num_skipped() const;
+  int64_t num_without_dct() const;
   int64_t num_shards() const;
   int64_t file_bytes() const;
 };

@@ -8,7 +8,8 @@
 namespace ffkit {
 
 struct UnfinishedMarker {
-  std::string kind;     // "conversion", "merge" or "v1"; empty: not known, as of older versions
+  std::string
+      kind;  // "conversion", "merge", "v1" or "split"; empty: not known, as of older versions
   std::string plan;     // a word that identifies what is made; empty: there is no plan yet
   std::string command;  // for a shell, one line; empty: not known
 };

@@ -1,5 +1,5 @@
 // Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng, WebP by libwebp; BMP and netpbm's PPM and
-// PGM, the form in which raw pixels are stored, by ffkit itself.
+// PGM, the form in which raw pixels are stored, by ffkit itself. JPEGs in the dct code (dct_picture.h) decode as the JPEGs do, to the same pixels.
 //
 // The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's
 // `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
@@ -18,8 +18,8 @@
 namespace ffkit {
 
 // ppm: netpbm's binary formats, P6 (PPM) and P5 (PGM, grey), of values up to 255. bmp: uncompressed, of 1, 4, 8, 24 or 32 bits a pixel, with
-// the header of Windows 3 (BITMAPINFOHEADER) or a later one. webp: no animations.
-enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm };
+// the header of Windows 3 (BITMAPINFOHEADER) or a later one. webp: no animations. dct: the dct code of a JPEG.
+enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm, dct };
 std::string_view to_string(ImageEncoding encoding);
 
 // Recognises the encoding from the first bytes ("magic number") alone.
@@ -36,7 +36,8 @@ struct ImageInfo {
 // Error(corrupt) for a broken header.
 ImageInfo read_image_info(std::span<const std::byte> data);
 
-// Who does the Huffman decoding of JPEGs, over half of the time that a picture takes. The pixels are the same.
+// Who does the Huffman decoding of JPEGs, over half of the time that a picture takes. The pixels are the same. Where it is libjpeg, a picture in the dct code is made a
+// JPEG again first, which takes longer than decoding the JPEG.
 enum class JpegHuffmanDecoder : uint8_t {
   own,      // ffkit, hooked into libjpeg: the build option FFKIT_JPEG_HUFFMAN
   libjpeg,  // libjpeg: the build is without the option
@@ -83,7 +84,7 @@ class ImageDecoder {
     double x = 0, y = 0;  // ... whose exact top left corner is here (fractions arise from scaling)
     double width = 0, height = 0;  // and whose exact extent is this
   };
-  // Decodes at least `region` of the image. A JPEG is decoded at 1/1, 1/2, 1/4 or 1/8 of its size
+  // Decodes at least `region` of the image. A JPEG (and its dct code) is decoded at 1/1, 1/2, 1/4 or 1/8 of its size
   // (DCT scaling), the smallest at which the region is still at least min_width x min_height; pass
   // 0 for both to forbid scaling (then the pixels are those of decode()). `region` must lie within
   // the image. The view lives until the next call. Errors as for decode(). Whether an image is truncated does not depend on the region:

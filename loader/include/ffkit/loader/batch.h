@@ -44,6 +44,10 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
+  // The same samples in memory of their own, which no loader waits for: such a batch does not count among held_batches.
+  // Throws Error(io) when there is not enough memory.
+  Batch copy() const;
+
   // Number of samples; batch_size except for the last batch under Tail::exact.
   int64_t size() const;
   // [size] numbers of the records in the data set.

@@ -59,6 +59,9 @@ class Loader {
   // what next() throws before it has a batch: Error(invalid_argument) when held_batches are held, Error(io) when the file system hangs.
   bool wait_for(std::chrono::nanoseconds limit);
 
+  // Batches that next() has returned and that are still there; at most held_batches.
+  int64_t num_held_batches() const;
+
   // The state after the batches that next() has returned.
   LoaderState state() const;
   // Goes on from `state`: the following next() returns the first sample not yet consumed. Throws Error(invalid_argument) when the

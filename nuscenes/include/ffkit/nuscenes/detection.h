@@ -46,6 +46,9 @@ struct GroundTruth {
 // one without annotations (test), and what Dataset::read_field throws.
 GroundTruth read_ground_truth(const Dataset& split);
 
+// Whether a keyframe of `split`, a converted nuScenes split, has a box; the test split has none. Throws what read_ground_truth() throws for another split.
+bool has_annotations(const Dataset& split);
+
 struct SampleDetections {
   std::string token;
   std::vector<DetectionBox> boxes;

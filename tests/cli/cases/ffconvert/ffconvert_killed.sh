@@ -50,7 +50,7 @@ for signal in TERM INT HUP; do
 done
 
 # nohup's process outlives its terminal.
-nohup "$FFCONVERT" demo dst --images 3000 --val-images 0 --size 128 --shard-size 1M >.out 2>.err &
+nohup "$FFCONVERT" demo dst --images 1500 --val-images 0 --size 128 --shard-size 1M >.out 2>.err &
 converter=$!
 wait_for dst/train/shard-00001.ffr
 kill -HUP $converter

@@ -40,7 +40,7 @@ run 1 "$FFCONVERT" demo bad --kind nuscenes --root root
 one_line_err '^ffconvert: error: root: is not empty, and does not hold the demo set of these options; give --root a new or an empty folder$'
 check test -z "$(ls tmp)" -a ! -e bad
 run 2 "$FFCONVERT" demo bad --kind coco
-one_line_err "^ffconvert: error: demo: --kind is 'coco'; it must be pictures or nuscenes; see ffconvert demo --help$"
+one_line_err "^ffconvert: error: demo: --kind is 'coco'; it must be pictures, nuscenes or pose; see ffconvert demo --help$"
 run 2 "$FFCONVERT" demo bad --kind nuscenes --classes 10
 one_line_err '^ffconvert: error: demo: --classes has no effect with --kind nuscenes; leave it out; see ffconvert demo --help$'
 run 2 "$FFCONVERT" demo bad --root root
@@ -50,3 +50,16 @@ one_line_err 'refer to each other by number; training shuffles them'
 run 2 "$FFCONVERT" demo bad --kind nuscenes --on-error skip
 one_line_err 'so none can be left out; see ffconvert demo --help$'
 check test ! -e bad
+
+# People before a camera: the same for any number of threads, and drawn with boxes and joints.
+run 0 "$FFCONVERT" demo people --kind pose --images 6 --val-images 3 --threads 1
+err '^train: 6 records in 1 shard'
+run 0 "$FFCONVERT" demo people2 --kind pose --images 6 --val-images 3 --threads 3 --quiet
+check diff -r people people2
+run 0 "$FFINSPECT" verify people
+run 0 "$FFINSPECT" view people --split val --output people.png --json
+json 'len(d["samples"]) == 3 and all(s["num_boxes"] == 1 and s["num_joints"] == 17 for s in d["samples"])'
+run 2 "$FFCONVERT" demo bad --kind pose --classes 10
+one_line_err '^ffconvert: error: demo: --classes has no effect with --kind pose; leave it out; see ffconvert demo --help$'
+run 1 "$FFCONVERT" demo bad --kind pose --max-resolution 64
+err 'pictures of persons are not resized'

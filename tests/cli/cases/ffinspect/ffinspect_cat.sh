@@ -61,3 +61,22 @@ chmod 444 protected
 run 1 "$FFINSPECT" cat dst 1 --output protected
 one_line_err 'protected: is read-only'
 check test "$(cat protected)" = mine
+
+# A document of a block of tokens, as the text that it was.
+printf '{"text": "one"}\n{"text": "it is\\n two"}\n' >texts.jsonl
+run 0 "$FFCONVERT" text texts.jsonl texts --tokenizer bytes --quiet
+run 0 "$FFINSPECT" cat texts 0 --split train --document 1
+check test "$(cat "$work/.stdout")" = $'it is\n two'
+run 1 "$FFINSPECT" cat texts 0 --split train --document 2
+one_line_err 'record 0: has 2 documents; there is no document 2'
+run 2 "$FFINSPECT" cat dst 0 --document 0
+one_line_err 'the records are no blocks of documents'
+printf '{"ids": [5, 6]}\n' >ids.jsonl
+run 0 "$FFCONVERT" text ids.jsonl ids --tokens-field ids --vocabulary-size 10 --end-of-text 9 --quiet
+run 0 "$FFINSPECT" cat ids 0 --document 0
+check test "$(cat "$work/.stdout")" = '5 6 9'
+printf '{"ids": [5, 10]}\n' >ids.jsonl
+run 1 "$FFCONVERT" text ids.jsonl bad --tokens-field ids --vocabulary-size 10 --end-of-text 9 --quiet
+one_line_err "ids.jsonl:1: 'ids'\[1\] is 10, which is not in the vocabulary of 10 tokens"
+run 2 "$FFCONVERT" text ids.jsonl bad
+one_line_err 'texts need --tokenizer'

@@ -82,3 +82,15 @@ one_line_err "there is no task 'number'; there are bevformer, classification"
 # It measures as every task does.
 run 0 "$TRAIN_NUMBER" "${options[@]}" --bottleneck --limit-batches 3
 out '^loader alone [0-9.]+, model alone [0-9.]+, both [0-9.]+ numbers/s; data wait'
+
+# Two processes compute the number together, and two such teams share the pictures: what two processes make with a network each.
+few=(--task number --data data --side 8 --global-batch-size 16 --lr 0.003 --compute-threads 1)
+run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 2 --work-dir whole
+run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 4 --team 2 --work-dir teams
+check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl teams/metrics.jsonl 1e-5
+run 1 "$TRAIN_NUMBER" "${options[@]}" --nproc 3 --team 2
+err 'a network over 2 team needs a multiple of 2 processes, but 3 were started; start another number$'
+# Another number of teams goes on with it, and evaluates each picture once.
+run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 6 --nproc 2 --team 2 --work-dir teams --resume
+run 0 "$TRAIN_NUMBER" --evaluate teams --nproc 3 --team 3
+out '^.0. val mean error [0-9.]+  worst [0-9.]+  18 numbers$'

@@ -315,7 +315,7 @@ TEST_F(DemoNuScenes, OptionsOfTheOtherKindAreRefused) {
   check({.texts = {{"kind", "pictures"}}});
   check({.numbers = {{"size", 160}, {"frames", 3}}, .texts = {{"kind", "nuscenes"}}});
   EXPECT_ERROR(check({.texts = {{"kind", "coco"}}}), invalid_argument,
-               "--kind is 'coco'; it must be pictures or nuscenes");
+               "--kind is 'coco'; it must be pictures, nuscenes or pose");
   for (const char* name : {"classes", "images", "val-images"}) {
     EXPECT_ERROR(check({.numbers = {{name, 10}}, .texts = {{"kind", "nuscenes"}}}),
                  invalid_argument,

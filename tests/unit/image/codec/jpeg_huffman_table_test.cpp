@@ -1,5 +1,5 @@
 // The table of skips against decoding one symbol after another.
-#include "codec/jpeg_huffman_table.h"
+#include "jpeg/jpeg_huffman_table.h"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(JpegHuffmanTable, SkipsAllSymbolsThatLieWithinTheWindow) {
   };
   auto built = std::make_unique<JpegHuffmanTable>();
   for (size_t i = 0; i < tables.size(); ++i) {
-    built->build(tables[i], false);
+    built->build(tables[i], false, true);
     for (uint32_t window = 0; window < (1U << kBits); ++window) {
       const uint32_t skip = built->skips[window];
       const Skipped found{.length = skip & JpegHuffmanTable::kSkipLengthMask,

@@ -82,13 +82,13 @@ TEST(JpegHuffman, ChecksItselfWithTheBuiltInPicture) {
   std::vector<std::byte> picture(kJpegCheckPicture.size());
   std::memcpy(picture.data(), kJpegCheckPicture.data(), picture.size());
   EXPECT_TRUE(attaches(picture));
-  EXPECT_TRUE(JpegDecoder::huffman_agrees(picture));
+  EXPECT_TRUE(JpegDecoder::hooks_agree(picture));
   // What it does not take, or gives up, is no agreement.
   EXPECT_FALSE(
-      JpegDecoder::huffman_agrees(encode_jpeg_as(make_picture(40, 24), {.progressive = true})));
+      JpegDecoder::hooks_agree(encode_jpeg_as(make_picture(40, 24), {.progressive = true})));
   auto broken = picture;
   std::fill(broken.end() - 60, broken.end() - 2, std::byte{0x7F});
-  EXPECT_FALSE(JpegDecoder::huffman_agrees(broken));
+  EXPECT_FALSE(JpegDecoder::hooks_agree(broken));
 }
 
 // Everything from flat to pure noise: short codes, codes beyond the lookup, runs of 16, blocks without an end.

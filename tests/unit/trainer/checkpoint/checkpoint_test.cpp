@@ -15,6 +15,7 @@
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "optim/sgd.h"
+#include "support/test_models.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -40,7 +41,9 @@ CheckpointInfo sample_info() {
 
 // A model with an optimiser whose every tensor differs from that of another seed.
 struct Trained {
-  explicit Trained(uint64_t seed, int64_t num_classes = 3, const std::string& arch = "resnet18") {
+  explicit Trained(uint64_t seed, int64_t num_classes = 3,
+                   const std::string& arch = testing::kTestResNet) {
+    testing::add_test_models();
     at::manual_seed(seed);
     model = ModelRegistry::instance().find(arch).make({.num_classes = num_classes});
     optimizer =
@@ -118,11 +121,11 @@ TEST(Checkpoint, NamesTheTensorThatDoesNotFitAndChangesNothing) {
   Trained more_classes(2, 5);
   const at::Tensor before = more_classes.model->parameters()[0].tensor.detach().clone();
   EXPECT_ERROR(load_checkpoint(temp / "c", more_classes.state()), invalid_argument,
-               "tensor 'model.fc.weight' is Float [3, 512], but the model needs Float [5, 512]");
+               "tensor 'model.fc.weight' is Float [3, 64], but the model needs Float [5, 64]");
   EXPECT_TRUE(more_classes.model->parameters()[0].tensor.equal(before));
-  Trained deeper(2, 3, "resnet34");
+  Trained deeper(2, 3, testing::kTestResNetDeeper);
   EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*deeper.model)), invalid_argument,
-               "has no tensor 'model.layer1.2.conv1.weight'");
+               "has no tensor 'model.layer1.1.conv1.weight'");
 }
 
 TEST(Checkpoint, RefusesOtherDtypes) {

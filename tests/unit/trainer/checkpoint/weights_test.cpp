@@ -81,6 +81,24 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
   EXPECT_ERROR(holds_weights_alone(temp / "none"), not_found, "none");
 }
 
+// As RootNet's code names its checkpoints and keeps them: the tensors under "network", with "module." before their names.
+TEST(Weights, AreWrittenAsSnapshots) {
+  const testing::TempDir temp;
+  write_weights(weights_of(weights_sample()), temp / "snapshot_19.pth.tar");
+  const std::vector<NamedTensor> stored = read_pth(temp / "snapshot_19.pth.tar");
+  ASSERT_EQ(stored.size(), weights_sample().size());
+  EXPECT_EQ(stored[0].name, "module." + weights_sample()[0].name);
+  const Weights weights = read_weights(temp / "snapshot_19.pth.tar");
+  TinyModel model(4);
+  EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit));
+  EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
+  for (const char* name :
+       {"snapshot_.pth.tar", "snapshot_x.pth.tar", "snapshot_-1.pth.tar", "a.tar"}) {
+    EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / name), invalid_argument,
+                 "written as .safetensors or .pth");
+  }
+}
+
 TEST(Weights, LeaveAHeadOfOtherClassesAlone) {
   TinyModel model(7);
   EXPECT_FALSE(load_weights(weights_of(weights_sample()), kRules, model, HeadPolicy::may_differ));

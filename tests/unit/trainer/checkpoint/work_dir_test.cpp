@@ -38,6 +38,10 @@ TEST(WorkDir, ListsCheckpointsByEpochAndIgnoresOtherFiles) {
 TEST(WorkDir, SaysWhenAFolderHasNoCheckpoint) {
   const testing::TempDir temp;
   EXPECT_ERROR(resolve_checkpoint(temp.path()), not_found, "holds no checkpoint");
+  touch(temp / "pytorch_model.bin");
+  EXPECT_EQ(resolve_checkpoint(temp.path()).filename(), "pytorch_model.bin");
+  touch(temp / "model.safetensors");
+  EXPECT_EQ(resolve_checkpoint(temp.path()).filename(), "model.safetensors");
 }
 
 TEST(WorkDir, MakesItsFolder) {

@@ -59,6 +59,9 @@ TEST(EvalResult, IsPrintedAsTheTaskSays) {
       {.name = "loss"}, {.name = "top1", .title = "top-1", .scale = 100, .digits = 2, .unit = "%"}};
   const EvalResult result{.count = 3, .metrics = {{"loss", 1.5}, {"top1", 0.25}}};
   EXPECT_EQ(metrics_text(metrics, result), "loss 1.5000  top-1 25.00 %");
+  // A split may lack what a metric needs.
+  const EvalResult part{.count = 3, .metrics = {{"top1", 0.25}}};
+  EXPECT_EQ(metrics_text(metrics, part), "top-1 25.00 %");
   EXPECT_ERROR(result.value("top5"), not_found, "there is no metric 'top5'; there are loss, top1");
 }
 

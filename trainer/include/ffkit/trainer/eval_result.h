@@ -22,6 +22,8 @@ struct MetricInfo {
 struct EvalResult {
   int64_t count = 0;  // of the task's units, all processes together: images, tokens
   std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
+  // Why there are no metrics, as a sentence without its full stop: the split has no truth to compare with. Empty: there are.
+  std::string no_metrics = {};
 
   bool has_value(std::string_view name) const;
   // Throws Error(not_found) that lists the metrics there are.
@@ -30,7 +32,7 @@ struct EvalResult {
 
 // "top-1 61.90 %".
 std::string metric_text(const MetricInfo& metric, double value);
-// All of them: "loss 1.0972  top-1 61.90 %  top-5 95.65 %".
+// Those that there are: "loss 1.0972  top-1 61.90 %  top-5 95.65 %".
 std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResult& result);
 
 }  // namespace ffkit

@@ -31,6 +31,9 @@ struct WeightRules {
   std::string choice = "model";  // what chooses the model, for messages: "--arch"
   // Today's name of a tensor in an older file; empty when no name ever changed.
   std::function<std::string(const std::string& name)> current_name = {};
+  // Makes the tensors of `file` those of the model, with its names, before they are matched: leaves out what follows from others. Throws Error(unsupported) for a model of
+  // another kind. Empty: they are.
+  std::function<void(const std::string& file, std::vector<NamedTensor>& tensors)> prepare = {};
 };
 
 class Model {

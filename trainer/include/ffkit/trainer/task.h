@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,35 +20,26 @@
 #include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/model.h>
+#include <ffkit/trainer/peers.h>
 #include <ffkit/trainer/task_facts.h>
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
 
-// What the processes of a run tell each other about samples: in an evaluation, or in a loss whose divisor is of all of them. Every call is
-// collective: all make the same calls in the same order, and wait for each other. This class itself is for a process alone.
-//
-// Errors: Error(io) when another process is gone or does not answer.
-class Peers {
- public:
-  virtual ~Peers() = default;
-  virtual int rank() const { return 0; }
-  virtual int world_size() const { return 1; }
-  // Adds up over all processes, in place; no gradient goes through it. `numbers`: contiguous, on the CPU.
-  virtual void sum(at::Tensor& /*numbers*/) {}
-  // [world size] what each process gave, by rank. `rows`: [R, ...] on the CPU; R may differ between processes, the rest may not.
-  virtual std::vector<at::Tensor> gather_rows(const at::Tensor& rows) { return {rows}; }
-};
-
 // Where a task runs.
 struct TaskSetting {
   TrainOptions
       options;  // resolved: batch_size, lr and global_batch_size as this number of processes has them
+  // Among the processes that share the samples: all of the run, but for a task with a mesh (TaskEntry::mesh). Those that differ in another
+  // dimension of it alone have the same rank here, and the same batches.
   ProcessPlace place;
   c10::Device device = c10::kCPU;
-  // Never null; they live as long as the run. They may be asked in loss(), since all processes have the same number of training batches.
+  // Those that share the samples. Never null; they live as long as the run. They may be asked in loss(), since all processes have the same number of
+  // training batches.
   std::shared_ptr<Peers> peers = std::make_shared<Peers>();
+  // Those along each dimension of the task's mesh, by its name: they have the same batches.
+  std::map<std::string, std::shared_ptr<Peers>, std::less<>> peers_along = {};
 };
 
 // One evaluation of a split.
@@ -55,10 +48,28 @@ class Evaluation {
   virtual ~Evaluation() = default;
   // A batch of this process's share. The model is in evaluation mode, without gradients, in the precision of the run.
   virtual void add(const DeviceBatch& batch) = 0;
-  // The metrics of TaskEntry::metrics over all processes; collective. A process may have had no batch.
+  // The metrics of TaskEntry::metrics over all processes; collective. A process may have had no batch. Without metrics (EvalResult::no_metrics) where there is no
+  // truth to compare with: then the results are all that is wanted, and without them the evaluation fails.
   virtual EvalResult finish(Peers& peers) = 0;
   // Writes the results of finish() to a file, on rank 0 alone, for tasks with TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
+};
+
+// How the processes along the dimensions of a task's mesh (TaskEntry::mesh) share the parameters of one network. They are ranked among each other as in the mesh: the last dimension's
+// neighbours have neighbouring ranks. Pure functions, the same on all processes.
+class ParameterParts {
+ public:
+  virtual ~ParameterParts() = default;
+  // All parameters of the whole network, in a fixed order.
+  virtual std::vector<std::string> names() const = 0;
+  virtual std::vector<int64_t> whole_shape(const std::string& name) const = 0;
+  // The ranks whose parts make up the whole. Others may have the same parts once more.
+  virtual std::vector<int> holders(const std::string& name) const = 0;
+  virtual std::vector<int64_t> part_shape(const std::string& name, int rank) const = 0;
+  // Of a whole tensor, what `rank` has.
+  virtual at::Tensor part(const std::string& name, const at::Tensor& whole, int rank) const = 0;
+  // Of the holders' parts, in their order.
+  virtual at::Tensor whole(const std::string& name, const std::vector<at::Tensor>& parts) const = 0;
 };
 
 class Task {
@@ -108,6 +119,9 @@ class Task {
   virtual void load_initial_weights() {}
   virtual WeightRules weight_rules() const { return {}; }
   virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
+  // How the parameters are divided among the processes of the task's mesh; null: each has all of them. Checkpoints hold whole ones either way. Gradients of
+  // a divided network are its own processes' (finish_gradients, gradient_norm), and it has no buffers.
+  virtual const ParameterParts* parts() const { return nullptr; }
   // Tensors of the task that a checkpoint holds beside the model's, as "task.NAME"; they share their storage: copying into them restores
   // the state. Rank 0's are written, and all processes read them.
   virtual std::vector<NamedTensor> state() const { return {}; }
@@ -119,6 +133,10 @@ class Task {
   // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. Called by all processes as often, so it may ask
   // setting().peers.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;
+  // After the backward passes of a step, when gradients are averages over all samples: what they want beyond that.
+  virtual void finish_gradients() {}
+  // The norm of all gradients of the network, [] on the device.
+  virtual at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters);
   // The forward pass of evaluation alone, for --benchmark forward: what it computes last.
   virtual at::Tensor forward(const DeviceBatch& batch) = 0;
   virtual std::unique_ptr<Evaluation> evaluation() = 0;

@@ -7,6 +7,7 @@
 //   ffkit::TaskRegistry::instance().add({.name = "depth", ...});
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,12 +16,20 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/trainer/eval_result.h>
+#include <ffkit/trainer/task_facts.h>
 #include <ffkit/trainer/task_options.h>
 
 namespace ffkit {
 
 class Task;
+struct TrainOptions;
 struct TaskSetting;
+
+// A dimension of a mesh of processes: rows, columns.
+struct MeshDimension {
+  std::string name;
+  int size = 1;  // >= 1
+};
 
 // What is known of a task before there is a run.
 struct TaskEntry {
@@ -40,6 +49,16 @@ struct TaskEntry {
   // Why a data set of this schema is none for the task, as a sentence that follows the data set's path; empty: it fits.
   std::function<std::string(const Schema& schema)> misfit;
   std::function<std::unique_ptr<Task>(TaskSetting setting)> make;
+  // The dimensions of processes that compute a network together, from the options of the run; empty: each process has the whole network. The
+  // processes are a mesh of "data" x these; neighbours in the last one have neighbouring ranks. Parameters, buffers and Task::state() are the same
+  // along these dimensions, and so are gradients and losses: the task sees to it (sum_of_peers, with_summed_gradient). Averages over
+  // samples, and the shares of an epoch, are along "data" alone.
+  std::function<std::vector<MeshDimension>(const TrainOptions& options)> mesh = {};
+  // Writes beside the weights of a checkpoint that were exported to `weights` what other programs want with them; it may look at the name. Throws Error(invalid_argument) rather than
+  // replace a file. Empty: nothing.
+  std::function<void(const TrainOptions& options, const TaskFacts& facts,
+                     const std::filesystem::path& weights)>
+      write_beside = {};
   // Its own options with their defaults.
   std::function<std::unique_ptr<TaskOptions>()> make_options = [] {
     return std::make_unique<NoTaskOptions>();

@@ -73,7 +73,8 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
 
 // Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data. Also takes a file of weights alone, .pth or
 // .safetensors: its facts are Task::facts_of_weights(). Throws Error(cancelled) when it was asked to stop (stop.h), Error(unsupported) when
-// output.results is given and the task writes none.
+// output.results is given and the task writes none, Error(invalid_argument) when the split has no truth to compare with and output.results is
+// empty; with them, the result has EvalResult::no_metrics.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
@@ -86,11 +87,12 @@ TrainOptions with_task(TrainOptions options);
 // functions above.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
 
-// Whether `path` is a file of weights alone, and not a checkpoint or a folder with checkpoints.
+// Whether `path` is a file of weights alone, or a folder of Hugging Face's with one, and not a checkpoint or a folder with checkpoints. Throws Error(not_found) for a folder
+// with neither.
 bool is_weights_file(const std::filesystem::path& path);
 
 // Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors or .pth file that load_state_dict(strict=True) of the
-// same model in Python takes. Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
+// same model in Python takes, and what its task writes beside them (TaskEntry::write_beside). Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
 void export_weights(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace ffkit

@@ -120,12 +120,11 @@ nuscenes::BoxOptions trained_objects() {
 
 LoaderOptions keyframe_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                       c10::Device device, const nuscenes::Split& split,
-                                      bool is_training) {
+                                      ImageSize size, bool is_training) {
   const BevFormerOptions& own = bevformer(options);
   const BevFormerPictures pictures = bevformer_pictures(own);
   nuscenes::KeyframeOptions keyframe;
-  keyframe.cameras.image.transform =
-      ScalePad{.size = network_picture_size(split.keyframes, own), .factor = pictures.scale};
+  keyframe.cameras.image.transform = ScalePad{.size = size, .factor = pictures.scale};
   keyframe.cameras.image.output.mean = pictures.mean;
   keyframe.cameras.image.output.std = pictures.std;
   if (is_training && own.photometric_distortion) {

@@ -41,9 +41,10 @@ ImageSize network_picture_size(const Dataset& keyframes, const BevFormerOptions&
 // The objects that are trained on: of the ten classes, with a point of lidar or radar inside, within the BEV.
 nuscenes::BoxOptions trained_objects();
 
-// The loader's options for keyframes one by one, in order; batch_size is a batch of them. `is_training`: with distorted pictures.
+// The loader's options for keyframes one by one, in order; batch_size is a batch of them. `size`: network_picture_size() of the split.
+// `is_training`: with distorted pictures.
 LoaderOptions keyframe_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                       c10::Device device, const nuscenes::Split& split,
-                                      bool is_training);
+                                      ImageSize size, bool is_training);
 
 }  // namespace ffkit

@@ -35,10 +35,6 @@ std::array<double, kMetrics.size()> numbers_of(const nuscenes::DetectionMetrics&
   return out;
 }
 
-nuscenes::DetectionMetrics measure(const Dataset& keyframes, const nuscenes::Submission& results) {
-  return nuscenes::evaluate(nuscenes::read_ground_truth(keyframes), results);
-}
-
 std::vector<nuscenes::KeyframeDetections> by_keyframe(const std::vector<int64_t>& keyframes,
                                                       const at::Tensor& rows) {
   std::vector<nuscenes::KeyframeDetections> out;
@@ -148,23 +144,28 @@ void DetectionEvaluation::gather(Peers& peers) {
 
 EvalResult DetectionEvaluation::finish(Peers& peers) {
   gather(peers);
-  // Rank 0 computes for all; the last number says that it could.
+  // Rank 0 computes for all; the last number says that it could: 1, or 2 where there is nothing to compare with.
   at::Tensor sums = at::zeros({static_cast<int64_t>(kMetrics.size()) + 1}, at::kDouble);
   std::exception_ptr error;
   if (peers.rank() == 0 && !keyframes_.empty()) {
     try {
       const Dataset seen = split_.subset(keyframes_);
       submission_ = nuscenes::make_submission(seen, by_keyframe(keyframes_, at::cat(detections_)));
-      const auto numbers = numbers_of(measure(seen, submission_));
-      std::copy(numbers.begin(), numbers.end(), sums.mutable_data_ptr<double>());
-      sums[-1] = 1;
+      const bool has_truth = nuscenes::has_annotations(seen);
+      if (has_truth) {
+        const auto numbers =
+            numbers_of(nuscenes::evaluate(nuscenes::read_ground_truth(seen), submission_));
+        std::copy(numbers.begin(), numbers.end(), sums.mutable_data_ptr<double>());
+      }
+      sums[-1] = has_truth ? 1 : 2;
     } catch (const std::exception&) {
       error = std::current_exception();
     }
   }
   peers.sum(sums);
   if (error) std::rethrow_exception(error);
-  if (sums[-1].item<double>() == 0) {
+  const auto outcome = sums[-1].item<double>();
+  if (outcome == 0) {
     throw Error(ErrorCode::invalid_argument,
                 keyframes_.empty()
                     ? "no keyframe was validated; give a validation split with scenes"
@@ -172,6 +173,11 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
                 {.path = split_.path().string()});
   }
   EvalResult result{.count = std::ssize(keyframes_), .metrics = {}};
+  if (outcome == 2) {
+    result.no_metrics =
+        fmt::format("{} has no annotations, as the test split", split_.path().string());
+    return result;
+  }
   for (size_t i = 0; i < kMetrics.size(); ++i) {
     result.metrics.emplace_back(kMetrics[i], sums[static_cast<int64_t>(i)].item<double>());
   }

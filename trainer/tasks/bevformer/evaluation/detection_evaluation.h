@@ -29,6 +29,7 @@ class DetectionEvaluation final : public Evaluation {
 
   // A keyframe of the share, in its order: DeviceBatch::record_indices are places in it.
   void add(const DeviceBatch& batch) override;
+  // Without metrics where the split has no annotations.
   EvalResult finish(Peers& peers) override;
   void write_results(const std::filesystem::path& file) override;
 

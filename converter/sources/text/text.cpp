@@ -1,0 +1,360 @@
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <ffkit/converter/sources.h>
+#include <ffkit/format/error.h>
+#include <ffkit/text/token_data.h>
+
+#include "format/errors_only.h"
+#include "format/fnv.h"
+#include "sources/text/block_tokens.h"
+#include "sources/text/text_listing.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
+
+[[noreturn]] void refuse_options(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+TokenRules rules_of(const TextOptions& options, bool is_json) {
+  TokenRules rules{.is_json = is_json,
+                   .text_field = options.text_field,
+                   .tokens_field = options.tokens_field,
+                   .vocabulary_size = options.vocabulary_size};
+  int64_t end_of_text = options.end_of_text;
+  if (!options.tokenizer.empty()) {
+    rules.tokenizer = Tokenizer::open(options.tokenizer);
+    rules.vocabulary_size = rules.tokenizer->vocabulary_size();
+    if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
+  }
+  if (end_of_text >= rules.vocabulary_size) {
+    refuse_options(fmt::format("--end-of-text {} is not in the vocabulary of {} tokens",
+                               end_of_text, rules.vocabulary_size));
+  }
+  rules.end_of_text = static_cast<uint32_t>(end_of_text);
+  return rules;
+}
+
+bool holds_json_lines(const fs::path& path) {
+  if (!fs::is_directory(path)) return path.extension() == ".jsonl";
+  const auto is_json = [](const fs::directory_entry& entry) {
+    return entry.path().extension() == ".jsonl";
+  };
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    if (is_json(entry)) return true;
+    if (entry.is_directory() && std::ranges::any_of(fs::directory_iterator(entry.path()), is_json))
+      return true;
+  }
+  return false;
+}
+
+class Text : public Source {
+ public:
+  Text(const fs::path& path, const TextOptions& options)
+      : path_(path),
+        options_(options),
+        ending_(ending_of(path, options)),
+        document_(document_of(options, ending_ == ".jsonl")),
+        rules_(rules_of(options, ending_ == ".jsonl")),
+        workers_([this] { return BlockTokens(rules_); }) {
+    if (!rules_.tokens_field.empty() && !rules_.is_json) {
+      refuse_options("--tokens-field is a member of JSON lines, and there are no .jsonl files");
+    }
+    ShardListing listing = find_texts(path, ending_);
+    notes_ = std::move(listing.notes);
+    for (ShardSplit& listed : listing.splits) {
+      if (listed.name == kTokenizer) {
+        refuse_options(
+            "a split cannot be called 'tokenizer', which holds the tokenizer; rename "
+            "the folder");
+      }
+      splits_.push_back(list_text_blocks(std::move(listed), document_, options.block_bytes,
+                                         options.max_document_bytes));
+      const TextSplit& split = splits_.back();
+      SourceSplit info{.name = split.name,
+                       .num_samples = std::ssize(split.blocks),
+                       .is_training = split.is_training};
+      for (const int64_t num_bytes : split.file_bytes) info.num_bytes += num_bytes;
+      infos_.push_back(std::move(info));
+    }
+    schema_ = token_schema(token_dtype(rules_.vocabulary_size));
+    if (rules_.tokenizer) {
+      json_ = rules_.tokenizer->to_json();
+      infos_.push_back({.name = kTokenizer, .num_samples = 1, .num_bytes = std::ssize(json_)});
+    }
+  }
+
+  const std::vector<SourceSplit>& splits() const override { return infos_; }
+  Schema schema() const override { return schema_; }
+  Schema split_schema(size_t split) const override {
+    return is_tokenizer(split) ? tokenizer_schema() : schema_;
+  }
+  const std::vector<std::string>& notes() const override { return notes_; }
+  std::vector<std::string> totals() const override {
+    return {kNumDocumentsField, kNumTokensField, kTextBytesField, kNumEmptyField};
+  }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    std::map<std::string, std::string> facts = {{"kind", "text"}};
+    if (!is_tokenizer(split)) {
+      facts["path"] = fs::absolute(path_).string();
+      facts["files"] = std::to_string(splits_.at(split).file_bytes.size());
+    }
+    return facts;
+  }
+
+  std::map<std::string, std::string> options() const override {
+    std::map<std::string, std::string> options = {
+        {kVocabularyOption, std::to_string(rules_.vocabulary_size)},
+        {kEndOfTextOption, std::to_string(rules_.end_of_text)},
+        {"document", document_ == DocumentIs::line ? "line" : "file"},
+        {"block_bytes", std::to_string(options_.block_bytes)}};
+    if (rules_.tokenizer) options[kTokenizer] = rules_.tokenizer->fingerprint();
+    if (rules_.is_json) {
+      options["field"] = rules_.tokens_field.empty() ? rules_.text_field : rules_.tokens_field;
+    }
+    if (options_.skip_bad_documents) options["skip_bad_documents"] = "true";
+    return options;
+  }
+
+  std::vector<fs::path> roots() const override {
+    return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return is_tokenizer(split) ? std::ssize(json_) : block_of(split, index).num_bytes;
+  }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    if (is_tokenizer(split)) {
+      return {.name = kTokenizer,
+              .num_bytes = std::ssize(json_),
+              .content = fnv1a64(std::as_bytes(std::span(json_)))};
+    }
+    const TextBlock& block = block_of(split, index);
+    SampleIdentity identity{.name = place_of(split, block, block.first_line),
+                            .num_bytes = block.num_bytes,
+                            .content = block.num_files};
+    if (document_ == DocumentIs::line) return identity;
+    for (uint32_t file = block.file; file < block.file + block.num_files; ++file) {
+      const int64_t time = splits_[split].file_times[file];
+      identity.modified = fnv1a64(std::as_bytes(std::span(&time, 1)),
+                                  identity.modified == 0 ? kFnvBasis : identity.modified);
+    }
+    return identity;
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    std::vector<SourceInput> inputs;
+    if (is_tokenizer(split)) return inputs;
+    const TextSplit& from = splits_.at(split);
+    for (size_t file = 0; file < from.file_crc32c.size(); ++file) {
+      inputs.push_back({.name = name_of(from.files.paths()[file]),
+                        .num_bytes = from.file_bytes[file],
+                        .crc32c = from.file_crc32c[file]});
+    }
+    return inputs;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    if (is_tokenizer(split)) return options_.tokenizer.string();
+    const TextBlock& block = block_of(split, index);
+    return describe_document(split, block.file, block.first_line);
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    if (is_tokenizer(split)) return record.set_string(0, json_);
+    BlockTokens& tokens = workers_.local();
+    tokens.clear();
+    const TextBlock& block = block_of(split, index);
+    if (document_ == DocumentIs::line) {
+      read_lines(split, block, tokens, buffers);
+    } else {
+      read_files(split, block, tokens, buffers);
+    }
+    set_fields(place_of(split, block, block.first_line), tokens, record, buffers);
+  }
+
+ private:
+  static std::string ending_of(const fs::path& path, const TextOptions& options) {
+    if (!options.ending.empty()) return options.ending;
+    if (!fs::exists(path)) {
+      throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
+    }
+    return errors_only(path, [&] { return holds_json_lines(path) ? ".jsonl" : ".txt"; });
+  }
+
+  static DocumentIs document_of(const TextOptions& options, bool is_json) {
+    if (!is_json) return options.document == "line" ? DocumentIs::line : DocumentIs::file;
+    if (options.document == "file") {
+      refuse_options("--document file: a document of JSON lines is a line");
+    }
+    return DocumentIs::line;
+  }
+
+  bool is_tokenizer(size_t split) const { return split == splits_.size(); }
+  const TextBlock& block_of(size_t split, int64_t index) const {
+    return splits_.at(split).blocks.at(static_cast<size_t>(index));
+  }
+
+  // Below the source's folder.
+  std::string name_of(const fs::path& file) const {
+    return file == path_ ? file.filename().string() : file.lexically_relative(path_).string();
+  }
+  // A block's id: "books.jsonl:1", or the name of its first file.
+  std::string place_of(size_t split, const TextBlock& block, int64_t line) const {
+    const std::string name = name_of(splits_[split].files.paths()[block.file]);
+    return document_ == DocumentIs::line ? fmt::format("{}:{}", name, line) : name;
+  }
+  std::string describe_document(size_t split, size_t file, int64_t line) const {
+    const std::string path = splits_[split].files.paths()[file].string();
+    return document_ == DocumentIs::line ? fmt::format("{}:{}", path, line) : path;
+  }
+
+  // `text`: has SIMDJSON_PADDING bytes behind it; null: the document is too long to be read.
+  void add_document(size_t split, size_t file, int64_t line, const std::string_view* text,
+                    int64_t num_bytes, BlockTokens& tokens, SampleBuffers& buffers) const {
+    try {
+      if (text == nullptr) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("has {} bytes, and a document may have {}; cut it into several, or "
+                                "raise the limit with --max-document-bytes",
+                                num_bytes, options_.max_document_bytes));
+      }
+      tokens.add(*text);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::io) throw;
+      const std::string place = describe_document(split, file, line);
+      if (!options_.skip_bad_documents) {
+        throw Error(error.code(), error.what(), {.path = place});
+      }
+      buffers.report({fmt::format("{}: {}", place, error.what()), "document left out"});
+    }
+  }
+
+  void read_lines(size_t split, const TextBlock& block, BlockTokens& tokens,
+                  SampleBuffers& buffers) const {
+    if (block.num_bytes > options_.block_bytes + options_.max_document_bytes) {
+      return add_document(split, block.file, block.first_line, nullptr, block.num_bytes, tokens,
+                          buffers);
+    }
+    const auto length = static_cast<size_t>(block.num_bytes);
+    const std::span<std::byte> bytes = buffers.bytes(length + simdjson::SIMDJSON_PADDING);
+    splits_[split].files.read_at(block.file, block.offset, bytes.first(length));
+    std::ranges::fill(bytes.subspan(length), std::byte{0});
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), length);
+    if (block.offset == 0) rest.remove_prefix(mark_length(rest));
+    for (int64_t line = block.first_line; !rest.empty(); ++line) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      std::string_view text = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      if (rules_.is_json && text.find_first_not_of(" \t") == std::string_view::npos) continue;
+      const bool is_long = std::ssize(text) > options_.max_document_bytes;
+      add_document(split, block.file, line, is_long ? nullptr : &text, std::ssize(text), tokens,
+                   buffers);
+    }
+  }
+
+  void read_files(size_t split, const TextBlock& block, BlockTokens& tokens,
+                  SampleBuffers& buffers) const {
+    const TextSplit& from = splits_[split];
+    for (size_t file = block.file; file < block.file + block.num_files; ++file) {
+      const int64_t num_bytes = from.file_bytes[file];
+      if (num_bytes > options_.max_document_bytes) {
+        add_document(split, file, 1, nullptr, num_bytes, tokens, buffers);
+        continue;
+      }
+      const InputFile opened(from.files.paths()[file]);
+      opened.require({num_bytes, from.file_times[file]});
+      const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(num_bytes));
+      opened.read_at(0, bytes);
+      std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      text.remove_prefix(mark_length(text));
+      add_document(split, file, 1, &text, num_bytes, tokens, buffers);
+    }
+  }
+
+  void set_fields(const std::string& id, const BlockTokens& tokens, RecordBuilder& record,
+                  SampleBuffers& buffers) const {
+    const DType dtype = schema_.fields[0].dtype;
+    const std::span<std::byte> ids = buffers.bytes(tokens.ids.size() * size_of(dtype));
+    if (dtype == DType::u16) {
+      auto* out = reinterpret_cast<uint16_t*>(ids.data());
+      for (const uint32_t token : tokens.ids) *out++ = static_cast<uint16_t>(token);
+    } else if (!ids.empty()) {
+      std::memcpy(ids.data(), tokens.ids.data(), ids.size());
+    }
+    const std::span<std::byte> ends = buffers.bytes(tokens.document_ends.size() * sizeof(uint32_t));
+    if (!ends.empty()) std::memcpy(ends.data(), tokens.document_ends.data(), ends.size());
+    const auto set_number = [&](const char* name, int64_t value) {
+      record.set_scalar(schema_.require(name), value);
+    };
+    record.set_tensor(0, {.dtype = dtype, .shape = {std::ssize(tokens.ids)}, .data = ids});
+    record.set_tensor(
+        1, {.dtype = DType::u32, .shape = {std::ssize(tokens.document_ends)}, .data = ends});
+    set_number(kNumTokensField, std::ssize(tokens.ids));
+    set_number(kNumDocumentsField, std::ssize(tokens.document_ends));
+    set_number(kTextBytesField, tokens.text_bytes);
+    set_number(kNumEmptyField, tokens.num_empty);
+    record.set_string(schema_.require("id"), buffers.text(id));
+  }
+
+  const fs::path path_;
+  const TextOptions options_;
+  const std::string ending_;
+  const DocumentIs document_;
+  const TokenRules rules_;
+  std::string json_;  // of the tokenizer
+  std::vector<TextSplit> splits_;
+  std::vector<SourceSplit> infos_;
+  Schema schema_;
+  std::vector<std::string> notes_;
+  mutable tbb::enumerable_thread_specific<BlockTokens> workers_;
+};
+
+}  // namespace
+
+void check_text_options(const TextOptions& options) {
+  const bool is_ready = !options.tokens_field.empty();
+  const auto require = [](const char* what, int64_t value, int64_t min, int64_t max) {
+    if (value >= min && value <= max) return;
+    refuse_options(fmt::format("{} is {}; it must be {} .. {}", what, value, min, max));
+  };
+  require("--block-bytes", options.block_bytes, 1 << 10, 1 << 30);
+  require("--max-document-bytes", options.max_document_bytes, 1 << 10, 1 << 30);
+  if (options.document != "" && options.document != "line" && options.document != "file") {
+    refuse_options(fmt::format("--document {}: it must be one of line, file", options.document));
+  }
+  if (options.tokenizer.empty()) {
+    if (!is_ready) {
+      refuse_options(
+          "texts need --tokenizer: a folder with vocab.json and merges.txt, a "
+          "tokenizer.json, or the word 'bytes'");
+    }
+    if (options.vocabulary_size == 0 || options.end_of_text < 0) {
+      refuse_options("--tokens-field needs --tokenizer, or --vocabulary-size and --end-of-text");
+    }
+    require("--vocabulary-size", options.vocabulary_size, 1, kMaxVocabulary);
+  } else if (options.vocabulary_size != 0) {
+    refuse_options("--vocabulary-size is what --tokenizer says; leave it out");
+  }
+  require("--end-of-text", options.end_of_text, -1, kMaxVocabulary - 1);
+}
+
+std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& options) {
+  check_text_options(options);
+  return std::make_unique<Text>(path, options);
+}
+
+}  // namespace ffkit

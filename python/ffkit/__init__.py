@@ -1,0 +1,99 @@
+"""ffkit packs image and driving data sets into large indexed record files and feeds them to training as fast as disk and decoder allow.
+
+    import ffkit
+
+    ds = ffkit.Dataset("/fast/imagenet", "train")
+    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224))
+    for epoch in range(90):
+        for batch in loader:
+            images, labels = batch["image"], batch["label"]
+
+docs/python.md is the page about it.
+"""
+
+from . import convert, nuscenes
+from ._batch import Batch, Replacement
+from ._dataset import Dataset, decode_image, splits
+from ._errors import (
+    CancelledError,
+    CorruptError,
+    Error,
+    FieldNotFoundError,
+    InvalidArgumentError,
+    IoError,
+    NotFoundError,
+    UnsupportedError,
+)
+from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, class_balanced_weights
+from ._ffkit import version as __version__
+from ._fields import CopyField, ImageField, ImagesField, IntegerField, PythonField, TextField
+from ._image import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    ColorJitter,
+    ImageOptions,
+    PhotoMetricDistortion,
+    PythonAugmentation,
+    RandAugment,
+    RandomCrop,
+    RandomErasing,
+    RandomResizedCrop,
+    Resize,
+    ResizeCenterCrop,
+    ResizeCrop,
+    ScalePad,
+    TrivialAugmentWide,
+)
+from ._loader import IO, Loader, Mixing
+from ._schema import Field
+from .writer import Writer
+
+__all__ = [
+    "IMAGENET_MEAN",
+    "IMAGENET_STD",
+    "IO",
+    "Batch",
+    "CancelledError",
+    "ColorJitter",
+    "CopyField",
+    "CorruptError",
+    "Dataset",
+    "Error",
+    "Field",
+    "FieldDecoder",
+    "FieldNotFoundError",
+    "ImageField",
+    "ImageOptions",
+    "ImagesField",
+    "IntegerField",
+    "InvalidArgumentError",
+    "IoError",
+    "Loader",
+    "Mixing",
+    "NotFoundError",
+    "PhotoMetricDistortion",
+    "PythonAugmentation",
+    "PythonField",
+    "RandAugment",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomResizedCrop",
+    "Replacement",
+    "Resize",
+    "ResizeCenterCrop",
+    "ResizeCrop",
+    "Random",
+    "SampleKey",
+    "ScalePad",
+    "Statistics",
+    "TextField",
+    "TrivialAugmentWide",
+    "UnsupportedError",
+    "Writer",
+    "__version__",
+    "class_balanced_weights",
+    "convert",
+    "decode_image",
+    "nuscenes",
+    "splits",
+]

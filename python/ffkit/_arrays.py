@@ -1,0 +1,47 @@
+"""Which arrays batches consist of: torch's tensors, numpy's arrays, or anything by DLPack."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, Callable, Literal
+
+from ._errors import InvalidArgumentError, UnsupportedError
+
+Arrays = Literal["auto", "torch", "numpy", "dlpack"]
+
+
+def bfloat16() -> Any:
+    """numpy's dtype of bfloat16, which the package ml_dtypes brings."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise UnsupportedError("numpy has no bfloat16; install ml_dtypes, or take torch's tensors, DLPack or float32") from None
+    return ml_dtypes.bfloat16
+
+
+def resolve(arrays: str) -> str:
+    """What "auto" means here: "torch" where it is installed, else "numpy"."""
+    if arrays == "auto":
+        return "torch" if importlib.util.find_spec("torch") is not None else "numpy"
+    if arrays not in ("torch", "numpy", "dlpack"):
+        raise InvalidArgumentError(f"arrays is {arrays!r}, expected 'auto', 'torch', 'numpy' or 'dlpack'")
+    return arrays
+
+
+def converter(arrays: str) -> Callable[[Any, int], Any]:
+    """A function from (batch of the extension, number of the field) to its array, without a copy."""
+    if arrays == "torch":
+        from torch.utils.dlpack import from_dlpack
+
+        def to_torch(batch: Any, i: int) -> Any:
+            return from_dlpack(batch.capsule(i))
+
+        return to_torch
+    if arrays == "dlpack":
+        return lambda batch, i: batch.dlpack(i)
+
+    def to_numpy(batch: Any, i: int) -> Any:
+        array = batch.numpy(i)
+        return array.view(bfloat16()) if batch.is_bfloat16(i) else array
+
+    return to_numpy

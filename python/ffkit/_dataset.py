@@ -1,0 +1,190 @@
+"""Dataset: one split of a data set, its records by number."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import Any, Iterable, Iterator, Sequence
+
+from . import _ffkit
+from ._schema import Field, from_tuples
+
+PathLike = str | os.PathLike[str]
+
+
+class Dataset(Sequence[dict[str, Any]]):
+    """One split of a data set that `ffconvert` or `ffkit.Writer` made, or FFRecord v1 files, or a subset of it.
+
+    `len(ds)` is the number of records; `ds[i]` reads record `i` and checks its checksum: a dict of all fields, of which scalars are int or float,
+    strings str, bytes and pictures (encoded; one in the dct code is the JPEG that it was) bytes, tensors numpy.ndarray, lists list, and what is null is None.
+    Copies and subsets share the open files. All of it may be used by any thread, in processes after fork(), and pickled, which opens the files anew.
+
+    It is a map-style data set for torch, but `ffkit.Loader` is what reads it fast.
+
+    Args:
+        path: the folder that ffconvert wrote; or that of a split, a shard, a v1 file or a folder of those, with an empty `split`.
+        split: "train", "val", ...
+        max_record_bytes: the longest record that is read; 0: 256 MiB.
+        index_cache_bytes: memory of each shard for pages of its index; 0: 1 MiB, which serves 32,512 records.
+
+    Raises:
+        NotFoundError: there is no such folder or split (the message lists those there are).
+        CorruptError: a shard is missing, damaged or another one than the manifest says.
+        InvalidArgumentError: the conversion has not finished.
+    """
+
+    def __init__(self, path: PathLike, split: str = "", *, max_record_bytes: int = 0, index_cache_bytes: int = 0) -> None:
+        self._limits = (max_record_bytes, index_cache_bytes)
+        self._source: tuple[str, str] | list[str] = (os.fspath(path), split)
+        self._dataset = _ffkit.Dataset.open(path, split, max_record_bytes, index_cache_bytes)
+
+    @classmethod
+    def from_files(cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0) -> Dataset:
+        """Opens shards or v1 files, in this order, as one data set. They must have the same schema."""
+        names = [os.fspath(file) for file in files]
+        opened = _ffkit.Dataset.open_files(names, max_record_bytes, index_cache_bytes)
+        return cls._made(opened, names, (max_record_bytes, index_cache_bytes))
+
+    @classmethod
+    def _made(cls, dataset: _ffkit.Dataset, source: tuple[str, str] | list[str], limits: tuple[int, int]) -> Dataset:
+        made = cls.__new__(cls)
+        made._limits = limits
+        made._source = source
+        made._dataset = dataset
+        return made
+
+    def _like(self, dataset: _ffkit.Dataset) -> Dataset:
+        return self._made(dataset, self._source, self._limits)
+
+    def __len__(self) -> int:
+        return self._dataset.num_records
+
+    def _index(self, index: Any) -> int:
+        number = operator.index(index)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"record {number} of {len(self)}")
+        return number % len(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Record `index`, counted from the end where negative, or the subset of a slice. IndexError when out of range."""
+        if isinstance(index, slice):
+            return self.subset(range(*index.indices(len(self))))
+        return self._dataset.read(self._index(index))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self._dataset.read(i) for i in range(len(self)))
+
+    def field(self, index: int, name: str) -> Any:
+        """One field of record `index`, as in `ds[index]`. Reads its bytes alone where the record is not compressed. KeyError without it."""
+        return self._dataset.read_field(self._index(index), name)
+
+    def column(self, name: str) -> Any:
+        """All values of a field with a column, in record order: numpy.ndarray [len] i64 or f64, or a list of str. Reads no records.
+
+        Raises:
+            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
+        """
+        return self._dataset.column(name)
+
+    def where(self, filter: str) -> Dataset:
+        """The records for which `filter` holds, in their order, such as "label in {3, 7, 100..199} and id != 'a.jpg'". Reads columns alone.
+
+        Raises:
+            InvalidArgumentError: (a ValueError) says where the text does not fit.
+            FieldNotFoundError: (a KeyError) for a field without a column.
+        """
+        return self._like(self._dataset.where(filter))
+
+    def subset(self, indices: Iterable[int]) -> Dataset:
+        """The records with these numbers, in this order; numbers may repeat. ValueError for one that is out of range."""
+        return self._like(self._dataset.subset([int(i) for i in indices]))
+
+    @property
+    def schema(self) -> dict[str, Field]:
+        """Names and types of the fields, in their order."""
+        return from_tuples(self._dataset.schema)
+
+    @property
+    def classes(self) -> list[str]:
+        """What label i stands for, such as "n01440764"; may be empty."""
+        return self._dataset.classes
+
+    @property
+    def class_names(self) -> list[str]:
+        """Readable names of the same classes; empty or as many."""
+        return self._dataset.class_names
+
+    @property
+    def path(self) -> str:
+        """The split's folder, or the (first) file."""
+        return self._dataset.path
+
+    @property
+    def split(self) -> str:
+        """The name of the split."""
+        return self._dataset.split
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits that identify the content and, of a subset, the choice and order of records."""
+        return self._dataset.fingerprint
+
+    @property
+    def source(self) -> dict[str, str]:
+        """Facts about where the data came from."""
+        return self._dataset.source
+
+    @property
+    def conversion(self) -> dict[str, str]:
+        """The converter's options."""
+        return self._dataset.options
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences the user should know, such as that a v1 file has no checksum."""
+        return self._dataset.warnings
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether `where()`, `subset()` or a slice made it."""
+        return self._dataset.is_subset
+
+    def whole_split(self) -> Dataset:
+        """All records of the split that this is a subset of."""
+        return self._like(self._dataset.whole_split())
+
+    def index_in_split(self, index: int) -> int:
+        """The number in the whole split of record `index`."""
+        return self._dataset.index_in_split(self._index(index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        chosen = [self._dataset.index_in_split(i) for i in range(len(self))] if self.is_subset else None
+        return _reopen, (self._source, self._limits, chosen)
+
+    def __repr__(self) -> str:
+        kind = "subset of " if self.is_subset else ""
+        return f"<ffkit.Dataset: {kind}{self.path}, {len(self)} records of {', '.join(self.schema)}>"
+
+
+def _reopen(source: tuple[str, str] | list[str], limits: tuple[int, int], chosen: list[int] | None) -> Dataset:
+    if isinstance(source, list):
+        dataset = Dataset.from_files(source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
+    else:
+        dataset = Dataset(*source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
+    return dataset if chosen is None else dataset.subset(chosen)
+
+
+def splits(path: PathLike) -> list[str]:
+    """The splits of a data set folder, sorted."""
+    return _ffkit.list_splits(path)
+
+
+def decode_image(data: bytes) -> Any:
+    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM or a JPEG in the dct code): numpy.ndarray [height, width, 3] u8 RGB, those of
+    Pillow's `convert("RGB")`.
+
+    Raises:
+        CorruptError: broken or truncated data.
+        UnsupportedError: another encoding, or more than 178,956,970 pixels.
+    """
+    return _ffkit.decode_picture(data)

@@ -1,0 +1,209 @@
+"""Options of pictures: from an encoded image to its place in a batch. Names and parameters are torchvision's; pixels equal Pillow's.
+
+    decode -> transform (crop, resize, flip) -> augment, in order -> normalise, convert, lay out -> erasing
+
+Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) names the first value that is out of range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Literal, Sequence
+
+Size = int | tuple[int, int]  # of a square, or (height, width), in pixels
+Range = float | tuple[float, float]  # a strength, or (low, high)
+Color = int | tuple[int, int, int]  # RGB, 0 .. 255
+Interpolation = Literal["bilinear", "bicubic", "opencv_bilinear"]
+Dtype = Literal["u8", "f16", "bf16", "f32"]
+Layout = Literal["nchw", "nhwc"]
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomResizedCrop:
+    """torchvision's RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect ratio (log-uniform), resized to `size`.
+
+    Args:
+        size: pixels, or (height, width).
+        scale: share of the image's area, (low, high) in 0 .. 1.
+        ratio: width / height, (low, high).
+        flip_probability: of mirroring left and right; torchvision's RandomHorizontalFlip(0.5).
+        scaled_decode: decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least as large as `size` at that scale: faster for large images,
+            values of 0 .. 255 differ by 1.3 in the mean where it applies. False: exactly as Pillow.
+        interpolation: "bilinear" and "bicubic" as Pillow (antialiased), "opencv_bilinear" as cv2.resize (builds with OpenCV).
+    """
+
+    size: Size = 224
+    scale: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
+    flip_probability: float = 0.5
+    scaled_decode: bool = True
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeCenterCrop:
+    """torchvision's Resize(resize) + CenterCrop(size), as models are evaluated: the short side becomes `resize`, then the central `size`."""
+
+    resize: int = 256
+    size: Size = 224
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """torchvision's Resize((height, width)): the whole image, its aspect ratio not kept."""
+
+    size: Size = 224
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomCrop:
+    """torchvision's RandomCrop(size, padding, pad_if_needed=True, fill) + RandomHorizontalFlip. CIFAR: RandomCrop(32, padding=4).
+
+    Args:
+        size: pixels, or (height, width).
+        padding: at all sides, or (left, top, right, bottom), 0 .. 8192.
+        fill: colour of the padding, 0 .. 255.
+        flip_probability: of mirroring left and right.
+    """
+
+    size: Size = 32
+    padding: int | tuple[int, int, int, int] = 0
+    fill: Color = 0
+    flip_probability: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeCrop:
+    """What detectors from vehicles' cameras do (ImageAug3D of BEVFusion, without its rotation): the image times a factor, then a crop whose lower edge
+    is the image's, or lies above it.
+
+    Args:
+        size: pixels, or (height, width).
+        factor: of width and height, (low, high) in 0 .. 16.
+        bottom: share of the resized height left out below the crop, (low, high) in 0 .. 1.
+        centered: across: in the middle, or at a place drawn uniformly.
+        flip_probability: of mirroring left and right.
+        scaled_decode, interpolation: as of RandomResizedCrop.
+    """
+
+    size: Size = (256, 704)
+    factor: tuple[float, float] = (0.48, 0.48)
+    bottom: tuple[float, float] = (0.0, 0.0)
+    centered: bool = True
+    flip_probability: float = 0.0
+    scaled_decode: bool = True
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalePad:
+    """What BEVFormer does: the whole picture as floats, normalised, times a factor, then zeros at the bottom and right up to `size`. f32, f16 or bf16."""
+
+    size: Size = (480, 800)
+    factor: float = 0.5
+
+
+Transform = RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | ResizeCrop | ScalePad
+
+
+@dataclass(frozen=True, slots=True)
+class ColorJitter:
+    """torchvision's ColorJitter. Each a strength s, which is (max(0, 1 - s), 1 + s) (of hue (-s, s)), or (low, high)."""
+
+    brightness: Range = 0.0
+    contrast: Range = 0.0
+    saturation: Range = 0.0
+    hue: Range = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RandAugment:
+    """torchvision's RandAugment: `num_ops` operations of 14, with the magnitude number `magnitude` of `num_magnitude_bins`."""
+
+    num_ops: int = 2
+    magnitude: int = 9
+    num_magnitude_bins: int = 31
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrivialAugmentWide:
+    """torchvision's TrivialAugmentWide: one operation of 14, of a magnitude drawn from `num_magnitude_bins`."""
+
+    num_magnitude_bins: int = 31
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoMetricDistortion:
+    """PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, which takes one of it and nothing else."""
+
+    brightness_delta: float = 32.0
+    contrast: Range = (0.5, 1.5)
+    saturation: Range = (0.5, 1.5)
+    hue_delta: float = 18.0
+
+
+@dataclass(frozen=True, slots=True)
+class PythonAugmentation:
+    """An augmentation written in Python. It costs the GIL: one thread at a time runs it, and about 5 us more than the function.
+
+    Args:
+        function: (pixels, random) -> None. Changes `pixels`, numpy.ndarray [height, width, 3] u8 RGB, in place; the array lives for the call alone. Draws
+            from `random`, an ffkit.Random of this sample, and from nothing else: batches then do not depend on the number of threads.
+    """
+
+    function: Callable[[Any, Any], None]
+
+
+Augmentation = ColorJitter | RandAugment | TrivialAugmentWide | PhotoMetricDistortion | PythonAugmentation
+
+
+@dataclass(frozen=True, slots=True)
+class RandomErasing:
+    """torchvision's RandomErasing, of the finished, normalised sample.
+
+    Args:
+        probability: of erasing a rectangle.
+        scale: its share of the image's area, (low, high).
+        ratio: height / width, (low, high).
+        value: in units of the output, or "random": from the standard normal distribution (not for u8).
+    """
+
+    probability: float = 0.5
+    scale: tuple[float, float] = (0.02, 0.33)
+    ratio: tuple[float, float] = (0.3, 3.3)
+    value: float | Literal["random"] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """All that happens between an encoded image and its place in the batch.
+
+    Args:
+        transform: crop, resize and flip.
+        augment: in this order, 16 of a kind at most.
+        erasing: of the finished sample.
+        dtype: "f32", "f16", "bf16" or "u8".
+        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
+        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8 is never normalised and has pixels of 0 .. 255.
+        mean, std: of each channel, or of all.
+    """
+
+    transform: Transform = RandomResizedCrop()
+    augment: Sequence[Augmentation] = ()
+    erasing: RandomErasing | None = None
+    dtype: Dtype = "f32"
+    layout: Layout = "nchw"
+    normalize: bool | None = None
+    mean: float | tuple[float, float, float] = IMAGENET_MEAN
+    std: float | tuple[float, float, float] = IMAGENET_STD
+
+    def __post_init__(self) -> None:
+        if self.normalize is None:
+            object.__setattr__(self, "normalize", self.dtype != "u8")

@@ -1,0 +1,361 @@
+"""Loader: batches of decoded samples, in order, as fast as disk and decoder allow."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import logging
+import os
+import weakref
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
+
+from . import _ffkit
+from ._arrays import Arrays, converter, resolve
+from ._batch import Batch
+from ._dataset import Dataset
+from ._errors import InvalidArgumentError
+from ._fields import BatchField, TextField
+from ._image import Augmentation, Dtype, ImageOptions, Layout, RandomErasing, RandomResizedCrop, Transform
+
+Order = Literal["shuffle", "sequential", "windowed", "weighted"]
+Tail = Literal["drop", "pad", "exact"]
+Allocate = Callable[[int], tuple[int, object]]
+
+_log = logging.getLogger("ffkit")
+_open_loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
+
+
+@dataclass(frozen=True, slots=True)
+class Mixing:
+    """MixUp and CutMix of a finished batch's images; see `Batch.mix_lambda`. An alpha of 0 leaves its method out; with both, each batch takes one of them.
+
+    Args:
+        mixup: alpha of lambda ~ Beta(alpha, alpha), 0 .. 1000; 0.2 in torchvision's recipes.
+        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there.
+    """
+
+    mixup: float = 0.0
+    cutmix: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class IO:
+    """How records are read.
+
+    Args:
+        engine: "automatic" (io_uring where the kernel allows it, else pread), "io_uring" or "pread".
+        direct: O_DIRECT: "automatic" (when the data are larger than half of the memory), "on" or "off".
+        queue_depth: reads in flight, 1 .. 4096.
+        max_bytes_in_flight: read buffers in use.
+        num_retries: of a read that fails with EIO.
+        read_timeout_s: what has not been read after so many seconds is an IoError.
+        sqpoll: io_uring with a kernel thread that takes the reads; it keeps a core busy.
+        decoders_read_cache: what the page cache holds is copied by the decoding threads.
+    """
+
+    engine: Literal["automatic", "io_uring", "pread"] = "automatic"
+    direct: Literal["automatic", "on", "off"] = "automatic"
+    queue_depth: int = 64
+    max_bytes_in_flight: int = 64 << 20
+    num_retries: int = 3
+    read_timeout_s: float = 300.0
+    sqpoll: bool = False
+    decoders_read_cache: bool = True
+
+
+class Loader:
+    """Batches of decoded samples from a Dataset.
+
+        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224), rank=rank, world_size=world)
+        for epoch in range(loader.epoch, 90):
+            for batch in loader:                                   # an epoch
+                images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256] i64
+
+    Batches have the same bytes for any number of threads, and are those of C++. Threads inside the process work ahead; there are no worker processes. A loop over the loader
+    is an epoch: the one of `start_epoch()` or `load_state_dict()`, else the first, else the one after that of the last loop.
+
+    A loader belongs to one thread at a time and to its process: after fork() a child makes loaders of its own. Dropping it, in the middle of an epoch too, is
+    immediate.
+
+    Args:
+        dataset: what to load.
+        batch_size: samples in a batch of this rank.
+        image: a transform, or ImageOptions, which have `augment` and the following five in them; None: no images.
+        augment: augmentations in their order.
+        erasing: RandomErasing of the finished sample.
+        dtype, layout, normalize, mean, std: see ImageOptions.
+        image_field, label_field: fields of the records, and their names in the batch; None: no such array.
+        mixing: MixUp and CutMix.
+        fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields().
+        order: "shuffle" (another permutation each epoch), "sequential", "windowed" (for disks that dislike random reads: neighbours stay near each other) or
+            "weighted" (drawn with replacement).
+        seed: of the order and of all augmentation.
+        rank, world_size: of this process and how many share an epoch.
+        tail: records at the end that do not fill a step of all ranks: "drop", "pad" (from the beginning) or "exact" (a smaller last batch).
+        epoch_size: samples in an epoch; 0: as many as records.
+        window_block, window_blocks: of "windowed": records in a block, blocks in a window.
+        weights: of "weighted": a number for each record; see `class_balanced_weights`.
+        groups: the first record of each group of records that stay together in their order, ascending from 0.
+        share_randomness: all records of a group draw the same random numbers.
+        num_threads: that decode; 0: all cores that this process may use.
+        prefetch_batches: prepared ahead, >= 1.
+        held_batches: that may be referred to at the same time, >= 1. `for batch in loader` needs two, its own and the next; so one more may be kept.
+        copy: True: a batch is a copy, and any number may be kept. Costs a pass over its memory.
+        verify_checksums: of every record.
+        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both.
+        io: how records are read.
+        read_ahead_epochs: the end of an epoch is followed by the beginning of the next.
+        arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto": torch where it is installed, else numpy.
+        pin_memory: True: batches lie in memory that CUDA copies from without a detour, by torch's allocator. None: where torch and CUDA are there and `arrays` is
+            torch.
+        on_warning: takes the loader's warnings, in the thread that calls it; None: `logging`'s logger "ffkit".
+
+    Raises:
+        InvalidArgumentError: (a ValueError) for options out of range, fields of the wrong type, and an epoch without a batch (tail "drop").
+        FieldNotFoundError: (a KeyError) for fields that the data set lacks.
+        UnsupportedError: for I/O that is not available.
+        TypeError: for values of the wrong type.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int = 256,
+        *,
+        image: Transform | ImageOptions | None = RandomResizedCrop(),
+        augment: Iterable[Augmentation] | None = None,
+        erasing: RandomErasing | None = None,
+        dtype: Dtype | None = None,
+        layout: Layout | None = None,
+        normalize: bool | None = None,
+        mean: float | tuple[float, float, float] | None = None,
+        std: float | tuple[float, float, float] | None = None,
+        image_field: str | None = "image",
+        label_field: str | None = "label",
+        mixing: Mixing | None = None,
+        fields: Mapping[str, BatchField] | None = None,
+        order: Order = "shuffle",
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        tail: Tail = "drop",
+        epoch_size: int = 0,
+        window_block: int = 64,
+        window_blocks: int = 64,
+        weights: Iterable[float] | None = None,
+        groups: Iterable[int] | None = None,
+        share_randomness: bool = False,
+        num_threads: int = 0,
+        prefetch_batches: int = 3,
+        held_batches: int = 3,
+        copy: bool = False,
+        verify_checksums: bool = True,
+        bad_samples: Literal["fail", "skip"] = "fail",
+        io: IO = IO(),
+        read_ahead_epochs: bool = True,
+        arrays: Arrays = "auto",
+        pin_memory: bool | None = None,
+        on_warning: Callable[[str], None] | None = None,
+    ) -> None:
+        given = {"augment": tuple(augment) if augment is not None else None, "erasing": erasing, "dtype": dtype, "layout": layout, "normalize": normalize,
+                 "mean": mean, "std": std}
+        given = {name: value for name, value in given.items() if value is not None}
+        if isinstance(image, ImageOptions) and given:
+            raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as image")
+        if image is None:
+            image_field = None
+        options = image if isinstance(image, ImageOptions) else ImageOptions(image or RandomResizedCrop(), **given)  # type: ignore[arg-type]
+        fields = dict(fields or {})
+        mixing = mixing or Mixing()
+        self._arrays = resolve(arrays)
+        self._dataset = dataset
+        self._held_batches = held_batches
+        self._copy = copy
+        self._on_warning = on_warning or _log.warning
+        self._loader = _ffkit.Loader(
+            dataset._dataset,
+            {
+                "batch_size": batch_size, "image_field": image_field or "", "image": options, "label_field": label_field or "",
+                "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": rank,
+                "world_size": world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
+                "weights": _numbers(weights), "groups": _numbers(groups), "share_randomness": share_randomness, "num_threads": num_threads,
+                "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
+                "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
+                "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,
+                "read_ahead_epochs": read_ahead_epochs, "allocate": self._allocator(pin_memory),
+            },
+        )
+        self._texts = frozenset(name for name, spec in fields.items() if isinstance(spec, TextField) or getattr(spec, "is_text", False))
+        self._convert: Callable[[Any, int], Any] | None = None
+        self._names: list[str] = []
+        self._is_fresh = True  # the next loop goes on where the loader is
+        self._is_finished = False  # the last loop came to its end
+        self._loop = 0  # number of the loop that may take batches
+        _open_loaders.add(self)
+        self._pass_warnings()
+
+    def _allocator(self, pin_memory: bool | None) -> Allocate | None:
+        if pin_memory is False or (pin_memory is None and self._arrays != "torch"):
+            return None
+        from .torch import pinned_allocator
+
+        return pinned_allocator(required=pin_memory is True)
+
+    def _pass_warnings(self) -> None:
+        for text in self._loader.take_warnings():
+            self._on_warning(text)
+
+    @property
+    def dataset(self) -> Dataset:
+        """What is loaded."""
+        return self._dataset
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch on this rank."""
+        return self._loader.num_batches()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the present loop or, when that came to its end, of the next. `for epoch in range(loader.epoch, 90)` begins, and goes on after load_state_dict()."""
+        return self._loader.epoch() + (1 if self._is_finished else 0)
+
+    def start_epoch(self, epoch: int) -> None:
+        """The next loop is `epoch`, from its beginning; what is left of the present one is dropped. The epoch after one that came to its end has been read ahead."""
+        self._loader.start_epoch(epoch)
+        self._place(fresh=True, finished=False)
+
+    def _place(self, fresh: bool, finished: bool) -> None:
+        self._is_fresh = fresh
+        self._is_finished = finished
+        self._loop += 1
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of an epoch. A loop that is begun ends those before: they raise RuntimeError."""
+        if not self._is_fresh:
+            self._loader.start_epoch(self._loader.epoch() + 1)
+        self._place(fresh=False, finished=False)
+        return _Loop(self, self._loop)
+
+    def _next(self) -> Batch | None:
+        """The next batch, or None at the end of the epoch. Blocks until it is ready, without the GIL; Ctrl-C interrupts it."""
+        try:
+            batch = self._loader.next(self._copy)
+        except InvalidArgumentError:
+            batch = self._next_when_freed()
+        if self._loader.has_warnings:
+            self._pass_warnings()
+        if batch is None:
+            return None
+        if self._convert is None:
+            self._convert = converter(self._arrays)
+            self._names = batch.names
+        arrays = {}
+        for i, name in enumerate(self._names):
+            arrays[name] = batch.strings(name) if name in self._texts else self._convert(batch, i)
+        return Batch(batch, arrays)
+
+    def _next_when_freed(self) -> _ffkit.Batch | None:
+        """next() once more, after what only reference cycles hold is freed."""
+        if self._loader.num_held() < self._held_batches:
+            return self._loader.next(self._copy)  # raises again
+        gc.collect()
+        held = self._loader.num_held()
+        if held >= self._held_batches:
+            raise InvalidArgumentError(
+                f"{held} batches are held already: something still refers to them or to their arrays; drop them before the next one, raise held_batches, which is "
+                f"{self._held_batches}, or make the loader with copy=True",
+                path=self._dataset.path,
+            )
+        return self._loader.next(self._copy)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader is, after the batches that were taken: for a checkpoint, with torchdata's contract (Stateful).
+
+        `["state"]` is the line of text of C++'s LoaderState. A loader of the same data, seed and order goes on with exactly the samples that were not seen, also
+        with another world size, batch size and number of threads.
+        """
+        return {"state": self._loader.state(), "epoch_finished": self._is_finished}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Goes on from there: the next loop has what was left of the epoch. When the epoch was finished, it has the next one.
+
+        Raises:
+            InvalidArgumentError: (a ValueError) for a state of another data set, seed or order, and for what is no state. The loader stays where it is.
+        """
+        try:
+            text, finished = str(state_dict["state"]), bool(state_dict["epoch_finished"])
+        except (KeyError, TypeError):
+            raise InvalidArgumentError("this is no state of an ffkit.Loader; give what state_dict() returned") from None
+        self._loader.restore(text)
+        self._place(fresh=not finished, finished=finished)
+
+    def statistics(self) -> _ffkit.Statistics:
+        """Since the loader was made; for any thread. `print(loader.statistics())` says where the time went, `.verdict()` what limits the speed."""
+        return self._loader.statistics()
+
+    def epoch_statistics(self) -> _ffkit.Statistics:
+        """Of the present epoch."""
+        return self._loader.epoch_statistics()
+
+    @property
+    def memory_bound(self) -> int:
+        """Upper bound in bytes on batches, read buffers and records being decoded."""
+        return self._loader.memory_bound()
+
+    @property
+    def num_threads(self) -> int:
+        """That decode."""
+        return self._loader.num_threads()
+
+    def close(self) -> None:
+        """Ends the loader's threads and gives its memory back; batches that are held stay. A thread that waits for a batch gets an error."""
+        self._loader.close()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ffkit.Loader: {len(self)} batches an epoch of {self._dataset!r}>"
+
+
+class _Loop(Iterator[Batch]):
+    """One epoch of a loader."""
+
+    __slots__ = ("_loader", "_number")
+
+    def __init__(self, loader: Loader, number: int) -> None:
+        self._loader = loader
+        self._number = number
+
+    def __iter__(self) -> _Loop:
+        return self
+
+    def __next__(self) -> Batch:
+        loader = self._loader
+        if self._number != loader._loop:
+            raise RuntimeError("this loop over the ffkit.Loader was ended by another loop, start_epoch() or load_state_dict()")
+        if loader._is_finished:
+            raise StopIteration
+        batch = loader._next()
+        if batch is None:
+            loader._is_finished = True
+            raise StopIteration
+        return batch
+
+
+def _numbers(values: Any) -> list[Any] | None:
+    return None if values is None else values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _close_all() -> None:
+    # The threads of a loader must not outlive the interpreter, whose objects they may use.
+    for loader in list(_open_loaders):
+        loader.close()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_open_loaders.clear)

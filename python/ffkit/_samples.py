@@ -1,0 +1,271 @@
+"""What the fields of a sample are, and their values on the way to C++: for Writer and for sources written in Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._schema import Field
+
+DTYPES: dict[str, str] = {
+    "u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32", "u64": "uint64", "i64": "int64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
+_BY_NUMPY = {name: dtype for dtype, name in DTYPES.items()}
+_PLAIN = ("bytes", "string", "image")
+
+FieldSpec = str | Field
+"""A field's type as text, such as "image" or "tensor[f32]", or as Dataset.schema has it."""
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """One field of a schema, with the words of FORMAT.md."""
+
+    name: str
+    type: str
+    dtype: str = "u8"
+    column: bool = False
+    item: str = "bytes"
+
+    def as_tuple(self) -> tuple[str, str, str, bool, str]:
+        return (self.name, self.type, self.dtype, self.column, self.item)
+
+
+def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
+    """The fields of a schema that a user wrote down. Raises ValueError for a type that there is not."""
+    if not schema:
+        raise ValueError("the schema is empty; name at least one field")
+    return [_parse_field(name, spec) for name, spec in schema.items()]
+
+
+def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
+    """The fields of `sample`, by its values: see Writer. Raises TypeError for a value that no field can hold."""
+    if not sample:
+        raise ValueError("the first sample is empty, so its fields cannot be told")
+    return [_infer_field(name, value) for name, value in sample.items()]
+
+
+def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object]) -> list[Any]:
+    """The values of `sample` in the order of `fields`, as sample_values.cpp takes them. Fields that it lacks are null. Raises TypeError or
+    ValueError, with the field's name, for a value that is not what the schema says."""
+    if len(sample) > len(fields) or any(field.name not in sample for field in fields):
+        known = {field.name for field in fields}
+        unknown = [name for name in sample if name not in known]
+        if unknown:
+            raise ValueError(f"the sample has a field '{unknown[0]}', which the schema lacks; its fields are {', '.join(sorted(known))}")
+    return [None if (value := sample.get(field.name)) is None else _prepare(field, field.type, value) for field in fields]
+
+
+def _parse_field(name: str, spec: FieldSpec) -> FieldType:
+    if isinstance(spec, Field):
+        return FieldType(name, spec.type, spec.dtype or "u8", spec.column, spec.item or "bytes")
+    text = spec.replace(" ", "")
+    if text in _PLAIN:
+        return FieldType(name, text, column=text == "string" and name == "id")
+    if text in DTYPES:
+        return FieldType(name, "scalar", text, column=True)
+    if (inner := _inside(text, "tensor")) in DTYPES:
+        return FieldType(name, "tensor", inner)
+    if item := _inside(text, "list"):
+        if item in _PLAIN:
+            return FieldType(name, "list", item=item)
+        if (inner := _inside(item, "tensor")) in DTYPES:
+            return FieldType(name, "list", inner, item="tensor")
+    raise ValueError(
+        f"field '{name}': '{spec}' is no type; expected image, string, bytes, a number's type ({', '.join(DTYPES)}), tensor[f32] or list[image]"
+    )
+
+
+def _inside(text: str, name: str) -> str:
+    return text[len(name) + 1 : -1] if text.startswith(name + "[") and text.endswith("]") else ""
+
+
+def _infer_field(name: str, value: object) -> FieldType:
+    if isinstance(value, (bool, np.bool_)):
+        return FieldType(name, "scalar", "u8", column=True)
+    if isinstance(value, np.generic):
+        return FieldType(name, "scalar", _dtype_of(name, value), column=True)
+    if isinstance(value, int):
+        return FieldType(name, "scalar", "i64", column=True)
+    if isinstance(value, float):
+        return FieldType(name, "scalar", "f64", column=True)
+    if isinstance(value, str):
+        return FieldType(name, "string", column=name == "id")
+    if is_picture(value) or _encoded_picture(value) is not None:
+        return FieldType(name, "image")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return FieldType(name, "image" if _looks_like_picture(bytes(value[:16])) else "bytes")
+    if isinstance(value, (list, tuple)):
+        return _infer_list(name, value)
+    array = _as_array(value)
+    if array is None:
+        raise TypeError(
+            f"field '{name}': a value of type {_type_name(value)} cannot be stored; expected a number, text, bytes, a NumPy array, a tensor of "
+            "torch, a PIL image, or a list of these. Give a schema when the first sample has None"
+        )
+    return FieldType(name, "tensor" if array.ndim > 0 else "scalar", _dtype_of(name, array), column=array.ndim == 0)
+
+
+def _infer_list(name: str, values: Sequence[object]) -> FieldType:
+    if not values:
+        raise ValueError(f"field '{name}': an empty list does not tell what it is a list of; give a schema, such as {{'{name}': 'list[image]'}}")
+    if all(isinstance(value, (bool, int, float, list, tuple, np.bool_, np.number)) for value in values):
+        return FieldType(name, "tensor", _dtype_of(name, np.asarray(values)))
+    item = _infer_field(name, values[0])
+    if item.type in (*_PLAIN, "tensor"):
+        return FieldType(name, "list", item.dtype if item.type == "tensor" else "u8", item=item.type)
+    raise TypeError(f"field '{name}': a list of {_type_name(values[0])} cannot be stored")
+
+
+def _prepare(field: FieldType, kind: str, value: Any) -> Any:
+    if kind == "scalar":
+        return _prepare_scalar(field, value)
+    if kind == "tensor":
+        return _prepare_tensor(field, value)
+    if kind == "string":
+        if isinstance(value, str):
+            return value
+    elif kind == "bytes":
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return value
+    elif kind == "image":
+        return _prepare_picture(field, value)
+    elif kind == "list" and isinstance(value, (list, tuple)):
+        return [_prepare(field, field.item, item) for item in value]
+    raise TypeError(f"field '{field.name}' is of type {kind}; got {_type_name(value)}")
+
+
+def _prepare_scalar(field: FieldType, value: Any) -> Any:
+    array = np.asarray(value) if isinstance(value, (bool, int, float, np.generic)) else _as_array(value)
+    if array is None or array.size != 1:
+        raise TypeError(f"field '{field.name}' is a number of type {field.dtype}; got {_type_name(value)}")
+    array = array.reshape(())
+    if isinstance(value, (np.generic, np.ndarray)) or not isinstance(value, (bool, int, float)):
+        return _same_dtype(field, array).tobytes()
+    # A number of Python's own has no dtype: it must only fit.
+    dtype = _numpy_dtype(field)
+    if dtype.kind in "iu":
+        if isinstance(value, float) or not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+            raise ValueError(f"field '{field.name}' is of type {field.dtype}, which cannot hold {value!r}")
+    return _to_bits(np.asarray(value, dtype)).tobytes()
+
+
+def _prepare_tensor(field: FieldType, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        array = np.asarray(value)
+        dtype = _numpy_dtype(field)
+        if array.size and dtype.kind in "iu":
+            if array.dtype.kind not in "biu" or array.min() < np.iinfo(dtype).min or array.max() > np.iinfo(dtype).max:
+                raise ValueError(f"field '{field.name}' is a tensor of {field.dtype}, which cannot hold these values: {value!r:.80}")
+        return _to_bits(np.ascontiguousarray(array, dtype))
+    if (array_or_none := _as_array(value)) is None:
+        raise TypeError(f"field '{field.name}' is a tensor of {field.dtype}; got {_type_name(value)}")
+    return _same_dtype(field, array_or_none)
+
+
+def _prepare_picture(field: FieldType, value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return value
+    if (encoded := _encoded_picture(value)) is not None:
+        return encoded
+    if is_picture(value):
+        return ("pixels", _pixels_of_pil(field, value))
+    if (array := _as_array(value)) is None:
+        raise TypeError(f"field '{field.name}' is a picture; got {_type_name(value)}, expected its encoded bytes, a PIL image or an array u8 [H, W, 3]")
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3)) or 0 in array.shape:
+        raise ValueError(
+            f"field '{field.name}' is a picture; got an array {array.dtype} {list(array.shape)}, expected uint8 of [H, W, 3], [H, W, 1] or [H, W]"
+        )
+    if array.ndim == 2:
+        array = array[:, :, np.newaxis]
+    return ("pixels", np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:2], 3))))
+
+
+def is_picture(value: object) -> bool:
+    """Whether it is an image of Pillow, which is not imported for this."""
+    pil = sys.modules.get("PIL.Image")
+    return pil is not None and isinstance(value, pil.Image)
+
+
+def _pixels_of_pil(field: FieldType, image: Any) -> Any:
+    if image.mode in ("I", "F") or image.mode.startswith("I;"):
+        raise ValueError(f"field '{field.name}': a picture of mode {image.mode} has more than 8 bits; store it as a tensor: np.asarray(image)")
+    return np.ascontiguousarray(image if image.mode == "RGB" else image.convert("RGB"))
+
+
+def _encoded_picture(value: object) -> bytes | None:
+    """The bytes in what Hugging Face's datasets give for Image(decode=False)."""
+    if isinstance(value, Mapping) and set(value) == {"bytes", "path"}:
+        if value["bytes"] is not None:
+            return bytes(value["bytes"])
+        with open(value["path"], "rb") as file:
+            return file.read()
+    return None
+
+
+def _looks_like_picture(head: bytes) -> bool:
+    is_webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
+    return is_webp or head.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"))
+
+
+def _as_array(value: Any) -> Any:
+    """`value` as a NumPy array; bfloat16 as ml_dtypes has it or, of torch, as uint16 of the subclass _Bfloat16. None for anything else."""
+    if isinstance(value, np.ndarray):
+        return value
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        if value.dtype == torch.bfloat16:
+            return value.contiguous().view(torch.int16).numpy().view(np.uint16).view(_Bfloat16)
+        return value.numpy()
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        return np.asarray(value)
+    return None
+
+
+class _Bfloat16(np.ndarray[Any, Any]):
+    """uint16 that are the bits of bfloat16."""
+
+
+def _dtype_of(name: str, array: Any) -> str:
+    if isinstance(array, _Bfloat16):
+        return "bf16"
+    if array.dtype == np.bool_:
+        return "u8"
+    dtype = _BY_NUMPY.get(array.dtype.name)
+    if dtype is None:
+        raise TypeError(f"field '{name}': arrays of {array.dtype} cannot be stored; expected one of {', '.join(DTYPES.values())}")
+    return dtype
+
+
+def _same_dtype(field: FieldType, array: Any) -> Any:
+    dtype = _dtype_of(field.name, array)
+    if dtype != field.dtype:
+        raise ValueError(
+            f"field '{field.name}' is of {field.dtype}; got an array of {dtype}. Nothing is converted unasked: call .astype('{DTYPES[field.dtype]}')"
+        )
+    return _to_bits(np.ascontiguousarray(array).reshape(array.shape))
+
+
+def _numpy_dtype(field: FieldType) -> np.dtype[Any]:
+    if field.dtype == "bf16":
+        raise TypeError(f"field '{field.name}' is of bf16; give a tensor of torch or an array of ml_dtypes, not Python's numbers")
+    return np.dtype(DTYPES[field.dtype])
+
+
+def _to_bits(array: Any) -> Any:
+    """Without the types that no buffer has, and little-endian."""
+    if array.dtype.name == "bfloat16":
+        return array.view(np.uint16)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _type_name(value: object) -> str:
+    return "None" if value is None else f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")

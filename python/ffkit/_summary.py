@@ -1,0 +1,59 @@
+"""What a conversion has written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SplitSummary:
+    """What was written of one split."""
+
+    split: str
+    num_records: int
+    num_skipped: int
+    """Bad samples that were left out."""
+    num_shards: int
+    file_bytes: int
+    """Of the shards."""
+    fingerprint: str
+    """Identifies the content; empty in an estimate."""
+    totals: Mapping[str, int] = field(default_factory=dict)
+    """Of text: numbers of documents, tokens, bytes and empty documents."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a conversion has written, or with dry_run=True would write."""
+
+    splits: tuple[SplitSummary, ...]
+    seconds: float
+    num_classes: int = 0
+    num_reported: int = 0
+    """Lines of DST/report.jsonl."""
+    without_dct: Mapping[str, int] = field(default_factory=dict)
+    """With store="dct": pictures that have no dct code, by the reason."""
+    was_finished: bool = False
+    """With resume=True: the data set was there, nothing was written."""
+    is_estimate: bool = False
+    """Nothing was written: numbers are those of samples, bytes and seconds are estimated."""
+
+    @property
+    def num_records(self) -> int:
+        return sum(split.num_records for split in self.splits)
+
+    @property
+    def num_skipped(self) -> int:
+        return sum(split.num_skipped for split in self.splits)
+
+    @property
+    def file_bytes(self) -> int:
+        return sum(split.file_bytes for split in self.splits)
+
+    def __getitem__(self, split: str) -> SplitSummary:
+        """The split of this name; KeyError when there is none."""
+        for summary in self.splits:
+            if summary.split == split:
+                return summary
+        raise KeyError(split)

@@ -1,0 +1,210 @@
+"""torchvision's transforms as ImageOptions. Looks at names and attributes alone: torchvision is not imported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Callable
+
+from ._errors import UnsupportedError
+from ._image import Augmentation, Color, ColorJitter, ImageOptions, RandAugment, RandomCrop, RandomErasing, RandomResizedCrop, Resize, ResizeCenterCrop, TrivialAugmentWide
+
+
+class _NoCounterpart(Exception):
+    """What of a transform has none."""
+
+
+def image_options(transform: Any) -> ImageOptions:
+    """See ffkit.torch.image_options."""
+    reader = _Reader()
+    for step in _steps(transform):
+        name = type(step).__name__
+        read: Callable[[Any], None] | None = getattr(reader, f"read_{name}", None)
+        try:
+            if read is None or not type(step).__module__.startswith("torchvision."):
+                raise _NoCounterpart("ffkit has none like it")
+            read(step)
+        except _NoCounterpart as reason:
+            raise UnsupportedError(
+                f"{name} in these transforms has no exact counterpart: {reason}; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
+            ) from None
+    return reader.finished()
+
+
+def _steps(transform: Any) -> list[Any]:
+    if type(transform).__name__ == "Compose" and hasattr(transform, "transforms"):
+        return [step for part in transform.transforms for step in _steps(part)]
+    return [transform]
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise _NoCounterpart(reason)
+
+
+def _interpolation(step: Any) -> Any:
+    value = getattr(step.interpolation, "value", step.interpolation)
+    _require(value in ("bilinear", "bicubic"), f"its interpolation is {value}, not bilinear or bicubic")
+    _require(getattr(step, "antialias", True) is not False, "it has antialias=False")
+    return value
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    return (int(value[0]), int(value[-1]))
+
+
+def _size(value: Any) -> int | tuple[int, int]:
+    height, width = _pair(value)
+    return height if height == width else (height, width)
+
+
+def _fill(step: Any) -> Color:
+    fill = getattr(step, "fill", 0)
+    if isinstance(fill, dict):  # transforms.v2 keeps it by type of input
+        _require(len({repr(v) for v in fill.values()}) <= 1, f"its fill is {fill}")
+        fill = next(iter(fill.values()), 0)
+    if fill is None:
+        return 0
+    if isinstance(fill, (int, float)):
+        values: tuple[Any, ...] = (fill,) * 3
+    else:
+        _require(isinstance(fill, (tuple, list)) and len(fill) in (1, 3), f"its fill is {fill}")
+        values = tuple(fill) * (3 // len(fill))
+    _require(all(v == int(v) and 0 <= v <= 255 for v in values), f"its fill is {fill}, not whole numbers of 0 .. 255")
+    red, green, blue = (int(v) for v in values)
+    return red if red == green == blue else (red, green, blue)
+
+
+class _Reader:
+    """Takes the transforms in their order: crop or resize, flip, augmentations, conversion to numbers, Normalize, RandomErasing."""
+
+    def __init__(self) -> None:
+        self.transform: RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | None = None
+        self.short_side: tuple[int, Any] | None = None  # of a Resize that awaits its CenterCrop
+        self.flip: float | None = None
+        self.augment: list[Augmentation] = []
+        self.erasing: RandomErasing | None = None
+        self.is_tensor = False
+        self.is_float = False
+        self.normalize: tuple[Any, Any] | None = None
+
+    def geometry(self, transform: RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop) -> None:
+        _require(self.transform is None and self.short_side is None and self.flip is None, "ffkit does one crop or resize, before all else")
+        self.pixels()
+        self.transform = transform
+
+    def pixels(self) -> None:
+        _require(not self.is_tensor, "it comes after the conversion to a tensor; put it before")
+
+    def read_RandomResizedCrop(self, step: Any) -> None:
+        self.geometry(RandomResizedCrop(_size(step.size), tuple(step.scale), tuple(step.ratio), 0.0, scaled_decode=False, interpolation=_interpolation(step)))
+
+    def read_Resize(self, step: Any) -> None:
+        interpolation = _interpolation(step)
+        _require(getattr(step, "max_size", None) is None, "it has max_size")
+        if isinstance(step.size, int) or len(step.size) == 1:
+            _require(self.transform is None and self.short_side is None and self.flip is None and not self.augment, "ffkit does one crop or resize, before all else")
+            self.pixels()
+            self.short_side = (step.size if isinstance(step.size, int) else step.size[0], interpolation)
+        else:
+            self.geometry(Resize(_size(step.size), interpolation))
+
+    def read_CenterCrop(self, step: Any) -> None:
+        _require(self.short_side is not None, "it does not follow Resize(short side)")
+        self.pixels()
+        assert self.short_side is not None
+        (resize, interpolation), self.short_side = self.short_side, None
+        self.transform = ResizeCenterCrop(resize, _size(step.size), interpolation)
+
+    def read_RandomCrop(self, step: Any) -> None:
+        _require(getattr(step, "padding_mode", "constant") == "constant", f"its padding_mode is {getattr(step, 'padding_mode', None)}")
+        padding = step.padding if step.padding is not None else 0
+        if isinstance(padding, (tuple, list)):
+            left, top = padding[0], padding[-1] if len(padding) < 3 else padding[1]
+            right, bottom = (padding[2], padding[3]) if len(padding) == 4 else (left, top)
+            padding = (left, top, right, bottom)
+        self.geometry(RandomCrop(_size(step.size), padding, _fill(step), 0.0))
+
+    def read_RandomHorizontalFlip(self, step: Any) -> None:
+        self.pixels()
+        _require(isinstance(self.transform, (RandomResizedCrop, RandomCrop)), "ffkit flips after RandomResizedCrop or RandomCrop")
+        _require(self.flip is None, "it is there twice")
+        _require(not self.augment, "it comes after an augmentation; put it before")
+        self.flip = float(step.p)
+
+    def augmentation(self, augmentation: Augmentation) -> None:
+        self.pixels()
+        _require(self.transform is not None, "ffkit augments after the crop or resize")
+        self.augment.append(augmentation)
+
+    def read_ColorJitter(self, step: Any) -> None:
+        values = [getattr(step, name) for name in ("brightness", "contrast", "saturation", "hue")]
+        nothing = [(1.0, 1.0)] * 3 + [(0.0, 0.0)]
+        ranges = [n if value is None else (float(value[0]), float(value[1])) for value, n in zip(values, nothing)]
+        self.augmentation(ColorJitter(*ranges))
+
+    def read_RandAugment(self, step: Any) -> None:
+        self.nearest(step)
+        self.augmentation(RandAugment(step.num_ops, step.magnitude, step.num_magnitude_bins, _fill(step)))
+
+    def read_TrivialAugmentWide(self, step: Any) -> None:
+        self.nearest(step)
+        self.augmentation(TrivialAugmentWide(step.num_magnitude_bins, _fill(step)))
+
+    def nearest(self, step: Any) -> None:
+        value = getattr(step.interpolation, "value", step.interpolation)
+        _require(value == "nearest", f"its interpolation is {value}, not nearest")
+
+    def read_ToTensor(self, step: Any) -> None:
+        self.pixels()
+        self.is_tensor = self.is_float = True
+
+    def read_PILToTensor(self, step: Any) -> None:
+        self.pixels()
+        self.is_tensor = True
+
+    read_ToImage = read_PILToTensor
+
+    def read_ConvertImageDtype(self, step: Any) -> None:
+        _require(self.is_tensor, "it comes before the conversion to a tensor")
+        _require(str(step.dtype) == "torch.float32", f"its dtype is {step.dtype}, not torch.float32")
+        self.is_float = True
+
+    def read_ToDtype(self, step: Any) -> None:
+        _require(self.is_tensor, "it comes before ToImage()")
+        _require(str(step.dtype) == "torch.float32" and step.scale, "it is not ToDtype(torch.float32, scale=True)")
+        self.is_float = True
+
+    def read_ToPureTensor(self, step: Any) -> None:
+        _require(self.is_tensor, "it comes before ToImage()")
+
+    def read_Normalize(self, step: Any) -> None:
+        _require(self.is_float, "it does not follow the conversion to float32")
+        _require(self.normalize is None and self.erasing is None, "it is there twice, or after RandomErasing")
+        self.normalize = tuple(map(float, step.mean)), tuple(map(float, step.std))
+        _require(len(self.normalize[0]) == len(self.normalize[1]) == 3, "its mean and std are not of three channels")
+
+    def read_RandomErasing(self, step: Any) -> None:
+        _require(self.is_float and self.erasing is None, "ffkit erases once, at the end")
+        value = step.value
+        if isinstance(value, (tuple, list)):
+            _require(len(set(value)) == 1, f"its value is {value}, another one for each channel")
+            value = value[0]
+        if value is None:
+            value = "random"
+        self.erasing = RandomErasing(float(step.p), tuple(step.scale), tuple(step.ratio), value if value == "random" else float(value))
+
+    def finished(self) -> ImageOptions:
+        if self.short_side is not None:
+            raise UnsupportedError("Resize(short side) alone gives pictures of several sizes, which are no batch; CenterCrop must follow it, or give Resize((height, width))")
+        if self.transform is None:
+            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are no batch")
+        if not self.is_tensor:
+            raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
+        transform = self.transform
+        if isinstance(transform, (RandomResizedCrop, RandomCrop)):
+            transform = replace(transform, flip_probability=self.flip or 0.0)
+        options = ImageOptions(transform, tuple(self.augment), self.erasing, dtype="f32" if self.is_float else "u8", normalize=self.normalize is not None)
+        return options if self.normalize is None else replace(options, mean=self.normalize[0], std=self.normalize[1])
+

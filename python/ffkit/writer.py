@@ -1,0 +1,178 @@
+"""Writing a data set sample by sample."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Unpack
+
+from . import _ffkit
+from ._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
+from ._convert_options import PictureOptions, Pixels, num_bytes, picture_options
+from ._summary import SplitSummary
+
+__all__ = ["Writer"]
+
+
+class Writer:
+    """Writes one split of a data set, in the order of the calls, encoded by many threads.
+
+        with ffkit.Writer("/fast/mine", split="train", schema={"image": "image", "label": "i64"}) as writer:
+            for path, label in samples:
+                writer.write({"image": path.read_bytes(), "label": label})
+
+    The split appears when the `with` block ends. When an exception leaves the block nothing stays, and after a kill readers refuse the folder
+    until the next Writer of the same split has cleaned it up. The output is the same for any number of threads.
+
+    Schema: field names and their types,
+
+    | type                       | value                                                                                       |
+    | "image"                    | encoded bytes (JPEG, PNG, WebP, ...), a PIL image, an array uint8 [H, W, 3], [H, W, 1], [H, W] |
+    | "string", "bytes"          | str; bytes, bytearray, memoryview                                                           |
+    | "u8" ... "i64", "f16", "bf16", "f32", "f64" | a number; it is a column too, so that filters and samplers can use it      |
+    | "tensor[f32]", ...         | an array of NumPy or torch of exactly this dtype, of any shape; or nested lists of numbers  |
+    | "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]" | a list of any length                                 |
+
+    or ffkit.Field, so that `dataset.schema` can be given as it is. A field that a sample lacks, or that is None, is null.
+
+    Without a schema the first sample tells it: bool is u8, int i64, float f64, arrays are tensors, PIL images and the bytes of JPEG, PNG and WebP
+    are pictures, other bytes are bytes, lists of numbers are tensors; the string "id" is a column.
+    """
+
+    def __init__(
+        self,
+        dst: str | os.PathLike[str],
+        split: str = "train",
+        schema: Mapping[str, FieldSpec] | None = None,
+        *,
+        classes: Sequence[str] = (),
+        class_names: Sequence[str] = (),
+        source: Mapping[str, str] | None = None,
+        pixels: Pixels = "png",
+        threads: int = 0,
+        shard_size: int | str = "256M",
+        zstd: int = 0,
+        max_record: int | str = "256M",
+        seed: int = 0,
+        _options: Mapping[str, str] | None = None,
+        **pictures: Unpack[PictureOptions],
+    ) -> None:
+        """Args:
+            dst: the data set's folder; made when it is not there. Other splits in it are left alone.
+            split: the name of the split, and of its folder.
+            schema: the fields; None: as the first sample has them.
+            classes: class i is what label i stands for.
+            class_names: readable names of the same classes.
+            source: facts about where the data come from, for the manifest.
+            pixels: how pictures that come as pixels are stored: "png" (nothing is lost), "jpeg" (of jpeg_quality, smaller), "raw".
+            threads: that encode; 0: one for each core.
+            shard_size: a shard is closed when it holds this many bytes: a number, or a text such as "64M".
+            zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
+            max_record: longer records are refused.
+            seed: of the draw for store="smart".
+            pictures: what is done to pictures: see ffkit.convert.PictureOptions. A picture that is resized becomes a JPEG, or raw.
+
+        Raises:
+            ffkit.Error: the split is there already, another writer is at it, or the folder cannot be made.
+            ValueError: an option or the schema cannot be.
+        """
+        self._dst = os.fspath(dst)
+        self._split = split
+        self._fields: list[FieldType] | None = None
+        self._writer: _ffkit.SampleWriter | None = None
+        self._is_closed = False
+        self._summary: SplitSummary | None = None
+        self._num_samples = 0
+        if "jpeg_quality" in pictures and pixels != "jpeg" and not any(pictures.get(name) for name in ("fix_odd", "max_resolution", "short_side")):
+            raise ValueError("jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side or fix_odd")
+        self._options = {
+            **picture_options(pictures),
+            "seed": seed,
+            "pixels": pixels,
+            "threads": threads,
+            "shard_bytes": num_bytes("shard_size", shard_size),
+            "zstd": zstd,
+            "max_record": num_bytes("max_record", max_record),
+            "classes": list(classes),
+            "class_names": list(class_names),
+            "source": dict(source or {}),
+            "options": dict(_options or {}),
+        }
+        if schema is not None:
+            self._open(parse_schema(schema))
+
+    def write(self, sample: Mapping[str, object]) -> int:
+        """Hands over one sample and returns its number, from 0. Values are copied: arrays may be changed at once. Blocks while too many samples
+        wait to be encoded.
+
+        Raises:
+            TypeError, ValueError: a value is not what the schema says. The sample is not written, and the next one may be.
+            ffkit.Error: what an earlier sample has met, such as a broken picture: `.record` is its number. Nothing more can be written.
+        """
+        if self._is_closed:
+            raise ValueError("the writer is closed; make a new one")
+        if self._fields is None:
+            self._open(infer_schema(sample))
+        assert self._fields is not None and self._writer is not None
+        number = self._writer.write(prepare_sample(self._fields, sample))
+        self._num_samples = number + 1
+        return number
+
+    def close(self) -> SplitSummary:
+        """Waits until all samples are on disk, and makes the split readable. Raises ffkit.Error as write() does, or when nothing was written;
+        then nothing stays. A second call returns the same."""
+        if self._summary is None:
+            if self._is_closed:
+                raise ValueError("the writer was aborted")
+            if self._writer is None:
+                self._is_closed = True
+                raise ValueError(f"{self._dst}: split '{self._split}': no sample was written; a split needs at least one record")
+            try:
+                self._summary = SplitSummary(**self._writer.finish())
+            except BaseException:
+                self.abort()
+                raise
+            self._is_closed = True
+            self._writer = None
+        return self._summary
+
+    def abort(self) -> None:
+        """Removes what was written. Does nothing after close()."""
+        if self._writer is not None:
+            self._writer.abort()
+        self._writer = None
+        self._is_closed = True
+
+    @property
+    def summary(self) -> SplitSummary:
+        """What was written; ValueError before close()."""
+        if self._summary is None:
+            raise ValueError("the writer has not finished")
+        return self._summary
+
+    def __len__(self) -> int:
+        """How many samples were handed over."""
+        return self._num_samples
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __del__(self) -> None:
+        if getattr(self, "_writer", None) is not None:
+            warnings.warn(f"{self._dst}: split '{self._split}' was not closed, so nothing of it stays; use `with`", ResourceWarning, stacklevel=2)
+            self.abort()
+
+    def __repr__(self) -> str:
+        return f"ffkit.Writer({self._dst!r}, split={self._split!r}, {self._num_samples} samples{', closed' if self._is_closed else ''})"
+
+    def _open(self, fields: list[FieldType]) -> None:
+        self._writer = _ffkit.SampleWriter(self._dst, self._split, [field.as_tuple() for field in fields], self._options)
+        self._fields = fields

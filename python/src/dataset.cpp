@@ -1,0 +1,152 @@
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/filter.h>
+#include <ffkit/image/image_codec.h>
+
+#include "bindings.h"
+#include "values.h"
+
+namespace ffkit::python {
+namespace {
+
+template <typename Work>
+auto without_gil(Work&& work) {
+  const nb::gil_scoped_release release;
+  return std::forward<Work>(work)();
+}
+
+nb::typed<nb::list, nb::str> texts(const std::vector<std::string>& values) {
+  nb::list list;
+  for (const std::string& value : values) list.append(text_to_python(value));
+  return list;
+}
+
+nb::typed<nb::dict, nb::str, nb::str> facts(const std::map<std::string, std::string>& values) {
+  nb::dict dict;
+  for (const auto& [key, value] : values) dict[text_to_python(key)] = text_to_python(value);
+  return dict;
+}
+
+nb::typed<nb::dict, nb::str, nb::any> read_record(const Dataset& dataset, int64_t record_index) {
+  std::vector<std::byte> bytes;
+  without_gil([&] { dataset.read(record_index, bytes); });
+  const Schema& schema = dataset.schema();
+  const RecordView record(schema, bytes, dataset.name(record_index));
+  nb::dict values;
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    values[text_to_python(schema.fields[i].name)] =
+        value_to_python(schema.fields[i], record.field(i));
+  }
+  return values;
+}
+
+nb::any read_field(const Dataset& dataset, int64_t record_index, const std::string& name) {
+  const size_t index = dataset.schema().require(name);
+  const Field& field = dataset.schema().fields[index];
+  std::vector<std::byte> bytes;
+  const bool is_there = without_gil([&] { return dataset.read_field(record_index, index, bytes); });
+  return any_of(
+      value_to_python(field, FieldView(field, bytes, !is_there, dataset.name(record_index))));
+}
+
+nb::any column(const Dataset& dataset, const std::string& name) {
+  const Field& field = dataset.schema().fields[dataset.schema().require(name)];
+  if (field.type == FieldType::string) {
+    nb::list texts;
+    for (const std::string& text : without_gil([&] { return dataset.string_column(name); })) {
+      texts.append(text_to_python(text));
+    }
+    return any_of(texts);
+  }
+  const bool is_float =
+      field.type == FieldType::scalar && (field.dtype == DType::f16 || field.dtype == DType::bf16 ||
+                                          field.dtype == DType::f32 || field.dtype == DType::f64);
+  if (is_float) {
+    return any_of(numpy_vector(without_gil([&] { return dataset.float_column(name); })));
+  }
+  return any_of(numpy_vector(without_gil([&] { return dataset.int_column(name); })));
+}
+
+// [height, width, 3] u8.
+nb::any decode_picture(const nb::bytes& data) {
+  ImageDecoder decoder;
+  std::vector<uint8_t> pixels;
+  RgbView view;
+  without_gil([&] {
+    view = decoder.decode({static_cast<const std::byte*>(data.data()), data.size()});
+    const size_t row_bytes = 3 * static_cast<size_t>(view.width);
+    pixels.reserve(row_bytes * static_cast<size_t>(view.height));
+    for (int y = 0; y < view.height; ++y) {
+      const uint8_t* row = view.data + view.stride * y;
+      pixels.insert(pixels.end(), row, row + row_bytes);
+    }
+  });
+  return any_of(numpy_vector(std::move(pixels)).attr("reshape")(view.height, view.width, 3));
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& module) {
+  using Release = nb::call_guard<nb::gil_scoped_release>;
+  const auto options = [](int64_t max_record_bytes, int64_t index_cache_bytes) {
+    ShardReaderOptions shards;
+    if (max_record_bytes > 0) shards.max_record_bytes = max_record_bytes;
+    if (index_cache_bytes > 0) shards.index_cache_bytes = index_cache_bytes;
+    return shards;
+  };
+  nb::class_<Dataset>(module, "Dataset")
+      .def_static(
+          "open",
+          [options](const std::filesystem::path& path, const std::string& split,
+                    int64_t max_record_bytes, int64_t index_cache_bytes) {
+            return Dataset::open(path, split, options(max_record_bytes, index_cache_bytes));
+          },
+          nb::arg("path"), nb::arg("split"), nb::arg("max_record_bytes"),
+          nb::arg("index_cache_bytes"), Release())
+      .def_static(
+          "open_files",
+          [options](const std::vector<std::filesystem::path>& files, int64_t max_record_bytes,
+                    int64_t index_cache_bytes) {
+            return Dataset::open_files(files, options(max_record_bytes, index_cache_bytes));
+          },
+          nb::arg("files"), nb::arg("max_record_bytes"), nb::arg("index_cache_bytes"), Release())
+      .def_prop_ro("path", [](const Dataset& d) { return text_to_python(d.path().native()); })
+      .def_prop_ro("split", [](const Dataset& d) { return text_to_python(d.manifest().split); })
+      .def_prop_ro("num_records", &Dataset::num_records)
+      .def_prop_ro("num_shards", &Dataset::num_shards)
+      .def_prop_ro("fingerprint", &Dataset::fingerprint)
+      .def_prop_ro("format_version", &Dataset::format_version)
+      .def_prop_ro("warnings", [](const Dataset& d) { return texts(d.warnings()); })
+      .def_prop_ro(
+          "schema", [](const Dataset& d) { return schema_to_python(d.schema()); },
+          nb::sig("def schema(self) -> list[tuple[str, str, str | None, bool, str | None]]"))
+      .def_prop_ro("classes", [](const Dataset& d) { return texts(d.manifest().classes); })
+      .def_prop_ro("class_names", [](const Dataset& d) { return texts(d.manifest().class_names); })
+      .def_prop_ro("source", [](const Dataset& d) { return facts(d.manifest().source); })
+      .def_prop_ro("options", [](const Dataset& d) { return facts(d.manifest().options); })
+      .def_prop_ro("created_by",
+                   [](const Dataset& d) { return text_to_python(d.manifest().created_by); })
+      .def_prop_ro("is_subset", &Dataset::is_subset)
+      .def("whole_split", &Dataset::whole_split)
+      .def("index_in_split", &Dataset::index_in_split, nb::arg("record_index"))
+      .def("subset", &Dataset::subset, nb::arg("record_indices"), Release())
+      .def(
+          "where",
+          [](const Dataset& d, const std::string& text) { return d.where(parse_filter(text)); },
+          nb::arg("filter"), Release())
+      .def("read", &read_record, nb::arg("record_index"))
+      .def("read_field", &read_field, nb::arg("record_index"), nb::arg("field"))
+      .def("column", &column, nb::arg("field"));
+  module.def("list_splits", &list_splits, nb::arg("folder"), Release());
+  module.def("decode_picture", &decode_picture, nb::arg("data"));
+}
+
+}  // namespace ffkit::python

@@ -1,0 +1,79 @@
+#include "errors.h"
+
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <string>
+
+#include "bindings.h"
+
+namespace ffkit::python {
+namespace {
+
+constexpr std::array kErrorCodes = {ErrorCode::not_found,   ErrorCode::corrupt,
+                                    ErrorCode::io,          ErrorCode::invalid_argument,
+                                    ErrorCode::unsupported, ErrorCode::cancelled};
+
+nb::object errors_module() {
+  return nb::module_::import_("ffkit._errors");
+}
+
+void set_error(nb::handle exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
+void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    set_error(to_python(error));
+  } catch (const PythonFailure& failure) {
+    set_error(failure.value());
+  }
+}
+
+}  // namespace
+
+nb::object to_python(const Error& error) {
+  const ErrorContext& context = error.context();
+  const auto number = [](int64_t value) -> nb::object {
+    return value < 0 ? nb::object(nb::none()) : nb::object(nb::int_(value));
+  };
+  // Messages name files, whose names may be no UTF-8.
+  const auto text = [](const std::string& bytes) {
+    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()),
+                                          "surrogateescape"));
+  };
+  return errors_module().attr("make_error")(
+      to_string(error.code()), text(error.what()),
+      context.path.empty() ? nb::object(nb::none()) : text(context.path), number(context.record),
+      number(context.offset), context.errno_value);
+}
+
+PythonFailure::PythonFailure(const nb::python_error& error)
+    : value_(error.value().inc_ref().ptr(), [](PyObject* value) {
+        if (Py_IsInitialized() == 0) return;
+        const nb::gil_scoped_acquire gil;
+        Py_DECREF(value);
+      }) {}
+
+nb::handle PythonFailure::value() const {
+  return value_.get();
+}
+
+void rethrow(const nb::python_error& error) {
+  if (!error.matches(errors_module().attr("Error"))) throw PythonFailure(error);
+  const nb::handle value = error.value();
+  const auto code = nb::cast<std::string>(value.attr("code"));
+  for (const ErrorCode known : kErrorCodes) {
+    if (code != to_string(known)) continue;
+    throw Error(known, nb::cast<std::string>(value.attr("message")));
+  }
+  throw PythonFailure(error);
+}
+
+void bind_errors(nb::module_& /*module*/) {
+  nb::register_exception_translator(translate);
+}
+
+}  // namespace ffkit::python

@@ -1,0 +1,34 @@
+// Exceptions between Python and C++, both ways.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+#include <memory>
+
+#include <ffkit/format/error.h>
+
+namespace nb = nanobind;
+
+namespace ffkit::python {
+
+// The ffkit.Error of a C++ one. With the GIL.
+nb::object to_python(const Error& error);
+
+// A Python exception on its way through threads of C++; out of a bound function it comes as the object that was raised. Copies share it; the last
+// one may go on any thread, with or without the GIL.
+class PythonFailure : public std::exception {
+ public:
+  // With the GIL.
+  explicit PythonFailure(const nb::python_error& error);
+  const char* what() const noexcept override { return "an exception of Python"; }
+  nb::handle value() const;
+
+ private:
+  std::shared_ptr<PyObject> value_;
+};
+
+// To be called where a bad sample is to be told from a failure: throws the ffkit::Error of an ffkit.Error, else a PythonFailure. With the GIL.
+[[noreturn]] void rethrow(const nb::python_error& error);
+
+}  // namespace ffkit::python

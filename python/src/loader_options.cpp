@@ -1,0 +1,147 @@
+#include "loader_options.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+#include "image_options.h"
+#include "python_code.h"
+#include "python_value.h"
+
+namespace ffkit::python {
+namespace {
+
+template <typename T>
+T option(const nb::dict& options, const char* name) {
+  return cast_value<T>(options[name], name);
+}
+
+// The value with this name; Error(invalid_argument) that lists the names there are.
+template <typename T, size_t N>
+T named(const nb::dict& options, const char* option_name,
+        const std::array<std::pair<std::string_view, T>, N>& values) {
+  const auto name = option<std::string>(options, option_name);
+  std::string names;
+  for (const auto& [known, value] : values) {
+    if (name == known) return value;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", known);
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} is '{}', expected one of {}", option_name, name, names));
+}
+
+constexpr std::array<std::pair<std::string_view, Order>, 4> kOrders = {
+    {{"sequential", Order::sequential},
+     {"shuffle", Order::shuffle},
+     {"windowed", Order::windowed},
+     {"weighted", Order::weighted}}};
+constexpr std::array<std::pair<std::string_view, Tail>, 3> kTails = {
+    {{"drop", Tail::drop}, {"pad", Tail::pad}, {"exact", Tail::exact}}};
+constexpr std::array<std::pair<std::string_view, BadSamples>, 2> kBadSamples = {
+    {{"fail", BadSamples::fail}, {"skip", BadSamples::skip}}};
+constexpr std::array<std::pair<std::string_view, IoEngine>, 3> kEngines = {
+    {{"automatic", IoEngine::automatic},
+     {"io_uring", IoEngine::io_uring},
+     {"pread", IoEngine::pread}}};
+constexpr std::array<std::pair<std::string_view, DirectIo>, 3> kDirectIo = {
+    {{"automatic", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
+
+template <typename T>
+std::shared_ptr<const std::vector<T>> shared_numbers(const nb::dict& options, const char* name) {
+  if (options[name].is_none()) return nullptr;
+  return std::make_shared<const std::vector<T>>(option<std::vector<T>>(options, name));
+}
+
+SamplerOptions sampler_options(const nb::dict& options) {
+  return {.order = named(options, "order", kOrders),
+          .tail = named(options, "tail", kTails),
+          .seed = option<uint64_t>(options, "seed"),
+          .rank = option<int>(options, "rank"),
+          .world_size = option<int>(options, "world_size"),
+          .epoch_size = option<int64_t>(options, "epoch_size"),
+          .window_block = option<int64_t>(options, "window_block"),
+          .window_blocks = option<int64_t>(options, "window_blocks"),
+          .weights = shared_numbers<double>(options, "weights"),
+          .groups = shared_numbers<int64_t>(options, "groups"),
+          .share_randomness = option<bool>(options, "share_randomness")};
+}
+
+IoOptions io_options(const nb::dict& options) {
+  return {.engine = named(options, "engine", kEngines),
+          .direct = named(options, "direct", kDirectIo),
+          .queue_depth = option<int>(options, "queue_depth"),
+          .max_bytes_in_flight = option<int64_t>(options, "max_bytes_in_flight"),
+          .num_retries = option<int>(options, "num_retries"),
+          .read_timeout_s = option<double>(options, "read_timeout_s"),
+          .sqpoll = option<bool>(options, "sqpoll"),
+          .decoders_read_cache = option<bool>(options, "decoders_read_cache")};
+}
+
+std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb::handle spec) {
+  if (nb::isinstance<DecoderHandle>(spec)) return nb::cast<DecoderHandle&>(spec).decoder;
+  const std::string name = class_of(spec);
+  if (name == "ImageField") {
+    return decode_image(schema, get<std::string>(spec, "field"),
+                        image_options_from_python(spec.attr("image")));
+  }
+  if (name == "ImagesField") {
+    return decode_images(schema, get<std::vector<std::string>>(spec, "fields"),
+                         image_options_from_python(spec.attr("image")));
+  }
+  if (name == "IntegerField") return decode_integer(schema, get<std::string>(spec, "field"));
+  if (name == "CopyField") {
+    return copy_field(schema, get<std::string>(spec, "field"),
+                      get<std::vector<int64_t>>(spec, "shape"));
+  }
+  if (name == "TextField") {
+    return copy_string(schema, get<std::string>(spec, "field"), get<int64_t>(spec, "max_bytes"));
+  }
+  if (name == "PythonField") return make_python_decoder(schema, spec);
+  throw nb::type_error(
+      fmt::format("{} is no field of a batch; expected ImageField, ImagesField, IntegerField, "
+                  "CopyField, TextField, PythonField or a decoder",
+                  nb::cast<std::string>(nb::repr(spec)))
+          .c_str());
+}
+
+}  // namespace
+
+LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict& options) {
+  LoaderOptions made{.batch_size = option<int64_t>(options, "batch_size"),
+                     .sampler = sampler_options(options),
+                     .image_field = option<std::string>(options, "image_field"),
+                     .image = image_options_from_python(options["image"]),
+                     .label_field = option<std::string>(options, "label_field"),
+                     .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
+                                .cutmix_alpha = option<double>(options, "cutmix_alpha")},
+                     .num_threads = option<int>(options, "num_threads"),
+                     .prefetch_batches = option<int>(options, "prefetch_batches"),
+                     .held_batches = option<int>(options, "held_batches"),
+                     .verify_checksums = option<bool>(options, "verify_checksums"),
+                     .bad_samples = named(options, "bad_samples", kBadSamples),
+                     .io = io_options(options),
+                     .read_ahead_epochs = option<bool>(options, "read_ahead_epochs")};
+  for (const auto& [name, spec] : nb::cast<nb::dict>(options["fields"])) {
+    made.fields.push_back({cast_value<std::string>(name, "the name of a field"),
+                           decoder_from_python(dataset.schema(), spec)});
+  }
+  const nb::object allocate = options["allocate"];
+  if (!allocate.is_none()) made.allocator = make_python_allocator(allocate);
+  return made;
+}
+
+RowLayout parse_row_layout(const std::string& name) {
+  if (name == "ragged") return RowLayout::ragged;
+  if (name == "padded") return RowLayout::padded;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("layout is '{}', expected 'ragged' or 'padded'", name));
+}
+
+}  // namespace ffkit::python

@@ -1,0 +1,28 @@
+// Parts of a loader that are written in Python: field decoders, augmentations, allocators. The loader's threads call them with the GIL, so one at a
+// time. What they raise comes out of Loader.next() as it is; an ffkit.Error of the codes of bad samples makes one.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+
+#include <ffkit/image/augmentation.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/slab_allocator.h>
+
+namespace nb = nanobind;
+
+namespace ffkit::python {
+
+// A reference that may be dropped by any thread, with or without the GIL.
+std::shared_ptr<PyObject> shared_object(nb::object object);
+
+// Of an ffkit.PythonField.
+std::shared_ptr<const FieldDecoder> make_python_decoder(const Schema& schema, nb::handle spec);
+// Of an ffkit.PythonAugmentation.
+std::shared_ptr<const PixelTransform> make_python_augmentation(nb::handle spec);
+// allocate(num_bytes) -> (address, object that keeps the memory).
+std::shared_ptr<SlabAllocator> make_python_allocator(nb::object allocate);
+
+}  // namespace ffkit::python

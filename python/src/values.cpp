@@ -1,0 +1,162 @@
+#include "values.h"
+
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <ffkit/format/dtype_visitor.h>
+#include <ffkit/image/dct_picture.h>
+
+namespace ffkit::python {
+namespace {
+
+nb::object bytes_to_python(std::span<const std::byte> bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+nb::object picture_to_python(std::span<const std::byte> bytes) {
+  return is_dct_picture(bytes) ? bytes_to_python(decode_dct_to_jpeg(bytes))
+                               : bytes_to_python(bytes);
+}
+
+// numpy has no bfloat16 of its own; ml_dtypes, which JAX brings, gives it one.
+nb::object as_bfloat16(nb::object array) {
+  return array.attr("view")(nb::module_::import_("ffkit._arrays").attr("bfloat16")());
+}
+
+nb::object tensor_to_python(const TensorView& tensor) {
+  auto copy = std::make_unique<std::byte[]>(tensor.data.size());
+  std::memcpy(copy.get(), tensor.data.data(), tensor.data.size());
+  std::byte* data = copy.release();
+  const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
+  nb::object array = numpy_array(data, tensor.shape, tensor.dtype, owner);
+  return tensor.dtype == DType::bf16 ? as_bfloat16(std::move(array)) : array;
+}
+
+nb::object scalar_to_python(const Field& field, const FieldView& value) {
+  const uint64_t bits = value.scalar_bits(field.dtype);
+  return visit_dtype(field.dtype, [&](auto type) -> nb::object {
+    using T = typename decltype(type)::type;
+    const T number = load_number<T>(reinterpret_cast<const std::byte*>(&bits));
+    if constexpr (std::is_integral_v<T>) {
+      return nb::int_(number);
+    } else {
+      return nb::float_(static_cast<double>(number));
+    }
+  });
+}
+
+nb::object list_to_python(const Field& field, const ListView& list) {
+  nb::list items;
+  for (size_t i = 0; i < list.size(); ++i) {
+    switch (field.item) {
+      case FieldType::string:
+        items.append(text_to_python(list.string(i)));
+        break;
+      case FieldType::tensor:
+        items.append(tensor_to_python(list.tensor(i)));
+        break;
+      case FieldType::image:
+        items.append(picture_to_python(list.bytes(i)));
+        break;
+      default:
+        items.append(bytes_to_python(list.bytes(i)));
+    }
+  }
+  return items;
+}
+
+}  // namespace
+
+nb::tuple field_to_python(const Field& field) {
+  const auto name = [](std::string_view text) { return nb::str(text.data(), text.size()); };
+  const bool is_list = field.type == FieldType::list;
+  return nb::make_tuple(field.name, name(to_string(field.type)),
+                        has_dtype(field) ? nb::object(name(to_string(field.dtype))) : nb::none(),
+                        field.column,
+                        is_list ? nb::object(name(to_string(field.item))) : nb::none());
+}
+
+nb::list schema_to_python(const Schema& schema) {
+  nb::list fields;
+  for (const Field& field : schema.fields) fields.append(field_to_python(field));
+  return fields;
+}
+
+Schema schema_from_python(nb::handle fields) {
+  Schema schema;
+  for (const nb::handle entry : fields) {
+    Field field;
+    field.name = nb::cast<std::string>(entry[0]);
+    field.type = parse_field_type(nb::cast<std::string>(entry[1]));
+    if (!entry[2].is_none()) field.dtype = parse_dtype(nb::cast<std::string>(entry[2]));
+    field.column = nb::cast<bool>(entry[3]);
+    if (!entry[4].is_none()) field.item = parse_field_type(nb::cast<std::string>(entry[4]));
+    schema.fields.push_back(std::move(field));
+  }
+  schema.validate();
+  return schema;
+}
+
+nb::dlpack::dtype dlpack_dtype(DType dtype) {
+  auto code = nb::dlpack::dtype_code::Float;
+  switch (dtype) {
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64:
+      code = nb::dlpack::dtype_code::UInt;
+      break;
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+      code = nb::dlpack::dtype_code::Int;
+      break;
+    case DType::bf16:
+      code = nb::dlpack::dtype_code::Bfloat;
+      break;
+    default:
+      break;
+  }
+  return {static_cast<uint8_t>(code), static_cast<uint8_t>(8 * size_of(dtype)), 1};
+}
+
+nb::dlpack::dtype numpy_dtype(DType dtype) {
+  return dlpack_dtype(dtype == DType::bf16 ? DType::u16 : dtype);
+}
+
+nb::str text_to_python(std::string_view text) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+nb::object numpy_array(void* data, std::span<const int64_t> shape, DType dtype, nb::handle owner) {
+  const std::vector<size_t> extents(shape.begin(), shape.end());
+  return nb::cast(nb::ndarray<nb::numpy>(data, extents.size(), extents.data(), owner, nullptr,
+                                         numpy_dtype(dtype)),
+                  nb::rv_policy::reference);
+}
+
+nb::object value_to_python(const Field& field, const FieldView& value) {
+  if (value.is_null()) return nb::none();
+  switch (field.type) {
+    case FieldType::string:
+      return text_to_python(value.string());
+    case FieldType::scalar:
+      return scalar_to_python(field, value);
+    case FieldType::tensor:
+      return tensor_to_python(value.tensor());
+    case FieldType::list:
+      return list_to_python(field, value.list());
+    case FieldType::image:
+      return picture_to_python(value.bytes());
+    case FieldType::bytes:
+      break;
+  }
+  return bytes_to_python(value.bytes());
+}
+
+}  // namespace ffkit::python

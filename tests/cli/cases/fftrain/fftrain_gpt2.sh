@@ -1,0 +1,80 @@
+# GPT-2 from texts to texts: training, a mesh of processes and its checkpoints, Hugging Face's folders, generation.
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+python3 - <<'PYTHON'
+import os, random
+
+random.seed(1)
+words = "the a tower house river sees builds finds old new red and then under".split()
+for split, count in (("train", 40), ("val", 6)):
+    os.makedirs(f"corpus/{split}")
+    for i in range(count):
+        with open(f"corpus/{split}/{i:02}.txt", "w") as file:
+            file.write(" ".join(random.choice(words) for _ in range(60)) + ".\n")
+PYTHON
+run 0 "$FFCONVERT" text corpus tokens --tokenizer bytes --quiet
+sizes=(--layers 3 --heads 2 --width 16 --positions 32 --dropout 0)
+options=(--data tokens --task gpt2 "${sizes[@]}" --context 24 --optimizer adamw --lr 1e-2 --clip-grad-norm 1 --global-batch-size 16 --limit-batches 12 --log-every 1
+  --compute-threads 1)
+
+# Its task is found by the schema, and its options stand under their own headings.
+run 0 "$FFTRAIN" --task gpt2 --help
+out '^Mesh of processes \(task gpt2\):$'
+run 0 "$FFTRAIN" "${options[@]:2}" --data tokens --epochs 2 --work-dir whole
+out '^GPT-2 of 14496 parameters: [0-9.e-]+ GFLOP a token in training, context 24$'
+out '^epoch 2/2  train loss [0-9.]+  val loss [0-9.]+  perplexity [0-9.]+  lr '
+check grep -q '"kind":"validation".*"loss":.*"perplexity":.*"tokens":' whole/metrics.jsonl
+check grep -Fxq 'task = "gpt2"' whole/config.toml
+
+# Four processes have a part each: the same losses; their checkpoint is continued by one, and the other way round.
+run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir mesh --nproc 4 --tensor-parallel 2 --pipeline-parallel 2 --micro-batches 2
+out 'a pipeline of 2 stages waits 33.3 % of a step with 2 micro-batches'
+check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl mesh/metrics.jsonl 1e-5
+one=(--tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1 --data-parallel 1 --compute-threads 1)
+run 0 "$FFTRAIN" --resume-from mesh/epoch-0001.safetensors "${one[@]}" --work-dir continued
+check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) continued/metrics.jsonl 1e-5
+run 0 "$FFTRAIN" --resume-from whole/epoch-0001.safetensors --nproc 2 --tensor-parallel 2 --compute-threads 1 --work-dir divided
+check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) divided/metrics.jsonl 1e-5
+run 0 "$FFTRAIN" --evaluate mesh "${one[@]}"
+loss=$(sed -n 's/^val loss \([0-9.]*\) .*/\1/p' "$work/.stdout")
+
+# Greedy text is the same alone, beside others of other lengths, and from the exported folder.
+printf 'the old tower\na\n\n' >prompts
+run 0 "$FFGENERATE" --model mesh --prompts prompts --max-tokens 16 --compute-threads 1
+err '^4[0-9] tokens in [0-9.]+ s, [0-9.]+ tokens/s$'
+check test "$(sed -n '1{/^the old tower/p}' "$work/.stdout")"
+cp "$work/.stdout" together
+mkdir model
+run 0 "$FFTRAIN" --export mesh --output model/model.safetensors
+check test -e model/config.json -a -e model/tokenizer.json
+run 0 "$FFGENERATE" --model model --prompts prompts --batch-size 1 --max-tokens 16 --quiet --compute-threads 1
+no_err
+check cmp together "$work/.stdout"
+run 0 "$FFGENERATE" --model model --prompts prompts --max-tokens 16 --temperature 1 --top-k 20 --top-p 0.9 --seed 3 --compute-threads 1
+cp "$work/.stdout" drawn
+check ! cmp -s together drawn
+run 0 "$FFGENERATE" --model mesh --prompts prompts --max-tokens 16 --temperature 1 --top-k 20 --top-p 0.9 --seed 3 --batch-size 2 --compute-threads 1
+check cmp drawn "$work/.stdout"
+run 0 "$FFTRAIN" --evaluate model --arch gpt2 "${sizes[@]}" --context 24 --limit-batches 12 --data tokens --task gpt2 --compute-threads 1
+out "^val loss $loss "
+
+# A plain GPT-2 in Python has the same logits, and so the same greedy text.
+if [ -n "${FFKIT_REFERENCE_PYTHON:-}" ]; then
+  mkdir python
+  run 0 "$FFTRAIN" --export mesh --output python/pytorch_model.bin
+  run 0 "$FFKIT_REFERENCE_PYTHON" "$cli_folder/plain_gpt2.py" python/pytorch_model.bin 2 'the old tower' 16
+  check test "$(head -1 together)" = "$(cat "$work/.stdout")"
+fi
+
+# Mistakes are one sentence before training starts.
+expect() {
+  run "$1" "${@:3}"
+  one_line_err "$2"
+}
+expect 1 'context must be 1 to the network.s positions, 32, or 0' "$FFTRAIN" "${options[@]}" --context 33
+expect 1 '--vocabulary 200 is less than the data.s 257 tokens; give at least 257' "$FFTRAIN" "${options[@]}" --vocabulary 200
+expect 1 '--data-parallel 2 x --pipeline-parallel 1 x --tensor-parallel 1 are 2 processes, but 1 were started' "$FFTRAIN" "${options[@]}" --data-parallel 2
+expect 1 'config.json: is of a GPT-2 with 2 heads, but the network here has 4' "$FFTRAIN" "${options[@]}" --heads 4 --pretrained model
+expect 1 'a prompt of 13 tokens and 20 more are longer than the network.s 32 positions; give --max-tokens 19 or fewer' \
+  "$FFGENERATE" --model model --prompt 'the old tower' --max-tokens 20
+expect 2 '--model is required' "$FFGENERATE" --prompt x
+expect 1 'config.json: exists, and is not replaced' "$FFTRAIN" --export mesh --output model/pytorch_model.bin

@@ -1,0 +1,34 @@
+"""Small data sets that the tests share, made by ffconvert."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+
+def convert(*arguments):
+    subprocess.run([os.environ["FFKIT_FFCONVERT"], *map(str, arguments)], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    """A data set folder: train of 60 and val of 20 pictures of 48 pixels, in 4 classes."""
+    folder = tmp_path_factory.mktemp("data") / "demo"
+    convert("demo", folder, "--classes", 4, "--images", 60, "--val-images", 20, "--size", 48, "--quiet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def driving(tmp_path_factory):
+    """A made-up nuScenes set, converted: two scenes for training."""
+    folder = tmp_path_factory.mktemp("driving")
+    convert("demo", folder / "driving", "--kind", "nuscenes", "--scenes", 2, "--val-scenes", 1, "--frames", 4, "--size", 160, "--quiet")
+    return folder / "driving"
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    folder = os.environ.get("FFKIT_SHARED_DATA")
+    if not folder or not pathlib.Path(folder).is_dir():
+        pytest.skip("FFKIT_SHARED_DATA names no folder with real data")
+    return pathlib.Path(folder)

@@ -1,0 +1,280 @@
+"""ffkit.convert: what ffconvert does, from Python."""
+import inspect
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import typing
+
+import numpy as np
+import pytest
+
+import ffkit
+from ffkit import _ffkit, convert
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+
+
+def ffconvert(*arguments):
+    subprocess.run([os.environ["FFKIT_FFCONVERT"], *map(str, arguments)], check=True, capture_output=True)
+
+
+def test_every_source_and_option_of_ffconvert_is_there():
+    kinds = _ffkit.source_kinds()
+    assert set(kinds) >= {"imagenet", "folder", "webdataset", "coco", "nuscenes", "jsonl", "demo"}
+    for name, kind in kinds.items():
+        parameters = inspect.signature(getattr(convert, name)).parameters
+        assert set(kind["parameters"]) == {
+            parameter.replace("_", "-") for parameter in parameters if parameter not in ("src", "dst", "options", "store")
+        }, name
+        assert ("src" in parameters) == kind["path"]
+        assert ("store" in parameters) == kind["store"]
+        options = typing.get_args(typing.get_type_hints(getattr(convert, name))["options"])[0]
+        assert options is (convert.ConvertPictureOptions if kind["images"] else convert.ConvertOptions), name
+
+
+def test_every_option_of_a_conversion_is_there():
+    program = os.environ["FFKIT_FFCONVERT"]
+    told = subprocess.run([program, "imagenet", "--help"], capture_output=True, text=True, check=True).stdout
+    options = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w,)?--([\w-]+)", told, re.MULTILINE)}
+    ours = set(convert.ConvertOptions.__annotations__) | set(convert.PictureOptions.__annotations__)
+    assert options - {"help", "splits", "check_archives"} == ours - {"progress", "on_note"} | {"quiet"}
+
+
+def test_bytes_are_those_of_ffconvert(tmp_path):
+    ffconvert("demo", tmp_path / "program", "--images", 50, "--val-images", 7, "--size", 32, "--seed", 3, "--store", "raw", "--zstd", 2)
+    summary = convert.demo(tmp_path / "package", images=50, val_images=7, size=32, seed=3, store="raw", zstd=2, threads=2)
+    assert files_of(tmp_path / "program") == files_of(tmp_path / "package")
+    assert summary["train"].num_records == 50 and summary.num_records == 57 and summary.num_classes == 10
+    assert summary["train"].fingerprint == ffkit.Dataset(tmp_path / "package", "train").fingerprint
+    assert summary.file_bytes == sum(len(data) for name, data in files_of(tmp_path / "package").items() if name.endswith(".ffr"))
+    estimate = convert.demo(tmp_path / "none", images=50, val_images=7, size=32, dry_run=True)
+    assert estimate.is_estimate and estimate["train"].num_records == 50 and not (tmp_path / "none").exists()
+
+
+
+def test_people_and_persons(tmp_path):
+    convert.demo(tmp_path / "people", kind="pose", images=4, val_images=2, size=64)
+    sample = ffkit.Dataset(tmp_path / "people", "train")[0]
+    assert {"image", "box", "root_camera", "focal"} <= set(sample), sorted(sample)
+    with pytest.raises(ValueError, match="without --persons"):
+        convert.coco(tmp_path / "people", tmp_path / "dst", min_depth=3)
+    with pytest.raises(ffkit.Error, match="does not hold mpii"):
+        convert.coco(tmp_path / "people", tmp_path / "dst", persons="mpii", box_percent=130)
+
+
+def test_sources_with_files(tmp_path):
+    PIL = pytest.importorskip("PIL.Image")
+    for i in range(6):
+        folder = tmp_path / "src" / f"class{i % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        PIL.fromarray(np.full((40, 60, 3), 20 * i, np.uint8)).save(folder / f"{i}.jpg")
+    (tmp_path / "src" / "class0" / "bad.jpg").write_bytes(b"no picture")
+    with pytest.raises(ffkit.Error, match="bad.jpg"):
+        convert.folder(tmp_path / "src", tmp_path / "dst")
+    notes = []
+    summary = convert.folder(tmp_path / "src", tmp_path / "dst", on_error="skip", max_resolution=30, on_note=notes.append)
+    assert (summary.num_records, summary.num_skipped, summary.num_reported) == (6, 1, 1)
+    assert "bad.jpg" in json.loads((tmp_path / "dst" / "report.jsonl").read_text())["source"]
+    assert all(ffkit.decode_image(sample["image"]).shape == (20, 30, 3) for sample in ffkit.Dataset(tmp_path / "dst", "train"))
+    (tmp_path / "lines.jsonl").write_text('{"tokens": [1, 2], "id": "a"}\n{"tokens": [3], "id": "b"}\n')
+    convert.jsonl(tmp_path / "lines.jsonl", tmp_path / "lines", token_dtype="u16", order="source", on_note=notes.append)
+    assert [sample["tokens"].tolist() for sample in ffkit.Dataset(tmp_path / "lines", "train")] == [[1, 2], [3]]
+    convert.demo(tmp_path / "driving", kind="nuscenes", scenes=1, val_scenes=0, frames=2, size=64)
+    assert "train_maps" in ffkit.splits(tmp_path / "driving")
+
+
+def test_wrong_use_is_refused(tmp_path):
+    refused = [
+        (TypeError, "no option 'treads'", lambda: convert.demo(tmp_path / "x", treads=2)),
+        (ValueError, "raw_share serves only", lambda: convert.demo(tmp_path / "x", raw_share=0.1)),
+        (ValueError, "jpeg_quality serves only", lambda: convert.demo(tmp_path / "x", jpeg_quality=10)),
+        (ValueError, "images is 0", lambda: convert.demo(tmp_path / "x", images=0)),
+        (ValueError, "has no effect", lambda: convert.demo(tmp_path / "x", scenes=3)),
+        (ValueError, "order is", lambda: convert.demo(tmp_path / "x", order="random")),
+        (ValueError, "shard_size is '5Q'", lambda: convert.demo(tmp_path / "x", shard_size="5Q")),
+        (ValueError, "seed has no effect", lambda: convert.transcode(tmp_path, tmp_path / "x", store="dct", seed=1)),
+        (FileNotFoundError, "no such folder", lambda: convert.imagenet(tmp_path / "none", tmp_path / "x")),
+        (ValueError, "transfer is", lambda: convert.merge(tmp_path / "x", [tmp_path], transfer="steal")),
+    ]
+    for error, text, call in refused:
+        with pytest.raises(error, match=text):
+            call()
+        assert not (tmp_path / "x").exists()
+
+
+def test_transcode_merge_append_and_v1(tmp_path, data):
+    convert.transcode(data, tmp_path / "dct", store="dct")
+    convert.transcode(tmp_path / "dct", tmp_path / "jpeg", store="jpeg")
+    assert ffkit.Dataset(tmp_path / "jpeg", "train").fingerprint == ffkit.Dataset(data, "train").fingerprint
+    assert (tmp_path / "dct/train/shard-00000.ffr").read_bytes() != (data / "train/shard-00000.ffr").read_bytes()
+    for part in (1, 2):
+        convert.demo(tmp_path / f"part{part}", images=500, val_images=0, size=48, shard_size="1M", part=f"{part}/2")
+    merged = convert.merge(tmp_path / "whole", [tmp_path / "part2", tmp_path / "part1"])
+    assert merged["train"].num_records == 500
+    for name in ("one", "two"):
+        convert.demo(tmp_path / name, images=10, val_images=0, size=32, seed=len(name) + (name == "two"))
+    assert convert.append(tmp_path / "one", [tmp_path / "two"])["train"].num_records == 20
+    convert.v1(data, tmp_path / "v1", on_note=print)
+    assert (tmp_path / "v1/train.ffr/PART_00000.ffr").exists()
+    with pytest.raises(ValueError, match="already is"):
+        convert.v1(tmp_path / "v1", tmp_path / "back", payload="raw")
+    convert.v1(tmp_path / "v1", tmp_path / "back")
+    assert ffkit.Dataset(tmp_path / "back", "train")[5]["image"] == ffkit.Dataset(data, "train")[5]["image"]
+
+
+def test_progress_comes_to_the_calling_thread(tmp_path):
+    updates, threads = [], set()
+
+    def tell(update):
+        updates.append(update)
+        threads.add(threading.get_ident())
+
+    convert.demo(tmp_path / "dst", images=400, val_images=0, size=32, progress=tell)
+    assert threads == {threading.get_ident()}
+    assert updates[-1]["num_done"] <= updates[-1]["num_samples"] == 400
+    assert [update["num_done"] for update in updates] == sorted(update["num_done"] for update in updates)
+
+    def stop(update):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        convert.demo(tmp_path / "stopped", images=4000, val_images=0, size=32, progress=stop)
+    with pytest.raises(ffkit.Error):
+        ffkit.Dataset(tmp_path / "stopped", "train")
+
+
+def test_python_runs_meanwhile(tmp_path):
+    counted = 0
+    is_done = threading.Event()
+
+    def count():
+        nonlocal counted
+        while not is_done.wait(0.001):
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.monotonic()
+    convert.demo(tmp_path / "dst", images=300, val_images=0, size=64)
+    seconds = time.monotonic() - start
+    is_done.set()
+    thread.join()
+    assert counted > 100 * seconds  # with the GIL held it would be none
+
+
+def test_ctrl_c_stops_and_resume_goes_on(tmp_path):
+    code = """
+import os, signal, sys
+from ffkit import convert
+def stop(update):
+    if update["num_done"] > 300:
+        os.kill(os.getpid(), signal.SIGINT)
+try:
+    convert.demo(sys.argv[1], images=600, val_images=0, size=64, shard_size="1M", progress=stop)
+except KeyboardInterrupt:
+    sys.exit(42)
+"""
+    dst = tmp_path / "dst"
+    assert subprocess.run([sys.executable, "-c", code, str(dst)], timeout=60).returncode == 42
+    assert list(dst.glob("train/shard-*.ffr"))
+    with pytest.raises(ffkit.Error, match="has not finished"):
+        ffkit.Dataset(dst, "train")
+    notes = []
+    convert.demo(dst, images=600, val_images=0, size=64, shard_size="1M", resume=True, on_note=notes.append)
+    assert any("going on" in note for note in notes)
+    ffconvert("demo", tmp_path / "whole", "--images", 600, "--val-images", 0, "--size", 64, "--shard-size", "1M")
+    assert files_of(dst) == files_of(tmp_path / "whole")
+
+
+class Numbers(convert.Source):
+    schema = {"image": "image", "label": "i64", "id": "string"}
+    classes = ("even", "odd")
+
+    def splits(self):
+        return {"train": 100, "val": 10}
+
+    def read(self, split, index):
+        if split == "train" and index == 40:
+            raise LookupError("number 40 is missing")
+        return {"image": np.full((8, 8, 3), index, np.uint8), "label": index % 2, "id": f"{split}{index}"}
+
+
+def test_a_source_of_python(tmp_path):
+    with pytest.raises(LookupError, match="number 40 is missing") as caught:
+        convert.from_source(Numbers(), tmp_path / "dst")
+    assert "train[40]" in caught.value.__notes__[0]
+    assert not (tmp_path / "dst").exists()
+    for threads in (1, 3):
+        summary = convert.from_source(Numbers(), tmp_path / str(threads), on_error="skip", threads=threads, seed=5)
+        assert summary["train"].num_skipped == 1 and summary["val"].num_records == 10
+    assert files_of(tmp_path / "1") == files_of(tmp_path / "3")
+    train = ffkit.Dataset(tmp_path / "1", "train")
+    ids = train.column("id")
+    assert sorted(ids) == sorted(f"train{i}" for i in range(100) if i != 40) and ids != sorted(ids, key=lambda name: int(name[5:]))
+    assert train.classes == ["even", "odd"]
+    assert "LookupError" in (tmp_path / "1/report.jsonl").read_text()
+    sample = train[0]
+    assert (ffkit.decode_image(sample["image"]) == int(sample["id"][5:])).all()
+
+
+class Pairs:
+    """A map-style data set of tuples."""
+
+    classes = ["a", "b"]
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        if not 0 <= index < 40:
+            raise IndexError(index)
+        return np.full((4, 4), index, np.float32), index % 2
+
+
+def test_map_style_data_sets(tmp_path):
+    updates = []
+    summary = convert.from_torch(Pairs(), tmp_path / "dst", fields=("points", "label"), progress=updates.append)
+    assert summary.num_records == 40 and updates[-1]["num_done"] == 40
+    train = ffkit.Dataset(tmp_path / "dst", "train")
+    order = [int(sample["points"][0, 0]) for sample in train]
+    assert sorted(order) == list(range(40)) and order != sorted(order) and train.classes == ["a", "b"]
+    convert.from_torch(Pairs(), tmp_path / "again", fields=("points", "label"), threads=1)
+    assert files_of(tmp_path / "dst") == files_of(tmp_path / "again")
+    convert.from_torch(Pairs(), tmp_path / "dst", split="val", to_sample=lambda item: {"label": item[1], "x": item[0]})
+    assert [int(sample["x"][0, 0]) for sample in ffkit.Dataset(tmp_path / "dst", "val")] == list(range(40))
+    with pytest.raises(TypeError, match="expected a dict or a tuple of the fields a"):
+        convert.from_torch(Pairs(), tmp_path / "bad", fields=("a",))
+    assert not (tmp_path / "bad").exists()
+
+
+def test_hugging_face(tmp_path):
+    """Stored bytes are kept, and the names of the classes found."""
+    PIL = pytest.importorskip("PIL.Image")
+    hub = pytest.importorskip("datasets")
+    PIL.fromarray(np.zeros((9, 8, 3), np.uint8)).save(tmp_path / "0.jpg", quality=33)
+    stored = (tmp_path / "0.jpg").read_bytes()
+    features = hub.Features({"image": hub.Image(), "label": hub.ClassLabel(names=["cat", "dog"]), "caption": hub.Value("string")})
+    rows = {"image": [{"bytes": stored, "path": None}, {"bytes": None, "path": str(tmp_path / "0.jpg")}], "label": [1, 0], "caption": ["x", "y"]}
+    convert.from_torch(hub.Dataset.from_dict(rows, features=features), tmp_path / "out", order="source")
+    written = ffkit.Dataset(tmp_path / "out", "train")
+    assert written.classes == ["cat", "dog"]
+    assert list(written) == [{"image": stored, "label": 1, "caption": "x"}, {"image": stored, "label": 0, "caption": "y"}]
+
+
+def test_notes_are_warnings(tmp_path):
+    (tmp_path / "src" / "a").mkdir(parents=True)
+    PIL = pytest.importorskip("PIL.Image")
+    PIL.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "src" / "a" / "1.png")
+    (tmp_path / "src" / "a" / "notes.txt").write_text("x")
+    with pytest.warns(UserWarning, match="no picture by its name") as caught:
+        convert.folder(tmp_path / "src", tmp_path / "dst")
+    assert caught[0].filename == __file__
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,97 @@
+"""ffkit.Dataset: records, columns, subsets, errors."""
+import io
+import os
+import pickle
+
+import numpy
+import PIL.Image
+import pytest
+
+import ffkit
+
+
+@pytest.fixture(scope="module")
+def ds(data):
+    return ffkit.Dataset(data, "train")
+
+
+def test_records_are_dicts_of_all_fields(ds):
+    assert len(ds) == 60
+    assert ds.schema == {
+        "image": ffkit.Field("image"),
+        "label": ffkit.Field("scalar", "i64", column=True),
+        "id": ffkit.Field("string", column=True),
+    }
+    record = ds[17]
+    assert list(record) == ["image", "label", "id"]
+    assert isinstance(record["image"], bytes) and isinstance(record["label"], int) and isinstance(record["id"], str)
+    assert record["label"] == ds.column("label")[17] and record["id"] == ds.column("id")[17]
+    assert ds.field(17, "label") == record["label"]
+    assert ds[-1] == ds[59]
+    assert [r["label"] for r in ds] == ds.column("label").tolist()
+    assert len(ds.classes) == 4 and ds.split == "train"
+    assert ffkit.splits(os.path.dirname(ds.path)) == ["train", "val"]
+
+
+def test_pictures_are_those_of_pillow(ds):
+    data = ds[3]["image"]
+    pillow = numpy.asarray(PIL.Image.open(io.BytesIO(data)).convert("RGB"))
+    assert numpy.abs(ffkit.decode_image(data).astype(int) - pillow).max() <= 4
+    assert ffkit.decode_image(data).shape == pillow.shape == (48, 48, 3)
+    with pytest.raises(ffkit.UnsupportedError, match="none of JPEG, PNG"):
+        ffkit.decode_image(b"no picture")
+
+
+def test_where_and_subset(ds):
+    chosen = ds.where("label in {1, 3}")
+    labels = ds.column("label")
+    assert chosen.column("label").tolist() == [x for x in labels.tolist() if x in (1, 3)]
+    assert chosen.is_subset and not ds.is_subset
+    assert chosen.fingerprint != ds.fingerprint == chosen.whole_split().fingerprint
+    some = ds.subset(numpy.array([5, 5, 2]))
+    assert [some.index_in_split(i) for i in range(len(some))] == [5, 5, 2]
+    assert [r["id"] for r in ds[10:14:2]] == [ds[10]["id"], ds[12]["id"]]
+    with pytest.raises(ValueError, match="60"):
+        ds.subset([60])
+    with pytest.raises(ValueError):
+        ds.where("label is 3")
+
+
+def test_data_sets_pickle(ds):
+    again = pickle.loads(pickle.dumps(ds.subset([7, 1])))
+    assert again.fingerprint == ds.subset([7, 1]).fingerprint
+    assert pickle.loads(pickle.dumps(ds)).fingerprint == ds.fingerprint
+
+
+def test_errors_are_those_that_python_programmers_expect(ds, data, tmp_path):
+    with pytest.raises(FileNotFoundError) as nowhere:
+        ffkit.Dataset(tmp_path / "nothing", "train")
+    assert nowhere.value.code == "not_found" and nowhere.value.path == nowhere.value.filename == str(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match="train, val"):
+        ffkit.Dataset(data, "test")
+    with pytest.raises(KeyError, match="'?colour'?.*image, label, id") as no_field:
+        ds.field(0, "colour")
+    assert isinstance(no_field.value, ffkit.Error) and no_field.value.path is None
+    with pytest.raises(KeyError, match="column"):
+        ds.column("image")
+    for index in (60, -61):
+        with pytest.raises(IndexError):
+            ds[index]
+    with pytest.raises(TypeError):
+        ds["image"]
+
+
+def test_damage_names_file_and_record(ds, tmp_path):
+    (shard,) = [f for f in os.listdir(ds.path) if f.endswith(".ffr")]
+    content = bytearray(open(os.path.join(ds.path, shard), "rb").read())
+    place = content.find(ds[4]["image"])
+    assert place > 0
+    content[place] ^= 1
+    (tmp_path / shard).write_bytes(content)
+    damaged = ffkit.Dataset.from_files([tmp_path / shard])
+    assert damaged[3]["id"] == ds[3]["id"]
+    with pytest.raises(ffkit.CorruptError, match="the record is damaged: CRC-32C") as error:
+        damaged[4]
+    assert (error.value.code, error.value.record, error.value.path) == ("corrupt", 4, str(tmp_path / shard))
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (type(again), str(again), again.record) == (ffkit.CorruptError, str(error.value), 4)

@@ -1,0 +1,33 @@
+"""Batches from Python are those of C++ to the byte."""
+import os
+import subprocess
+import zlib
+
+import numpy
+import pytest
+
+import epoch_cases
+import ffkit
+
+
+def raw_bytes(batch, name, i):
+    value = batch[name]  # bf16, which numpy has not, as u16
+    return "".join(value).encode() if isinstance(value, list) else numpy.ascontiguousarray(batch._batch.numpy(i)).tobytes()
+
+
+@pytest.mark.parametrize("case", epoch_cases.CASES)
+@pytest.mark.parametrize("copy", [False, True])
+def test_an_epoch_has_the_bytes_of_cpp(data, case, copy):
+    expected = subprocess.run([os.environ["FFKIT_EPOCH_HASH"], data, "train", case], check=True, capture_output=True, text=True).stdout.split(" ", 2)
+    ds = ffkit.Dataset(data, "train")
+    loader = ffkit.Loader(ds, **epoch_cases.arguments(case, ds), arrays="dlpack", copy=copy, num_threads=3)
+    loader.start_epoch(2)
+    crc = num_bytes = 0
+    for batch in loader:
+        for i, name in enumerate(batch):
+            content = raw_bytes(batch, name, i)
+            crc = zlib.crc32(content, crc)
+            num_bytes += len(content)
+    assert num_bytes > 1000
+    assert [str(crc), str(num_bytes)] == expected[:2]
+    assert loader.state_dict() == {"state": expected[2].strip(), "epoch_finished": True}

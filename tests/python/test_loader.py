@@ -1,0 +1,175 @@
+"""ffkit.Loader: loops, arrays, options, statistics."""
+import logging
+import pathlib
+import pickle
+import re
+
+import numpy
+import pytest
+
+import ffkit
+
+
+@pytest.fixture(scope="module")
+def ds(data):
+    return ffkit.Dataset(data, "train")
+
+
+def make(ds, **options):
+    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.RandomResizedCrop(16), "num_threads": 2} | options)
+
+
+def damaged_copy(ds, record, folder):
+    """The same records, of which one's picture has a flipped bit."""
+    (shard,) = pathlib.Path(ds.path).glob("*.ffr")
+    content = bytearray(shard.read_bytes())
+    content[content.find(ds[record]["image"])] ^= 1
+    (folder / shard.name).write_bytes(content)
+    return ffkit.Dataset.from_files([folder / shard.name])
+
+
+def test_a_loop_is_an_epoch(ds):
+    loader = make(ds, tail="exact")
+    assert len(loader) == 8 and loader.epoch == 0
+    epochs = []
+    for epoch in range(3):
+        assert loader.epoch == epoch
+        seen = []
+        for step, batch in enumerate(loader):
+            assert (batch.epoch, batch.step, loader.epoch) == (epoch, step, epoch)
+            assert batch.size == len(batch["label"]) == len(batch["image"])
+            seen += batch.record_indices.tolist()
+        assert sorted(seen) == list(range(60))
+        epochs.append(seen)
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert loader.epoch == 3
+    loader.start_epoch(1)
+    assert [i for batch in loader for i in batch.record_indices.tolist()] == epochs[1]
+    for batch in loader:
+        assert batch.epoch == 2
+        break
+    assert [batch.epoch for batch in loader] == [3] * 8
+
+
+def test_arrays_are_what_was_asked_for(ds):
+    batch = next(iter(make(ds)))
+    assert isinstance(batch, dict) and list(batch) == ["image", "label"]
+    assert batch["image"].shape == (8, 3, 16, 16) and batch["image"].dtype == numpy.float32
+    assert batch["label"].dtype == numpy.int64
+    labels = ds.column("label")
+    assert batch["label"].tolist() == labels[batch.record_indices].tolist()
+    for dtype, expected in (("u8", numpy.uint8), ("f16", numpy.float16)):
+        image = next(iter(make(ds, dtype=dtype, layout="nhwc")))["image"]
+        assert image.shape == (8, 16, 16, 3) and image.dtype == expected
+    batch["image"][:] = 3  # a view that may be written to
+    with pytest.raises(ffkit.UnsupportedError, match="ml_dtypes"):
+        next(iter(make(ds, dtype="bf16")))
+    dlpack = next(iter(make(ds, dtype="bf16", arrays="dlpack")))["image"]
+    assert dlpack.__dlpack_device__() == (1, 0)
+    image = next(iter(make(ds, arrays="dlpack")))["image"]
+    assert numpy.from_dlpack(image).shape == (8, 3, 16, 16)
+
+
+def test_fields(ds):
+    loader = make(ds, image=None, fields={"id": ffkit.TextField("id"), "copy": ffkit.CopyField("label")})
+    for batch in loader:
+        assert list(batch) == ["label", "id", "copy"]
+        assert batch["id"] == [ds.column("id")[i] for i in batch.record_indices]
+        assert (batch["copy"] == batch["label"]).all()
+        assert batch.row_offsets("id").tolist() == numpy.cumsum([0] + [len(x) for x in batch["id"]]).tolist()
+        with pytest.raises(KeyError):
+            batch.row_offsets("label")
+
+
+def test_options_are_checked_by_cpp(ds):
+    for message, options in (
+        ("batch_size", {"batch_size": 0}),
+        ("scale", {"image": ffkit.RandomResizedCrop(16, scale=(0.5, 0.1))}),
+        ("order is 'sorted', expected one of 'sequential'", {"order": "sorted"}),
+        ("rank", {"rank": 1}),
+        ("belong into the ImageOptions", {"image": ffkit.ImageOptions(), "dtype": "u8"}),
+        ("arrays is 'jax'", {"arrays": "jax"}),
+        ("u8", {"dtype": "u8", "normalize": True}),
+        ("has no batch", {"batch_size": 61}),
+        ("opencv", {"image": ffkit.Resize(16, "nearest")}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make(ds, **options)
+    with pytest.raises(KeyError, match="'colour'"):
+        make(ds, label_field="colour")
+    for message, options in (
+        ("RandomResizedCrop.scale is 0.5, expected two numbers", {"image": ffkit.RandomResizedCrop(16, scale=0.5)}),
+        ("batch_size is 'many', which has the wrong type", {"batch_size": "many"}),
+        ("'flip' is no augmentation", {"augment": ["flip"]}),
+        ("is no field of a batch", {"fields": {"x": 3}}),
+        ("is no transform", {"image": "crop"}),
+    ):
+        with pytest.raises(TypeError, match=message):
+            make(ds, **options)
+
+
+def test_statistics(ds):
+    loader = make(ds, tail="exact")
+    for _ in loader:
+        pass
+    before = loader.statistics()
+    for _ in loader:
+        pass
+    now = loader.statistics()
+    assert (before.num_batches, before.num_samples, now.num_samples) == (8, 60, 120)
+    assert now.since(before).num_samples == 60 == loader.epoch_statistics().num_samples
+    assert now.verdict() == str(now).strip().splitlines()[-1]
+    assert re.search("bound:", now.verdict()) and now.num_threads == loader.num_threads == 2
+    assert loader.memory_bound > 5 * 8 * 3 * 16 * 16 * 4
+
+
+def test_bad_samples(ds, tmp_path, caplog):
+    damaged = damaged_copy(ds, 4, tmp_path)
+    loader = make(damaged, order="sequential", tail="exact")
+    with pytest.raises(ffkit.CorruptError, match="CRC") as error:
+        next(iter(loader))
+    assert error.value.record == 4
+    # Another epoch can be started, and the same error comes again.
+    loader.start_epoch(0)
+    with pytest.raises(ffkit.CorruptError):
+        list(loader)
+
+    with caplog.at_level(logging.WARNING, logger="ffkit"):
+        loader = make(damaged, order="sequential", tail="exact", bad_samples="skip")
+        replacements = [(batch, one) for batch in loader for one in batch.replacements]
+    ((batch, one),) = replacements
+    assert (one.index_in_batch, one.bad_record, batch.step) == (4, 4, 0) and "CRC" in one.reason
+    assert batch.record_indices[4] != 4
+    assert any("CRC" in record.getMessage() for record in caplog.records)
+    mine = []
+    loader = make(damaged, bad_samples="skip", on_warning=mine.append, tail="exact")
+    for _ in loader:
+        pass
+    assert any("CRC" in text for text in mine)
+    assert loader.statistics().num_replaced == 1
+
+
+def test_engines_and_threads_give_the_same_bytes(ds):
+    def epoch(**options):
+        return [batch["image"].tobytes() for batch in make(ds, augment=[ffkit.RandAugment()], **options)]
+
+    expected = epoch()
+    assert epoch(num_threads=1) == expected
+    assert epoch(io=ffkit.IO(engine="pread", decoders_read_cache=False, queue_depth=2)) == expected
+    assert epoch(seed=1) != expected
+    with pytest.raises(ValueError, match="engine is 'aio'"):
+        make(ds, io=ffkit.IO(engine="aio"))
+
+
+def test_groups_stay_together(ds):
+    groups = list(range(0, 60, 4))
+    loader = make(ds, groups=numpy.array(groups), share_randomness=True)
+    order = [i for batch in loader for i in batch.record_indices.tolist()]
+    assert all(order[i : i + 4] == list(range(order[i], order[i] + 4)) and order[i] % 4 == 0 for i in range(0, len(order), 4))
+    assert order != sorted(order)
+
+
+def test_options_are_plain_values():
+    options = ffkit.ImageOptions(ffkit.RandomCrop(32, padding=4), [ffkit.ColorJitter(0.4)], ffkit.RandomErasing(), dtype="u8")
+    assert pickle.loads(pickle.dumps(options)) == options and options.normalize is False
+    assert "padding=4" in repr(options)

@@ -1,0 +1,125 @@
+"""Field decoders and augmentations written in Python."""
+import numpy
+import pytest
+
+import ffkit
+
+
+@pytest.fixture(scope="module")
+def ds(data):
+    return ffkit.Dataset(data, "train")
+
+
+def make(ds, **options):
+    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.Resize(48), "num_threads": 3, "order": "sequential", "seed": 9} | options)
+
+
+def one_hot(values, key):
+    target = numpy.zeros(4)
+    target[values["label"]] = 1
+    return target
+
+
+def test_a_decoder_of_numbers(ds):
+    loader = make(ds, fields={"target": ffkit.PythonField(one_hot, "f16", [4], inputs=["label"])})
+    for batch in loader:
+        assert batch["target"].dtype == numpy.float16 and batch["target"].shape == (8, 4)
+        assert (batch["target"].argmax(1) == batch["label"]).all() and batch["target"].sum() == 8
+
+
+def test_a_decoder_sees_the_record_and_the_key(ds):
+    seen = []
+
+    def look(values, key):
+        seen.append((values, key.seed, key.epoch, key.record_index))
+        return key.random().uniform(2, 3)
+
+    loader = make(ds, fields={"x": ffkit.PythonField(look, "f64")}, copy=True, read_ahead_epochs=False)
+    loader.start_epoch(4)
+    drawn = numpy.concatenate([batch["x"] for batch in loader])
+    assert sorted(index for *_, index in seen) == list(range(56)) and {(seed, epoch) for _, seed, epoch, _ in seen} == {(9, 4)}
+    assert all(values == ds[index] for values, *_, index in seen)
+    assert len(set(drawn)) == 56 and drawn.min() >= 2 and drawn.max() < 3
+    assert drawn[5] == ffkit.SampleKey(9, 4, 5).random().uniform(2, 3)
+
+
+def test_rows(ds):
+    def rows(values, key):
+        return numpy.full((values["label"], 2), values["label"])
+
+    for batch in make(ds, fields={"rows": ffkit.PythonField(rows, "i32", [2], max_rows=3)}):
+        offsets = batch.row_offsets("rows")
+        assert (numpy.diff(offsets) == batch["label"]).all() and batch["rows"].shape == (batch["label"].sum(), 2)
+        for i, label in enumerate(batch["label"]):
+            assert (batch["rows"][offsets[i] : offsets[i + 1]] == label).all()
+    for batch in make(ds, fields={"rows": ffkit.PythonField(rows, "i32", [2], max_rows=3, padded=True)}):
+        assert batch["rows"].shape == (8, 3, 2) and (batch["rows"].sum((1, 2)) == 2 * batch["label"] ** 2).all()
+    with pytest.raises(ValueError, match="3 rows, more than max_rows, which is 2"):
+        list(make(ds, copy=True, fields={"rows": ffkit.PythonField(rows, "i32", [2], max_rows=2)}))
+
+
+def test_what_a_decoder_raises_comes_out_of_the_loop(ds):
+    def fail(values, key):
+        raise OverflowError(f"record {key.record_index}")
+
+    loader = make(ds, fields={"x": ffkit.PythonField(fail)})
+    for _ in range(2):
+        loader.start_epoch(0)
+        with pytest.raises(OverflowError, match="record 0") as error:
+            next(iter(loader))
+        assert error.traceback[-1].name == "fail"
+
+    def bad(values, key):
+        if key.record_index in (3, 17):
+            raise ffkit.CorruptError("no such label")
+        return 1
+
+    with pytest.raises(ffkit.CorruptError, match="no such label") as error:
+        next(iter(make(ds, fields={"x": ffkit.PythonField(bad)})))
+    assert error.value.record == 3
+    loader = make(ds, fields={"x": ffkit.PythonField(bad)}, bad_samples="skip", on_warning=lambda text: None)
+    assert [one.bad_record for batch in loader for one in batch.replacements] == [3, 17]
+
+
+def test_wrong_results_are_refused(ds):
+    for message, function, options in (
+        (r"shape \[3\], expected \[4\]", lambda v, k: numpy.zeros(3), {"shape": [4]}),
+        (r"shape \[\], expected \[4\]", lambda v, k: 0, {"shape": [4]}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            next(iter(make(ds, fields={"x": ffkit.PythonField(function, **options)})))
+    with pytest.raises(TypeError, match="same_kind"):
+        next(iter(make(ds, fields={"x": ffkit.PythonField(lambda v, k: 1.5, "i64")})))
+    with pytest.raises(ValueError, match="bf16"):
+        make(ds, fields={"x": ffkit.PythonField(lambda v, k: 1.5, "bf16")})
+    with pytest.raises(KeyError, match="colour"):
+        make(ds, fields={"x": ffkit.PythonField(lambda v, k: 1.5, inputs=["colour"])})
+
+
+def test_an_augmentation(ds):
+    def darken(pixels, random):
+        assert pixels.dtype == numpy.uint8
+        pixels //= 2
+        pixels[random.below(48)] = 255
+
+    plain = [batch["image"].copy() for batch in make(ds, dtype="u8", layout="nhwc")]
+    epochs = [[batch["image"].copy() for batch in make(ds, dtype="u8", layout="nhwc", augment=[ffkit.PythonAugmentation(darken)], num_threads=n)] for n in (1, 3)]
+    for image, dark, again in zip(plain, *epochs):
+        assert (dark == again).all()
+        white = (dark == 255).all(axis=(2, 3))
+        assert (white.sum(1) == 1).all()
+        assert (dark[~white] == image[~white] // 2).all()
+    with pytest.raises(ZeroDivisionError):
+        next(iter(make(ds, augment=[ffkit.PythonAugmentation(lambda pixels, random: 1 / 0)])))
+
+
+def test_random_numbers_are_those_of_cpp():
+    random = ffkit.SampleKey(1, 2, 3).random(128)
+    assert [random.next() for _ in range(2)] == EXPECTED
+    assert 0 <= random.uniform() < 1 and 0 <= random.below(10) < 10
+    with pytest.raises(ValueError):
+        random.below(0)
+
+
+# std::printf of CounterRandom({.seed = 1, .epoch = 2, .record_index = 3}, 128).next(), twice.
+EXPECTED = [73834359089884359, 521131842936107492]

@@ -1,0 +1,109 @@
+"""state_dict() and load_state_dict(): the contract of torchdata's StatefulDataLoader, and C++'s states."""
+import copy
+import json
+import pickle
+
+import pytest
+
+import ffkit
+
+
+@pytest.fixture(scope="module")
+def ds(data):
+    return ffkit.Dataset(data, "train")
+
+
+def make(ds, batch_size=4, **options):
+    return ffkit.Loader(ds, batch_size, **{"image": ffkit.RandomResizedCrop(16), "num_threads": 2, "tail": "exact", "seed": 3} | options)
+
+
+def records(batches):
+    return [i for batch in batches for i in batch.record_indices.tolist()]
+
+
+def pixels(batches):
+    """Of each record, its picture."""
+    return {int(i): image.tobytes() for batch in batches for i, image in zip(batch.record_indices, batch["image"])}
+
+
+def take(loader, count):
+    """`count` batches of a loop, and its state then."""
+    taken = []
+    for batch in loader:
+        taken += batch.record_indices.tolist()
+        if batch.step + 1 == count:
+            return taken, loader.state_dict()
+    raise AssertionError("the epoch is too short")
+
+
+def test_a_loop_goes_on_where_the_state_was_taken(ds):
+    loader = make(ds)
+    list(records(loader))
+    first, state = take(loader, 6)
+    state = pickle.loads(pickle.dumps(copy.deepcopy(json.loads(json.dumps(state)))))
+    again = make(ds)
+    again.load_state_dict(state)
+    assert again.epoch == 1
+    assert first + records(again) == records(make_epoch(ds, 1))
+    assert again.epoch == 2 and records(again) == records(make_epoch(ds, 2))
+
+
+def make_epoch(ds, epoch, **options):
+    loader = make(ds, **options)
+    loader.start_epoch(epoch)
+    return loader
+
+
+def test_the_rest_may_go_to_other_ranks_and_batch_sizes(ds):
+    whole = pixels(make_epoch(ds, 0))
+    ranks = [make(ds, rank=rank, world_size=2) for rank in range(2)]
+    taken = [take(loader, 3) for loader in ranks]
+    seen = taken[0][0] + taken[1][0]
+    assert len(seen) == 24 and taken[0][1] == taken[1][1]
+    rest = {}
+    for rank in range(3):
+        loader = make(ds, 5, rank=rank, world_size=3, num_threads=1)
+        loader.load_state_dict(taken[0][1])
+        rest |= pixels(loader)
+    assert sorted([*seen, *rest]) == list(range(60))
+    assert all(whole[i] == picture for i, picture in rest.items())
+
+
+def test_a_finished_epoch_is_followed_by_the_next(ds):
+    loader = make(ds)
+    for batch in loader:
+        last = loader.state_dict()
+    end = loader.state_dict()
+    assert last["state"] == end["state"] and (last["epoch_finished"], end["epoch_finished"]) == (False, True)
+    for state, expected in ((last, []), (end, records(make_epoch(ds, 1)))):
+        again = make(ds)
+        again.load_state_dict(state)
+        assert records(again) == expected
+    again = make(ds)
+    again.load_state_dict(end)
+    assert again.epoch == 1 and again.state_dict() == end
+
+
+def test_a_state_before_the_first_loop(ds):
+    state = make(ds).state_dict()
+    loader = make(ds)
+    records(loader)
+    loader.load_state_dict(state)
+    assert loader.epoch == 0 and records(loader) == records(make_epoch(ds, 0))
+
+
+def test_foreign_states_are_refused(ds, data):
+    loader = make(ds)
+    taken, state = take(loader, 2)
+    for message, other in (
+        ("seed 3, but the seed is 4", make(ds, seed=4)),
+        ("belongs to data set", make(ffkit.Dataset(data, "val"))),
+        ("sampler options", make(ds, order="sequential")),
+    ):
+        with pytest.raises(ValueError, match=message):
+            other.load_state_dict(state)
+        assert records(other)[:1]  # it goes on where it was
+    for wrong in ({}, {"state": "?", "epoch_finished": False}, {"epoch": 3}, None):
+        with pytest.raises(ValueError):
+            loader.load_state_dict(wrong)
+    assert loader.state_dict() == state

@@ -1,0 +1,254 @@
+"""ffkit with torch and torchvision; runs in the Python that has them."""
+import io
+import pathlib
+import sys
+
+import numpy
+import PIL.Image
+import pytest
+import torch
+import torchvision
+from torchvision import transforms
+from torchvision.transforms import v2
+
+import epoch_cases
+import ffkit
+import ffkit.torch
+
+
+@pytest.fixture(scope="module")
+def ds(data):
+    return ffkit.Dataset(data, "train")
+
+
+def make(ds, **options):
+    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.RandomResizedCrop(16), "num_threads": 2, "tail": "exact"} | options)
+
+
+@pytest.mark.parametrize("case", epoch_cases.CASES)
+def test_tensors_have_the_values_of_arrays(ds, case):
+    options = epoch_cases.arguments(case, ds)
+    for batch, dlpack in zip(ffkit.Loader(ds, **options), ffkit.Loader(ds, **options, arrays="dlpack")):
+        for name, value in batch.items():
+            if isinstance(value, list):
+                assert value == dlpack[name]
+                continue
+            assert isinstance(value, torch.Tensor)
+            assert torch.equal(value, torch.from_dlpack(dlpack[name]))
+    if case == "weighted_bf16":
+        assert batch["image"].dtype == torch.bfloat16
+
+
+def test_tensors_keep_the_memory(ds):
+    loader = make(ds)
+    batch = next(iter(loader))
+    part = batch["image"][2].transpose(0, 1)
+    before = part.clone()
+    del batch
+    assert loader._loader.num_held() == 1
+    for _ in loader:
+        pass
+    assert torch.equal(part, before)
+    del part, _
+    assert loader._loader.num_held() == 0
+    with pytest.raises(ValueError, match="copy=True"):
+        [batch["image"] for batch in loader]
+
+
+def test_training_through_autograd(ds):
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 16 * 16, 4))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        for batch in make(ds):
+            loss = torch.nn.functional.cross_entropy(model(batch["image"]), batch["label"])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert torch.isfinite(loss)
+
+
+def test_to_device_on_the_cpu(ds):
+    expected = [batch["image"].clone() for batch in make(ds)]
+    moved = ffkit.torch.to_device(make(ds), "cpu")
+    assert len(moved) == 8 and moved.epoch == 0
+    for image, batch in zip(expected, moved):
+        assert torch.equal(batch["image"], image)
+        assert batch.size == len(image)
+
+
+def test_to_device_has_the_state_of_its_own_batch(ds):
+    states = []
+    loader = make(ds)
+    for batch in loader:
+        states.append(loader.state_dict())
+    moved = ffkit.torch.to_device(make(ds), "meta")  # a device to which tensors are really moved
+    for batch, state in zip(moved, states):
+        assert batch["image"].device.type == "meta" and batch["image"].shape[1:] == (3, 16, 16)
+        assert moved.state_dict() == state
+        assert len(batch.record_indices) == batch.size == len(batch["label"])
+        assert moved.epoch == 0
+    assert batch.step == 7 and moved.epoch == 1 and moved.state_dict()["epoch_finished"] is True
+    moved.load_state_dict(states[2])
+    assert next(iter(moved)).step == 0 and moved.epoch == 0
+
+
+def test_memory_by_an_allocator_of_python(ds, monkeypatch):
+    made = []
+
+    def allocate(num_bytes):
+        memory = torch.empty(num_bytes + 4096, dtype=torch.uint8)
+        made.append(memory)
+        return ffkit.torch._aligned(memory)
+
+    monkeypatch.setattr(ffkit.torch, "pinned_allocator", lambda required: allocate)
+    loader = make(ds, pin_memory=True)
+    batch = next(iter(loader))
+    assert len(made) == 3 + 3
+    address = batch["image"].data_ptr()
+    assert any(memory.data_ptr() <= address < memory.data_ptr() + memory.numel() for memory in made) and address % 4096 == 0
+    expected = torch.cat([b["image"] for b in make(ds, copy=True, pin_memory=False)])
+    counts = [sys.getrefcount(memory) for memory in made]
+    assert torch.equal(batch["image"], expected[:8])
+    del loader, batch
+    assert [sys.getrefcount(memory) for memory in made] == [count - 1 for count in counts]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
+def test_pinned_memory_needs_cuda(ds):
+    with pytest.raises(ffkit.UnsupportedError, match="CUDA"):
+        make(ds, pin_memory=True)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA")
+def test_batches_on_cuda(ds):
+    loader = make(ds)
+    for batch, expected in zip(ffkit.torch.to_device(loader, "cuda"), make(ds, pin_memory=False)):
+        assert batch["image"].is_cuda and torch.equal(batch["image"].cpu(), expected["image"])
+    assert next(iter(loader))["image"].is_pinned()
+
+
+def pictures(ds, batch):
+    return [PIL.Image.open(io.BytesIO(ds[int(i)]["image"])).convert("RGB") for i in batch.record_indices]
+
+
+NORMALIZE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+
+@pytest.mark.parametrize(
+    "compose",
+    [
+        transforms.Compose([transforms.Resize(32), transforms.CenterCrop(24), transforms.ToTensor(), transforms.Normalize(*NORMALIZE)]),
+        transforms.Compose([transforms.Resize((20, 28), transforms.InterpolationMode.BICUBIC), transforms.ToTensor()]),
+        transforms.Compose([transforms.RandomCrop(48), transforms.RandomHorizontalFlip(1.0), transforms.PILToTensor()]),
+        v2.Compose([v2.Resize(32), v2.CenterCrop((24, 20)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(*NORMALIZE)]),
+    ],
+    ids=["eval", "bicubic", "flip", "v2"],
+)
+def test_transforms_without_randomness_give_the_same_values(ds, compose):
+    for batch in make(ds, image=ffkit.torch.image_options(compose)):
+        expected = torch.stack([torch.as_tensor(compose(picture)) for picture in pictures(ds, batch)])
+        assert batch["image"].dtype == expected.dtype
+        assert torch.allclose(batch["image"], expected, atol=1e-6), (batch["image"].float() - expected.float()).abs().max()
+
+
+def test_training_transforms_are_mapped():
+    for t in (transforms, v2):
+        compose = t.Compose([
+            t.RandomResizedCrop(176, scale=(0.2, 1.0)), t.RandomHorizontalFlip(0.3), t.TrivialAugmentWide(), t.RandAugment(3, 5),
+            t.ColorJitter(0.4, (0.5, 0.9), hue=0.1), t.PILToTensor(), t.ConvertImageDtype(torch.float), t.Normalize(*NORMALIZE), t.RandomErasing(0.1, value="random")])
+        assert ffkit.torch.image_options(compose) == ffkit.ImageOptions(
+            ffkit.RandomResizedCrop(176, (0.2, 1.0), flip_probability=0.3, scaled_decode=False),
+            (ffkit.TrivialAugmentWide(), ffkit.RandAugment(3, 5), ffkit.ColorJitter((0.6, 1.4), (0.5, 0.9), (1.0, 1.0), (-0.1, 0.1))),
+            ffkit.RandomErasing(0.1, (0.02, 0.33), (0.3, 3.3), "random"))
+    cifar = transforms.Compose([transforms.RandomCrop(32, padding=4, fill=(1, 2, 3)), transforms.RandomHorizontalFlip(), transforms.ToTensor()])
+    assert ffkit.torch.image_options(cifar) == ffkit.ImageOptions(ffkit.RandomCrop(32, 4, (1, 2, 3)), normalize=False)
+
+
+@pytest.mark.parametrize(
+    "message, steps",
+    [
+        ("RandomRotation.*no exact counterpart", [transforms.RandomResizedCrop(8), transforms.RandomRotation(3), transforms.ToTensor()]),
+        ("GaussianBlur", [transforms.Resize((8, 8)), transforms.GaussianBlur(3), transforms.RandomRotation(3)]),
+        ("Lambda", [transforms.Lambda(lambda x: x)]),
+        ("Resize.*alone", [transforms.Resize(8), transforms.ToTensor()]),
+        ("no crop or resize", [transforms.ToTensor()]),
+        ("end them with ToTensor", [transforms.Resize((8, 8))]),
+        ("RandomResizedCrop.*nearest", [transforms.RandomResizedCrop(8, interpolation=transforms.InterpolationMode.NEAREST), transforms.ToTensor()]),
+        ("RandomCrop.*reflect", [transforms.RandomCrop(8, 4, padding_mode="reflect"), transforms.ToTensor()]),
+        ("Normalize.*float32", [transforms.Resize((8, 8)), transforms.PILToTensor(), transforms.Normalize(*NORMALIZE)]),
+        ("ColorJitter.*before", [transforms.Resize((8, 8)), transforms.ToTensor(), transforms.ColorJitter(0.4)]),
+        ("CenterCrop.*does not follow", [transforms.CenterCrop(8), transforms.ToTensor()]),
+        ("RandomHorizontalFlip", [transforms.Resize((8, 8)), transforms.RandomHorizontalFlip(), transforms.ToTensor()]),
+        ("RandAugment.*bilinear", [transforms.Resize((8, 8)), transforms.RandAugment(interpolation=transforms.InterpolationMode.BILINEAR)]),
+    ],
+)
+def test_the_first_transform_without_counterpart_is_named(message, steps):
+    with pytest.raises(ffkit.UnsupportedError, match=message):
+        ffkit.torch.image_options(transforms.Compose(steps))
+
+
+def test_the_loader_with_torchs_arguments(ds):
+    compose = transforms.Compose([transforms.Resize((20, 20)), transforms.ToTensor()])
+    loader = ffkit.torch.DataLoader(ds, batch_size=16, transform=compose, num_workers=2)
+    labels = []
+    for images, label in loader:
+        assert images.shape == (len(label), 3, 20, 20)
+        labels += label.tolist()
+    assert labels == ds.column("label").tolist() and len(loader) == 4
+    shuffled = ffkit.torch.DataLoader(ds, 16, shuffle=True, drop_last=True, transform=compose, seed=3)
+    shuffled.set_epoch(5)
+    assert sum(len(label) for _, label in shuffled) == 48 and shuffled.loader.epoch == 6
+    again = ffkit.torch.DataLoader(ds, 16, shuffle=True, drop_last=True, transform=compose, seed=3)
+    again.load_state_dict(shuffled.state_dict())
+    assert again.loader.epoch == 6
+
+
+def files_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+
+
+def test_image_folder_by_torchs_workers(tmp_path):
+    numbers = numpy.random.default_rng(0)
+    for i in range(40):
+        folder = tmp_path / "pictures" / "abc"[i % 3]
+        folder.mkdir(parents=True, exist_ok=True)
+        PIL.Image.fromarray(numbers.integers(0, 256, (20 + i, 24, 3), numpy.uint8)).save(folder / f"{i:02}.png")
+    dataset = torchvision.datasets.ImageFolder(tmp_path / "pictures")
+    ffkit.convert.from_torch(dataset, tmp_path / "here")
+    ffkit.convert.from_torch(dataset, tmp_path / "workers", num_workers=2)
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "workers")
+    train = ffkit.Dataset(tmp_path / "workers", "train")
+    assert train.classes == ["a", "b", "c"]
+    written = sorted((len(pixels), label, pixels.tobytes()) for pixels, label in ((ffkit.decode_image(one["image"]), one["label"]) for one in train))
+    assert written == sorted((len(pixels), label, pixels.tobytes()) for pixels, label in ((numpy.asarray(picture), label) for picture, label in dataset))
+
+
+def test_fake_data(tmp_path):
+    fake = torchvision.datasets.FakeData(12, (3, 16, 18), 3)
+    ffkit.convert.from_torch(fake, tmp_path / "pictures", order="source", num_workers=1)
+    for sample, (picture, label) in zip(ffkit.Dataset(tmp_path / "pictures", "train"), fake, strict=True):
+        assert numpy.array_equal(ffkit.decode_image(sample["image"]), numpy.asarray(picture)) and sample["label"] == label
+    # Transforms of the data set make tensors, which are stored as they are.
+    tensors = torchvision.datasets.FakeData(4, (3, 16, 18), 3, transform=transforms.ToTensor())
+    ffkit.convert.from_torch(tensors, tmp_path / "tensors", order="source")
+    for sample, (tensor, _) in zip(ffkit.Dataset(tmp_path / "tensors", "train"), tensors, strict=True):
+        assert torch.equal(torch.from_numpy(sample["image"]), tensor)
+
+
+class Failing(torch.utils.data.Dataset):
+    def __len__(self):
+        return 30
+
+    def __getitem__(self, index):
+        if index == 7:
+            raise OSError("the disk is gone")
+        return torch.zeros(3), index
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_what_a_sample_raises_comes_out(tmp_path, num_workers):
+    with pytest.raises(OSError, match="the disk is gone") as raised:
+        ffkit.convert.from_torch(Failing(), tmp_path / "out", fields=("x", "label"), num_workers=num_workers)
+    # Workers send the exception as text, with its notes.
+    assert "dataset[7]" in str(raised.value) + "".join(getattr(raised.value, "__notes__", []))
+    assert not (tmp_path / "out").exists()

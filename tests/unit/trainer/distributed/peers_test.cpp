@@ -1,0 +1,111 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "distributed/communicator_peers.h"
+#include "step/make_task.h"
+#include "step/run_mesh.h"
+#include "step/trained_model.h"
+#include "support/fake_model.h"
+#include "support/world.h"
+
+namespace ffkit {
+namespace {
+
+TEST(Peers, GatherRowsOfAnyNumber) {
+  testing::run_world(3, [](Communicator& communicator) {
+    CommunicatorPeers peers(communicator);
+    // Rank 0 has no row, rank 1 one, rank 2 two.
+    const std::vector<at::Tensor> all =
+        peers.gather_rows(at::full({peers.rank(), 2}, double(peers.rank()), at::kDouble));
+    EXPECT_EQ(all.size(), 3U);
+    for (int64_t rank = 0; rank < int64_t(all.size()); ++rank) {
+      const at::Tensor& rows = all[size_t(rank)];
+      EXPECT_EQ(rows.sizes(), (std::vector<int64_t>{rank, 2}));
+      EXPECT_TRUE(rows.eq(double(rank)).all().item<bool>());
+    }
+    at::Tensor numbers = at::full({2}, double(peers.rank()), at::kDouble);
+    peers.sum(numbers);
+    EXPECT_EQ(numbers[0].item<double>(), 3);
+  });
+}
+
+TEST(Peers, OfAProcessAloneGiveWhatTheyGot) {
+  const std::shared_ptr<Peers> peers = TaskSetting().peers;
+  EXPECT_EQ(peers->rank(), 0);
+  EXPECT_EQ(peers->world_size(), 1);
+  at::Tensor numbers = at::full({2}, 5.0, at::kDouble);
+  peers->sum(numbers);
+  EXPECT_EQ(numbers[1].item<double>(), 5);
+  EXPECT_EQ(peers->gather_rows(numbers).at(0).sizes(), (std::vector<int64_t>{2}));
+}
+
+// A detector in small: each object of the batch pulls at the one weight, and the loss is divided by the number of objects of all processes.
+class ObjectsTask final : public Task {
+ public:
+  using Task::Task;
+
+  void open() override {}
+  void open_noise() override {}
+  std::string fingerprint() const override { return ""; }
+  std::unique_ptr<BatchSource> training_batches(int64_t) override { return nullptr; }
+  std::unique_ptr<BatchSource> validation_batches() override { return nullptr; }
+  DeviceBatch noise() override { return {}; }
+  Model& make_model() override { return model_; }
+  at::Tensor loss(const DeviceBatch& batch) override {
+    const at::Tensor pulls = forward(batch);
+    at::Tensor num_objects = at::full({1}, double(pulls.numel()), at::kDouble);
+    setting().peers->sum(num_objects);
+    return pulls.sum() / (num_objects.item<double>() / setting().peers->world_size());
+  }
+  at::Tensor forward(const DeviceBatch& batch) override { return batch.field("objects") * weight_; }
+  std::unique_ptr<Evaluation> evaluation() override { return nullptr; }
+
+ private:
+  at::Tensor weight_ = at::zeros({1}, at::kFloat).requires_grad_(true);
+  testing::FakeModel model_{{{"weight", weight_}}, {}};
+};
+
+// The weight after a step of learning rate 1 from 0: minus its gradient.
+double weight_after_a_step(Communicator& communicator, const std::vector<float>& objects) {
+  TrainOptions options;
+  options.task = "objects";
+  options.momentum = 0;
+  options.weight_decay = 0;
+  options.compute_threads = 1;
+  const RunMesh mesh(options, communicator);
+  const std::unique_ptr<Task> task = make_task(options, mesh);
+  TrainedModel trained(*task, options, mesh.data());
+  DeviceBatch batch;
+  batch.fields.push_back({.name = "objects", .values = at::tensor(objects)});
+  trained.step.begin(0);
+  trained.step.add(batch, /*is_last=*/true);
+  trained.step.end(1);
+  return trained.model.parameters()[0].tensor.item<double>();
+}
+
+TEST(Peers, DivideALossByANumberOfAllProcesses) {
+  TaskEntry entry{.name = "objects", .metrics = {{.name = "loss"}}, .best = "loss"};
+  entry.misfit = [](const Schema&) { return "no data set fits"; };
+  entry.make = [](TaskSetting setting) {
+    return std::make_unique<ObjectsTask>(std::move(setting));
+  };
+  TaskRegistry::instance().add(entry);
+
+  // (1 + 2 + 3 + 6) / 4 objects, wherever they are.
+  Communicator alone({}, c10::kCPU);
+  EXPECT_EQ(weight_after_a_step(alone, {1, 2, 3, 6}), -3);
+  testing::run_world(2, [](Communicator& c) {
+    EXPECT_EQ(
+        weight_after_a_step(c, c.rank() == 0 ? std::vector<float>{1, 2, 3} : std::vector<float>{6}),
+        -3);
+  });
+}
+
+}  // namespace
+}  // namespace ffkit

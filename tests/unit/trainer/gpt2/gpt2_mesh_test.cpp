@@ -1,0 +1,216 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ffkit/trainer/gpt2.h>
+#include <ffkit/trainer/task.h>
+
+#include "expect_error.h"
+#include "step/make_task.h"
+#include "step/trained_model.h"
+#include "step/whole_state.h"
+#include "support/world.h"
+#include "tasks/gpt2/parallel/gpt2_parts.h"
+#include "tasks/gpt2/parallel/pipeline.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kMeshBatch = 8, kMeshContext = 10, kMeshVocabulary = 37;
+constexpr int kMeshSteps = 20;
+
+struct MeshOfGpt2 {
+  int data = 1, tensor = 1, pipeline = 1;
+  int64_t micro_batches = 1;
+};
+
+// Three blocks: two stages have one and two of them.
+TrainOptions gpt2_mesh_options(const MeshOfGpt2& mesh) {
+  TrainOptions o;
+  o.task = "gpt2";
+  o.optimizer = OptimizerKind::adamw;
+  o.lr = 1e-2;
+  o.clip_grad_norm = 0.5;
+  o.adam_eps =
+      1e-4;  // the gradient of a bias of keys is 0 but for rounding, which Adam would make steps of
+  o.compute_threads = 1;
+  o.batch_size = kMeshBatch / mesh.data;
+  Gpt2Options& own = gpt2(o);
+  own.layers = 3;
+  own.heads = 2;
+  own.width = 16;
+  own.positions = 12;
+  own.context = kMeshContext;
+  own.vocabulary = kMeshVocabulary;
+  own.dropout = 0;
+  own.tensor_parallel = mesh.tensor;
+  own.pipeline_parallel = mesh.pipeline;
+  own.micro_batches = mesh.micro_batches;
+  return o;
+}
+
+at::Tensor mesh_sequences() {
+  return (at::arange(kMeshBatch * (kMeshContext + 1)) * 7 +
+          at::arange(kMeshBatch * (kMeshContext + 1)).square())
+      .remainder(kMeshVocabulary)
+      .view({kMeshBatch, kMeshContext + 1});
+}
+
+// On rank 0: numbers by a formula.
+std::vector<NamedTensor> filled_by_formula(const std::vector<NamedTensor>& whole) {
+  double seed = 0;
+  for (const NamedTensor& t : whole) {
+    const bool is_norm = t.name.find("ln_") != std::string::npos && t.name.ends_with("weight");
+    t.tensor.detach().copy_(
+        (at::sin(at::arange(t.tensor.numel()) * 12.9898 + ++seed) * 0.1 + (is_norm ? 1 : 0))
+            .view(t.tensor.sizes()));
+  }
+  return whole;
+}
+
+struct MeshResult {
+  std::vector<double> losses;
+  double validation = 0;                        // before the first step
+  std::map<std::string, at::Tensor> gradients;  // of the first step
+  std::map<std::string, at::Tensor> weights;    // after the last one
+};
+
+std::map<std::string, at::Tensor> copies_by_name(const std::vector<NamedTensor>& tensors) {
+  std::map<std::string, at::Tensor> out;
+  for (const NamedTensor& t : tensors) out[t.name] = t.tensor.detach().clone();
+  return out;
+}
+
+MeshResult train_gpt2(const MeshOfGpt2& shape) {
+  MeshResult result;
+  testing::run_world(shape.data * shape.tensor * shape.pipeline, [&](Communicator& world) {
+    const TrainOptions options = gpt2_mesh_options(shape);
+    const RunMesh mesh(options, world);
+    const std::unique_ptr<Task> task = make_task(options, mesh);
+    TrainedModel trained(*task, options, mesh.data());
+    const WholeState state(mesh, task->parts());
+    const std::vector<NamedTensor> own = trained.model.parameters();
+    std::vector<NamedTensor> prefixed;
+    for (const NamedTensor& p : own) prefixed.push_back({"model." + p.name, p.tensor});
+    state.spread(filled_by_formula(state.to_fill(prefixed)), prefixed);
+
+    DeviceBatch batch{.size = options.batch_size};
+    batch.fields.push_back({.name = "tokens",
+                            .values = mesh_sequences().narrow(
+                                0, mesh.data().rank() * options.batch_size, options.batch_size)});
+    {
+      const at::NoGradGuard no_grad;
+      const std::unique_ptr<Evaluation> evaluation = task->evaluation();
+      evaluation->add(batch);
+      Peers alone;
+      const double loss = evaluation->finish(alone).value("loss");
+      const double all = mesh.data().sum(std::vector<double>{loss})[0] / shape.data;
+      if (world.rank() == 0) result.validation = all;
+    }
+    for (int step = 0; step < kMeshSteps; ++step) {
+      trained.step.begin(step);
+      trained.step.add(batch, /*is_last=*/true);
+      const double loss = trained.step.end(options.lr).item<double>();
+      const double all = world.sum(std::vector<double>{loss})[0] / world.world_size();
+      if (world.rank() == 0) result.losses.push_back(all);
+      if (step > 0) continue;
+      std::vector<NamedTensor> gradients;
+      for (const NamedTensor& p : own) gradients.push_back({"model." + p.name, p.tensor.grad()});
+      const std::vector<NamedTensor> whole = state.gather(gradients);
+      if (world.rank() == 0) result.gradients = copies_by_name(whole);
+    }
+    const std::vector<NamedTensor> whole = state.gather(prefixed);
+    if (world.rank() == 0) result.weights = copies_by_name(whole);
+  });
+  return result;
+}
+
+double largest_gpt2_difference(const std::map<std::string, at::Tensor>& a,
+                               const std::map<std::string, at::Tensor>& b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (const auto& [name, tensor] : a)
+    largest = std::max(largest, (tensor - b.at(name)).abs().max().item<double>());
+  return largest;
+}
+
+TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {
+  const MeshResult one = train_gpt2({});
+  ASSERT_EQ(one.losses.size(), size_t(kMeshSteps));
+  EXPECT_NEAR(one.validation, one.losses[0], 1e-6);
+  EXPECT_LT(one.losses.back(), one.losses.front() - 1);
+  EXPECT_EQ(one.gradients.size(), 40u);
+  for (const MeshOfGpt2& mesh :
+       std::vector<MeshOfGpt2>{{.data = 2},
+                               {.tensor = 2},
+                               {.pipeline = 2, .micro_batches = 4},
+                               {.data = 2, .tensor = 2},
+                               {.tensor = 2, .pipeline = 2, .micro_batches = 2},
+                               {.data = 2, .pipeline = 2, .micro_batches = 2},
+                               {.pipeline = 3, .micro_batches = 1}}) {
+    const std::string name = std::to_string(mesh.data) + " x " + std::to_string(mesh.pipeline) +
+                             " x " + std::to_string(mesh.tensor);
+    const MeshResult other = train_gpt2(mesh);
+    EXPECT_NEAR(other.validation, one.validation, 1e-6) << name;
+    ASSERT_EQ(other.losses.size(), one.losses.size());
+    for (size_t i = 0; i < one.losses.size(); ++i)
+      EXPECT_NEAR(other.losses[i], one.losses[i], 1e-5) << name << ", step " << i;
+    EXPECT_LT(largest_gpt2_difference(one.gradients, other.gradients), 1e-5) << name;
+    EXPECT_LT(largest_gpt2_difference(one.weights, other.weights), 1e-4) << name;
+  }
+}
+
+TEST(Gpt2Mesh, RefusesWhatDoesNotFit) {
+  testing::run_world(4, [](Communicator& world) {
+    TrainOptions options = gpt2_mesh_options({.tensor = 2});
+    gpt2(options).data_parallel = 4;
+    const RunMesh mesh(options, world);
+    EXPECT_ERROR(make_task(options, mesh), invalid_argument,
+                 "--data-parallel 4 x --pipeline-parallel 1 x --tensor-parallel 2 are 8 processes, "
+                 "but 4 were started");
+  });
+  Communicator alone({}, c10::kCPU);
+  const TrainOptions heads = gpt2_mesh_options({.tensor = 3});
+  EXPECT_ERROR(RunMesh(heads, alone), invalid_argument,
+               "a network over 3 tensor needs a multiple of 3 processes, but 1 were started");
+  TrainOptions half = gpt2_mesh_options({.tensor = 2});
+  half.amp = Amp::fp16;
+  EXPECT_ERROR(validate(half), invalid_argument, "tensor-parallel must be 1 with --amp fp16");
+  TrainOptions pieces = gpt2_mesh_options({.micro_batches = 2});
+  EXPECT_ERROR(validate(pieces), invalid_argument,
+               "micro-batches must be 1 without --pipeline-parallel");
+  EXPECT_EQ(bubble_share(4, 12), 0.2);
+}
+
+// Parts make a whole, and each number of it has one holder.
+TEST(Gpt2Mesh, PartsMakeAWhole) {
+  const Gpt2Config config = {.layers = 3, .heads = 2, .width = 4, .positions = 6, .vocabulary = 7};
+  const Gpt2Parts parts(config, 2, 2);
+  int64_t numbers = 0;
+  for (const std::string& name : parts.names()) {
+    const std::vector<int64_t> shape = parts.whole_shape(name);
+    at::Tensor whole = at::zeros(shape);
+    whole.copy_(at::arange(whole.numel()).view(shape));
+    std::vector<at::Tensor> all;
+    for (const int rank : parts.holders(name)) {
+      all.push_back(parts.part(name, whole, rank));
+      EXPECT_EQ(all.back().sizes().vec(), parts.part_shape(name, rank)) << name;
+    }
+    EXPECT_TRUE(parts.whole(name, all).equal(whole)) << name;
+    numbers += whole.numel();
+  }
+  EXPECT_EQ(numbers, config.num_parameters());
+  EXPECT_EQ(parts.holders("transformer.h.0.ln_1.weight"), std::vector<int>{0});
+  EXPECT_EQ(parts.holders("transformer.h.1.mlp.c_fc.bias"), (std::vector<int>{2, 3}));
+  EXPECT_EQ(parts.holders("transformer.ln_f.bias"), std::vector<int>{2});
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,84 @@
+// Token data: data sets of tokens, as ffconvert text writes them. A record is a block of documents, one after the other:
+//
+//   tokens          tensor u16 [T], or u32 where the vocabulary has more than 65,536 tokens: all documents of the block, each with end-of-text behind it
+//   document_ends   tensor u32 [D]: document d is tokens[document_ends[d - 1] .. document_ends[d] - 1], with its end-of-text
+//   num_tokens      scalar i64, column: T
+//   num_documents   scalar i64, column: D; may be 0
+//   text_bytes      scalar i64, column: bytes of the documents' text; 0 where they came as tokens
+//   num_empty       scalar i64, column: documents without any token, which are left out
+//   id              string, column: where the block begins in its source, "books.jsonl:1"
+//
+// The manifest's options say what the tokens are: "vocabulary", "end_of_text" and, where texts were tokenised here, "tokenizer", its fingerprint. The
+// tokenizer itself is the one record of the data set's split "tokenizer": the string field "tokenizer", the text of a tokenizer.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/schema.h>
+#include <ffkit/text/tokenizer.h>
+
+namespace ffkit {
+
+inline constexpr const char* kTokensField = "tokens";
+inline constexpr const char* kDocumentEndsField = "document_ends";
+inline constexpr const char* kNumTokensField = "num_tokens";
+inline constexpr const char* kNumDocumentsField = "num_documents";
+inline constexpr const char* kTextBytesField = "text_bytes";
+inline constexpr const char* kNumEmptyField = "num_empty";
+// The split, its field, and the option with the fingerprint.
+inline constexpr const char* kTokenizer = "tokenizer";
+inline constexpr const char* kVocabularyOption = "vocabulary";
+inline constexpr const char* kEndOfTextOption = "end_of_text";
+
+// u16 for up to 65,536 tokens, else u32.
+DType token_dtype(int64_t vocabulary_size);
+Schema token_schema(DType dtype);
+Schema tokenizer_schema();
+// Whether records of this schema are blocks of documents.
+bool is_token_schema(const Schema& schema);
+
+// What the manifest of a split says of its tokens.
+struct TokenFacts {
+  int64_t vocabulary_size = 0;
+  uint32_t end_of_text = 0;
+  std::string tokenizer;  // Tokenizer::fingerprint(); empty: it is not known
+};
+// Throws Error(invalid_argument) for a data set of anything else.
+TokenFacts token_facts(const Dataset& split);
+
+// The tokenizer of the data set folder `data`, or of the one that the split's folder `data` is in. Throws Error(not_found) when it has none,
+// Error(corrupt) when it is not the one that was stored.
+Tokenizer stored_tokenizer(const std::filesystem::path& data);
+
+// The documents of a block. Not thread-safe; the spans live as long as the record that it was made of.
+class TokenBlock {
+ public:
+  // Of a record of token_schema(). Throws Error(corrupt) for documents that do not fit the tokens.
+  explicit TokenBlock(const RecordView& record, const Schema& schema);
+
+  int64_t num_tokens() const { return num_tokens_; }
+  int64_t num_documents() const { return static_cast<int64_t>(ends_.size()); }
+  DType dtype() const { return dtype_; }
+  // All tokens, num_tokens() numbers of dtype(), aligned to it.
+  const void* tokens() const { return tokens_; }
+  // Where document `d` begins and ends among them.
+  int64_t begin(int64_t d) const { return d == 0 ? 0 : ends_[static_cast<size_t>(d - 1)]; }
+  int64_t end(int64_t d) const { return ends_[static_cast<size_t>(d)]; }
+  // The tokens of document `d` with its end-of-text.
+  std::vector<uint32_t> document(int64_t d) const;
+
+ private:
+  DType dtype_ = DType::u16;
+  const void* tokens_ = nullptr;
+  int64_t num_tokens_ = 0;
+  std::span<const uint32_t> ends_;
+};
+
+}  // namespace ffkit

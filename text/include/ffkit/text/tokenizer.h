@@ -1,0 +1,98 @@
+// Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019): text ─▶ words ─▶ bytes, merged pair by pair ─▶ token numbers.
+//
+//   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+     no merge crosses their borders
+//   merges  of the pairs of neighbours in a word, the one that is first in the list of merges is joined, everywhere, until none is in the list
+//
+// The numbers are those of Hugging Face's tokenizers. Text never makes a special token: "<|endoftext|>" in a text is taken as the 13 characters that
+// it is. Bytes that are no UTF-8 are taken as U+FFFD, as Python's bytes.decode(errors="replace") does it.
+//
+// A cheap handle of what is immutable: copies share it, all const functions are thread-safe. One that was moved from can only be destroyed or
+// assigned to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ffkit {
+
+class Tokenizer {
+ public:
+  // From a folder with vocab.json and merges.txt, or encoder.json and vocab.bpe (names of GPT-2's publishers), or tokenizer.json, looked for in this
+  // order; or from a file tokenizer.json. "bytes", where nothing of that name is there: bytes(). Throws Error(not_found) without such files,
+  // Error(corrupt) for what is damaged, Error(unsupported) for a tokenizer.json that is no byte-level BPE as of GPT-2: each names file, reason and remedy.
+  static Tokenizer open(const std::filesystem::path& path);
+  // Token 0 .. 255 is the byte of this value, 256 is "<|endoftext|>". Needs no file, merges nothing and changes no byte, also of what is no UTF-8.
+  static Tokenizer bytes();
+  // From the text of a tokenizer.json. `name` stands in errors.
+  static Tokenizer from_json(std::string_view json,
+                             const std::filesystem::path& name = "tokenizer.json");
+  // As the text of a tokenizer.json, which from_json() and Hugging Face's programs read. Equal tokenizers give equal texts.
+  std::string to_json() const;
+
+  // Numbers of tokens are 0 .. vocabulary_size()-1.
+  int64_t vocabulary_size() const;
+  // The token that ends a document: "<|endoftext|>", else "<|end_of_text|>", else "</s>". Throws Error(not_found) for a vocabulary with none of them.
+  uint32_t end_of_text() const;
+  bool has_end_of_text() const;
+  // 16 hex digits that tell vocabularies, merges and special tokens apart.
+  const std::string& fingerprint() const;
+
+  // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a lot of text. Throws Error(invalid_argument) when
+  // a byte of the text is no token of the vocabulary.
+  void encode(std::string_view text, std::vector<uint32_t>& ids) const;
+  // The bytes of a token; a special token's are its name. Throws Error(invalid_argument) for a number that is none.
+  std::string_view token_bytes(uint32_t id) const;
+  // Whether the token is a special one, such as end_of_text(), which no text makes. False for a number that is none.
+  bool is_special(uint32_t id) const;
+  // The bytes of all `ids`, one after the other. They may be no UTF-8, such as where half a character is at the end. Throws as token_bytes().
+  std::string decode(std::span<const uint32_t> ids) const;
+
+  struct Tables;
+  const Tables& tables() const { return *tables_; }  // private to the library
+
+ private:
+  explicit Tokenizer(std::shared_ptr<const Tables> tables) : tables_(std::move(tables)) {}
+  std::shared_ptr<const Tables> tables_;
+};
+
+// TokenEncoder: encodes a lot of text and keeps the tokens of the words that it has seen, up to 32 MB. The numbers are those of Tokenizer::encode(). Not thread-safe:
+// one per thread.
+class TokenEncoder {
+ public:
+  explicit TokenEncoder(Tokenizer tokenizer);
+  ~TokenEncoder();
+  TokenEncoder(TokenEncoder&&) noexcept;
+  TokenEncoder& operator=(TokenEncoder&&) noexcept;
+
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  // As Tokenizer::encode().
+  void encode(std::string_view text, std::vector<uint32_t>& ids);
+
+ private:
+  struct Cache;
+  Tokenizer tokenizer_;
+  std::unique_ptr<Cache> cache_;
+};
+
+// TokenDecoder: text of one token after another, whole characters of UTF-8 at a time, for text that is shown while it is made. Not thread-safe.
+class TokenDecoder {
+ public:
+  explicit TokenDecoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+  // The characters that are complete with this token, valid UTF-8. Bytes that can never become a character are U+FFFD. Throws as token_bytes().
+  std::string add(uint32_t id);
+  // U+FFFD for a character that was begun and not ended, else nothing. Begins anew.
+  std::string finish();
+
+ private:
+  Tokenizer tokenizer_;
+  std::string begun_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,105 @@
+#include "open_blocks.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/loader/permutation.h>
+
+namespace ffkit {
+namespace {
+
+int64_t bytes_of_block(const OpenBlocks::Block& block) {
+  return static_cast<int64_t>(block.tokens.size() + block.ends.size() * sizeof(uint32_t));
+}
+
+template <typename T>
+T largest_of(const void* tokens, int64_t count) {
+  const auto* ids = static_cast<const T*>(tokens);
+  T largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = ids[i] > largest ? ids[i] : largest;
+  return largest;
+}
+
+}  // namespace
+
+OpenBlocks::OpenBlocks(Dataset dataset, const TokenFacts& facts, int64_t max_bytes)
+    : dataset_(std::move(dataset)),
+      dtype_(dataset_.schema().fields[dataset_.schema().require(kTokensField)].dtype),
+      vocabulary_size_(facts.vocabulary_size),
+      max_bytes_(max_bytes) {}
+
+const OpenBlocks::Block& OpenBlocks::at(const TokenOrder& order, int64_t place) {
+  if (const auto known = by_place_.find(place); known != by_place_.end()) {
+    recent_.splice(recent_.begin(), recent_, known->second);
+    return recent_.front().block;
+  }
+  recent_.push_front({place, read(order, order.block(place))});
+  by_place_[place] = recent_.begin();
+  num_bytes_ += bytes_of_block(recent_.front().block);
+  while (num_bytes_ > max_bytes_ && recent_.size() > 2) {
+    num_bytes_ -= bytes_of_block(recent_.back().block);
+    by_place_.erase(recent_.back().place);
+    recent_.pop_back();
+  }
+  return recent_.front().block;
+}
+
+void OpenBlocks::clear() {
+  recent_.clear();
+  by_place_.clear();
+  num_bytes_ = 0;
+}
+
+OpenBlocks::Block OpenBlocks::read(const TokenOrder& order, int64_t block) {
+  dataset_.read(block, record_);
+  const Schema& schema = dataset_.schema();
+  const RecordName name = dataset_.name(block);
+  const auto refuse_block = [&name](ErrorCode code, const std::string& message) {
+    throw Error(code, message, {.path = name.file->string(), .record = name.record});
+  };
+  const RecordView view(schema, record_, name);
+  const TokenBlock stored = [&] {
+    try {
+      return TokenBlock(view, schema);
+    } catch (const Error& error) {
+      if (!error.context().path.empty()) throw;
+      refuse_block(error.code(), error.what());
+    }
+    throw;  // not reached
+  }();
+  const auto count = view.scalar<int64_t>(schema.require(kNumTokensField));
+  if (count != stored.num_tokens() ||
+      view.scalar<int64_t>(schema.require(kNumDocumentsField)) != stored.num_documents()) {
+    refuse_block(ErrorCode::corrupt, "its columns do not say how many tokens and documents it has");
+  }
+  const int64_t largest = dtype_ == DType::u16 ? largest_of<uint16_t>(stored.tokens(), count)
+                                               : largest_of<uint32_t>(stored.tokens(), count);
+  if (count > 0 && largest >= vocabulary_size_) {
+    refuse_block(ErrorCode::corrupt, fmt::format("holds token {}, which is not in the vocabulary "
+                                                 "of {} tokens; convert the data set again",
+                                                 largest, vocabulary_size_));
+  }
+  const size_t size = size_of(dtype_);
+  Block result;
+  result.tokens.resize(static_cast<size_t>(count) * size);
+  result.ends.reserve(static_cast<size_t>(stored.num_documents()));
+  if (count == 0) return result;
+  const Permutation documents(stored.num_documents(), order.document_key(block));
+  const auto* from = static_cast<const std::byte*>(stored.tokens());
+  std::byte* to = result.tokens.data();
+  uint32_t end = 0;
+  for (int64_t i = 0; i < stored.num_documents(); ++i) {
+    const int64_t d = order.is_shuffled() ? documents(i) : i;
+    const auto length = static_cast<size_t>(stored.end(d) - stored.begin(d));
+    std::memcpy(to, from + static_cast<size_t>(stored.begin(d)) * size, length * size);
+    to += length * size;
+    end += static_cast<uint32_t>(length);
+    result.ends.push_back(end);
+  }
+  return result;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,50 @@
+// OpenBlocks: blocks that were read a moment ago, with their documents in the order of the epoch. Those that were used longest ago make room.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/text/token_data.h>
+
+#include "token_order.h"
+
+namespace ffkit {
+
+class OpenBlocks {
+ public:
+  // A block's tokens, one document behind the other.
+  struct Block {
+    std::vector<std::byte> tokens;  // of dtype()
+    std::vector<uint32_t> ends;     // of its documents
+  };
+
+  // Keeps blocks up to `max_bytes`, and at least the two that were asked for last.
+  OpenBlocks(Dataset dataset, const TokenFacts& facts, int64_t max_bytes);
+
+  DType dtype() const { return dtype_; }
+  // The block at a place of the epoch that `order` is in. Lives until the next call but one. Throws Error(corrupt) and Error(io) as Dataset::read().
+  const Block& at(const TokenOrder& order, int64_t place);
+  void clear();
+
+ private:
+  Block read(const TokenOrder& order, int64_t block);
+
+  Dataset dataset_;
+  DType dtype_;
+  int64_t vocabulary_size_;
+  int64_t max_bytes_;
+  int64_t num_bytes_ = 0;
+  struct Entry {
+    int64_t place;
+    Block block;
+  };
+  std::list<Entry> recent_;  // the last used first
+  std::unordered_map<int64_t, std::list<Entry>::iterator> by_place_;
+  std::vector<std::byte> record_;
+};
+
+}  // namespace ffkit

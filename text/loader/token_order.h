@@ -1,0 +1,54 @@
+// TokenOrder: in which order an epoch takes blocks, documents and samples. A pure function of data set, options and epoch.
+//
+//   blocks      b0 b1 b2 ...     permuted                          ─▶ units (tokens, or documents) are numbered behind each other
+//   documents   of each block, permuted                            (OpenBlocks)
+//   samples     unit 0 .. , of `context` tokens or one document    ─▶ permuted among the samples of a window
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <ffkit/loader/permutation.h>
+
+namespace ffkit {
+
+class TokenOrder {
+ public:
+  // `units`: of each block. `samples` of an epoch, of `stride` units each, are shuffled in windows of `window_samples`. All >= 1; without `shuffle` nothing is.
+  TokenOrder(std::vector<int64_t> units, int64_t samples, int64_t stride, int64_t window_samples,
+             bool shuffle, uint64_t seed);
+
+  int64_t num_samples() const { return num_samples_; }
+  int64_t window_samples() const { return window_samples_; }
+
+  // Takes O(number of blocks).
+  void start_epoch(int64_t epoch);
+
+  // Of the present epoch: the sample at `position` of the sequence, both 0 .. num_samples()-1.
+  int64_t sample(int64_t position) const;
+  // First unit of a sample.
+  int64_t first_unit(int64_t sample) const { return sample * stride_; }
+  // The place, among the blocks as they are permuted, of the block that unit `unit` is in, and the first unit of a place.
+  int64_t place_of(int64_t unit) const;
+  int64_t begin_of(int64_t place) const { return begins_[static_cast<size_t>(place)]; }
+  int64_t num_places() const { return static_cast<int64_t>(begins_.size()) - 1; }
+  // The block at a place.
+  int64_t block(int64_t place) const { return shuffle_ ? blocks_(place) : place; }
+  // Of the documents of a block.
+  uint64_t document_key(int64_t block) const;
+  bool is_shuffled() const { return shuffle_; }
+
+ private:
+  std::vector<int64_t> units_;
+  int64_t num_samples_;
+  int64_t stride_;
+  int64_t window_samples_;
+  bool shuffle_;
+  uint64_t seed_;
+  uint64_t epoch_key_ = 0;
+  Permutation blocks_;
+  std::vector<int64_t> begins_;  // of each place; then the number of all units
+};
+
+}  // namespace ffkit

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/text/tokenizer.h>
+
+#include "tokenizer_tables.h"
+#include "utf8.h"
+#include "word_splitter.h"
+
+namespace ffkit {
+
+namespace fs = std::filesystem;
+
+Tokenizer Tokenizer::open(const fs::path& path) {
+  if (path == "bytes" && !fs::exists(path)) return bytes();
+  return Tokenizer(std::make_shared<const Tables>(read_tokenizer_files(path)));
+}
+
+Tokenizer Tokenizer::bytes() {
+  Tables tables;
+  for (int byte = 0; byte < 256; ++byte) tables.tokens.emplace_back(1, static_cast<char>(byte));
+  tables.tokens.emplace_back("<|endoftext|>");
+  tables.is_special.resize(257);
+  tables.is_special[256] = true;
+  tables.splits_words = false;
+  tables.finish();
+  return Tokenizer(std::make_shared<const Tables>(std::move(tables)));
+}
+
+Tokenizer Tokenizer::from_json(std::string_view json, const fs::path& name) {
+  return Tokenizer(std::make_shared<const Tables>(parse_tokenizer_json(json, name)));
+}
+
+std::string Tokenizer::to_json() const {
+  return to_tokenizer_json(*tables_);
+}
+
+int64_t Tokenizer::vocabulary_size() const {
+  return static_cast<int64_t>(tables_->tokens.size());
+}
+
+uint32_t Tokenizer::end_of_text() const {
+  if (!has_end_of_text()) {
+    throw Error(ErrorCode::not_found,
+                "the vocabulary has no token for the end of a text: neither <|endoftext|> nor "
+                "<|end_of_text|> nor </s>");
+  }
+  return tables_->end_of_text;
+}
+
+bool Tokenizer::has_end_of_text() const {
+  return tables_->end_of_text != kNoToken;
+}
+
+const std::string& Tokenizer::fingerprint() const {
+  return tables_->fingerprint;
+}
+
+void Tokenizer::encode(std::string_view text, std::vector<uint32_t>& ids) const {
+  if (!tables_->splits_words) return merge_word(*tables_, text, ids);
+  std::string valid;
+  if (!is_valid_utf8(text)) text = valid = with_replacements(text);
+  for (WordSplitter words(text); !words.is_at_end();) merge_word(*tables_, words.next(), ids);
+}
+
+std::string_view Tokenizer::token_bytes(uint32_t id) const {
+  if (id >= tables_->tokens.size()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("token {} is not in the vocabulary of {} tokens", id, tables_->tokens.size()));
+  }
+  return tables_->tokens[id];
+}
+
+bool Tokenizer::is_special(uint32_t id) const {
+  return id < tables_->tokens.size() && tables_->is_special[id];
+}
+
+std::string Tokenizer::decode(std::span<const uint32_t> ids) const {
+  std::string bytes;
+  for (const uint32_t id : ids) bytes += token_bytes(id);
+  return bytes;
+}
+
+std::string TokenDecoder::add(uint32_t id) {
+  begun_ += tokenizer_.token_bytes(id);
+  std::string text;
+  std::string_view rest = begun_;
+  while (!rest.empty()) {
+    const Utf8Part part = first_part(rest);
+    if (part.kind == Utf8Kind::begun) break;
+    text += part.kind == Utf8Kind::character ? rest.substr(0, part.length) : kReplacement;
+    rest.remove_prefix(part.length);
+  }
+  begun_.erase(0, begun_.size() - rest.size());
+  return text;
+}
+
+std::string TokenDecoder::finish() {
+  const bool is_begun = !std::exchange(begun_, {}).empty();
+  return std::string(is_begun ? kReplacement : "");
+}
+
+}  // namespace ffkit

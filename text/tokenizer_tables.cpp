@@ -1,0 +1,112 @@
+#include "tokenizer_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "format/fnv.h"
+
+namespace ffkit {
+namespace {
+
+// Bytes that stand for themselves: '!' .. '~', U+00A1 .. U+00AC, U+00AE .. U+00FF.
+constexpr bool is_itself(uint32_t byte) {
+  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+constexpr std::array<uint16_t, 256> characters_of_bytes() {
+  std::array<uint16_t, 256> characters{};
+  uint16_t next = 0x100;
+  for (uint16_t byte = 0; byte < 256; ++byte) {
+    characters[byte] = is_itself(byte) ? byte : next++;
+  }
+  return characters;
+}
+constexpr std::array<uint16_t, 256> kCharacters = characters_of_bytes();
+
+constexpr std::array<int16_t, 0x144> bytes_of_characters() {
+  std::array<int16_t, 0x144> bytes{};
+  for (int16_t& byte : bytes) byte = -1;
+  for (int16_t byte = 0; byte < 256; ++byte) bytes[kCharacters[static_cast<size_t>(byte)]] = byte;
+  return bytes;
+}
+constexpr std::array<int16_t, 0x144> kBytes = bytes_of_characters();
+
+uint64_t hash_text(std::string_view text, uint64_t hash) {
+  const auto length = static_cast<uint32_t>(text.size());
+  hash = fnv1a64(std::as_bytes(std::span(&length, 1)), hash);
+  return fnv1a64(std::as_bytes(std::span(text)), hash);
+}
+
+}  // namespace
+
+std::string text_of_bytes(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const uint16_t c = kCharacters[static_cast<unsigned char>(byte)];
+    if (c < 0x80) {
+      text += static_cast<char>(c);
+    } else {
+      text += static_cast<char>(0xC0 | c >> 6);
+      text += static_cast<char>(0x80 | (c & 0x3F));
+    }
+  }
+  return text;
+}
+
+bool bytes_of_text(std::string_view text, std::string& bytes) {
+  bytes.clear();
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i++]);
+    uint32_t c = lead;
+    if (lead >= 0x80) {
+      if (lead < 0xC2 || lead > 0xC5 || i == text.size()) return false;
+      c = (lead & 0x1FU) << 6 | (static_cast<unsigned char>(text[i++]) & 0x3FU);
+    }
+    if (c >= kBytes.size() || kBytes[c] < 0) return false;
+    bytes += static_cast<char>(kBytes[c]);
+  }
+  return true;
+}
+
+void MergeTable::build(std::span<const std::pair<uint32_t, uint32_t>> pairs,
+                       std::span<const uint32_t> tokens) {
+  slots_.assign(std::bit_ceil(2 * pairs.size() + 1), Slot{});
+  mask_ = slots_.size() - 1;
+  seen_.assign(std::bit_ceil(pairs.size() / 4 + 1), 0);
+  seen_mask_ = seen_.size() - 1;
+  for (size_t rank = 0; rank < pairs.size(); ++rank) {
+    const uint64_t key = uint64_t{pairs[rank].first} << 32 | pairs[rank].second;
+    const uint64_t hash = hash_of(key);
+    seen_[(hash >> 6) & seen_mask_] |= uint64_t{1} << (hash & 63);
+    size_t i = slot_of(hash);
+    while (slots_[i].key != kEmpty && slots_[i].key != key) i = (i + 1) & mask_;
+    // Of a pair that is listed twice the last place counts, as in Hugging Face's.
+    slots_[i] = {key, {static_cast<uint32_t>(rank), tokens[rank]}};
+  }
+}
+
+void Tokenizer::Tables::finish() {
+  byte_tokens.fill(kNoToken);
+  uint64_t hash = kFnvBasis;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    hash = hash_text(tokens[id], hash);
+    if (is_special[id]) {
+      hash = hash_text("special", hash);
+    } else if (tokens[id].size() == 1) {
+      byte_tokens[static_cast<unsigned char>(tokens[id][0])] = static_cast<uint32_t>(id);
+    }
+  }
+  for (const auto& pair : merges) hash = fnv1a64(std::as_bytes(std::span(&pair, 1)), hash);
+  fingerprint = fmt::format("{:016x}", hash_text(splits_words ? "words" : "text", hash));
+  merge_table.build(merges, merged);
+  for (const std::string_view name : {"<|endoftext|>", "<|end_of_text|>", "</s>"}) {
+    const auto found = std::ranges::find(tokens, name);
+    if (found == tokens.end()) continue;
+    end_of_text = static_cast<uint32_t>(found - tokens.begin());
+    break;
+  }
+}
+
+}  // namespace ffkit

@@ -1,0 +1,86 @@
+// What a tokenizer consists of, and how it is found quickly. Immutable once it is made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ffkit/text/tokenizer.h>
+
+namespace ffkit {
+
+inline constexpr uint32_t kNoToken = std::numeric_limits<uint32_t>::max();
+
+// Pairs of neighbours that are joined: an open-addressed hash table, of 2 MB for GPT-2. Most pairs that are looked for are not in it: a bitmap of 128 KB, which
+// stays in a core's cache, tells that of nine in ten.
+class MergeTable {
+ public:
+  struct Merge {
+    uint32_t rank = kNoToken;  // place in the list of merges; kNoToken: the pair is not joined
+    uint32_t token = kNoToken;
+  };
+
+  void build(std::span<const std::pair<uint32_t, uint32_t>> pairs,
+             std::span<const uint32_t> tokens);
+  Merge find(uint32_t left, uint32_t right) const {
+    const uint64_t key = uint64_t{left} << 32 | right;
+    const uint64_t hash = hash_of(key);
+    if ((seen_[(hash >> 6) & seen_mask_] >> (hash & 63) & 1) == 0) return {};
+    for (size_t i = slot_of(hash);; i = (i + 1) & mask_) {
+      if (slots_[i].key == key) return slots_[i].merge;
+      if (slots_[i].key == kEmpty) return {};
+    }
+  }
+
+ private:
+  static constexpr uint64_t kEmpty = std::numeric_limits<uint64_t>::max();
+  struct Slot {
+    uint64_t key = kEmpty;
+    Merge merge;
+  };
+  static uint64_t hash_of(uint64_t key) { return (key * 0x9E3779B97F4A7C15U) >> 32; }
+  size_t slot_of(uint64_t hash) const { return static_cast<size_t>(hash) & mask_; }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(1);
+  size_t mask_ = 0;
+  std::vector<uint64_t> seen_ = std::vector<uint64_t>(1);  // a bit for each hash, of 16 a merge
+  size_t seen_mask_ = 0;
+};
+
+struct Tokenizer::Tables {
+  std::vector<std::string> tokens;  // the bytes of each; of special ones, their names
+  std::vector<bool> is_special;
+  std::vector<std::pair<uint32_t, uint32_t>> merges;  // in their order
+  std::vector<uint32_t> merged;                       // what each makes
+  bool splits_words = true;                           // by GPT-2's pattern; else a text is one word
+
+  // Made of these by finish().
+  std::array<uint32_t, 256> byte_tokens{};
+  MergeTable merge_table;
+  uint32_t end_of_text = kNoToken;
+  std::string fingerprint;
+
+  void finish();
+};
+
+// Of tokens as texts (GPT-2's bytes_to_unicode): a printable character of Latin-1 is its byte; the other 68 bytes are U+0100 .. U+0143.
+std::string text_of_bytes(std::string_view bytes);
+// Inverse; false when `text` has another character.
+bool bytes_of_text(std::string_view text, std::string& bytes);
+
+// Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) when one of the bytes is no token.
+void merge_word(const Tokenizer::Tables& tables, std::string_view word, std::vector<uint32_t>& ids);
+
+// The three forms of files, `path` as Tokenizer::open() describes it.
+Tokenizer::Tables read_tokenizer_files(const std::filesystem::path& path);
+Tokenizer::Tables parse_tokenizer_json(std::string_view json, const std::filesystem::path& name);
+std::string to_tokenizer_json(const Tokenizer::Tables& tables);
+
+}  // namespace ffkit

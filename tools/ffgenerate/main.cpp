@@ -1,0 +1,124 @@
+// ffgenerate: text from a GPT-2. Texts on stdout, speed and errors on stderr; exit status 0, 1 (failed) or 2 (wrong use).
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/trainer/generate.h>
+#include <ffkit/trainer/process_memory.h>
+
+#include "tools/command_line.h"
+
+namespace {
+
+struct GenerateCommand {
+  ffkit::GenerateOptions options;
+  std::vector<std::string> prompts;
+  std::string prompts_file;
+  std::string dtype = "f32";
+  bool json = false;
+  bool quiet = false;
+};
+
+void add_options(CLI::App& app, GenerateCommand& c) {
+  ffkit::GenerateOptions& o = c.options;
+  app.add_option(
+         "--model", o.model,
+         "Folder of Hugging Face's with config.json, weights and tokenizer, or a checkpoint "
+         "or work folder of fftrain")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option(
+         "--prompt", c.prompts,
+         "Text that is continued; may be given several times; without any, a document begins")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("TEXT");
+  app.add_option("--prompts", c.prompts_file, "File with a prompt on each line")
+      ->type_name("FILE")
+      ->excludes("--prompt");
+  app.add_option("--tokenizer", o.tokenizer,
+                 "Folder or file of a tokenizer, or bytes, instead of the model's")
+      ->type_name("FOLDER");
+  app.add_option("--max-tokens", o.max_tokens, "Tokens behind each prompt, at most")
+      ->capture_default_str();
+  app.add_option("--temperature", o.temperature,
+                 "Draws tokens by their logits over this; 0: always the likeliest")
+      ->capture_default_str();
+  app.add_option("--top-k", o.top_k, "Draws from the likeliest tokens, so many; 0: from all")
+      ->capture_default_str();
+  app.add_option("--top-p", o.top_p,
+                 "Draws from the fewest likeliest tokens that have this probability together")
+      ->capture_default_str();
+  app.add_option("--seed", o.seed, "Determines what is drawn")->capture_default_str();
+  app.add_option("--batch-size", o.batch_size, "Prompts that are continued at a time")
+      ->capture_default_str();
+  app.add_option("--dtype", c.dtype, "Numbers that are computed with: f32, bf16 or f16")
+      ->capture_default_str();
+  app.add_option("--device", o.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--compute-threads", o.compute_threads,
+                 "Threads that compute the model on a CPU; 0: all cores")
+      ->capture_default_str();
+  app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
+  app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
+}
+
+std::vector<std::string> read_prompts(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw ffkit::Error(ffkit::ErrorCode::not_found, "cannot be read", {.path = path});
+  std::vector<std::string> prompts;
+  for (std::string line; std::getline(in, line);) prompts.push_back(line);
+  if (prompts.empty()) {
+    throw ffkit::Error(ffkit::ErrorCode::invalid_argument,
+                       "holds no prompt; write one on each line", {.path = path});
+  }
+  return prompts;
+}
+
+int generate(GenerateCommand& c) {
+  c.options.type = ffkit::parse_generate_type(c.dtype);
+  std::vector<std::string> prompts =
+      c.prompts_file.empty() ? c.prompts : read_prompts(c.prompts_file);
+  if (prompts.empty()) prompts.emplace_back();
+  const ffkit::GenerateResult result = ffkit::generate_texts(c.options, prompts);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const ffkit::GeneratedText& text = result.texts[i];
+    if (c.json) {
+      const nlohmann::ordered_json line = {{"prompt", prompts[i]},
+                                           {"text", text.text},
+                                           {"tokens", text.num_tokens},
+                                           {"ended", text.has_ended}};
+      fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else {
+      fmt::print("{}\n", text.text);
+    }
+  }
+  ffkit::require_written_stdout();
+  if (!c.quiet) {
+    fmt::print(stderr, "{} tokens in {:.2f} s, {:.1f} tokens/s\n", result.num_tokens,
+               result.seconds, double(result.num_tokens) / result.seconds);
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  ffkit::keep_freed_memory();
+  GenerateCommand command;
+  CLI::App app("Continues texts with a GPT-2.", "ffgenerate");
+  app.footer(
+      "Example:\n"
+      "  ffgenerate --model gpt2 --prompt 'The tower is' --max-tokens 40 --temperature 0.8 --top-k "
+      "40");
+  app.set_version_flag("--version", "ffgenerate " FFKIT_VERSION);
+  add_options(app, command);
+  return ffkit::run_tool(app, argc, argv, [&] { return generate(command); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return ffkit::run_main("ffgenerate", [&] { return run(argc, argv); });
+}

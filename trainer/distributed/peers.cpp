@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <ffkit/format/error.h>
+#include <ffkit/trainer/peers.h>
+
+namespace ffkit {
+namespace {
+
+namespace autograd = torch::autograd;
+
+// `tensor` is left as it is.
+at::Tensor summed(const at::Tensor& tensor, Peers& peers) {
+  at::Tensor out = tensor.contiguous();
+  if (out.is_same(tensor)) out = tensor.clone();
+  peers.sum(out);
+  return out;
+}
+
+struct SumOfPeers : autograd::Function<SumOfPeers> {
+  static at::Tensor forward(autograd::AutogradContext*, const at::Tensor& tensor, Peers* peers) {
+    return summed(tensor, *peers);
+  }
+  static autograd::variable_list backward(autograd::AutogradContext*,
+                                          const autograd::variable_list& gradients) {
+    return {gradients[0], at::Tensor()};
+  }
+};
+
+struct SummedGradient : autograd::Function<SummedGradient> {
+  static at::Tensor forward(autograd::AutogradContext* context, const at::Tensor& tensor,
+                            Peers* peers) {
+    context->saved_data["peers"] = reinterpret_cast<int64_t>(peers);
+    return tensor.view_as(tensor);
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* context,
+                                          const autograd::variable_list& gradients) {
+    auto* peers = reinterpret_cast<Peers*>(context->saved_data["peers"].toInt());
+    return {summed(gradients[0], *peers), at::Tensor()};
+  }
+};
+
+[[noreturn]] void refuse_alone(int other) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("a process alone exchanges nothing with rank {}", other));
+}
+
+}  // namespace
+
+Transfer Peers::start_send(const at::Tensor& /*tensor*/, int other, int /*tag*/) {
+  refuse_alone(other);
+}
+
+Transfer Peers::start_receive(at::Tensor& /*tensor*/, int other, int /*tag*/) {
+  refuse_alone(other);
+}
+
+at::Tensor sum_of_peers(const at::Tensor& tensor, Peers& peers) {
+  return peers.world_size() == 1 ? tensor : SumOfPeers::apply(tensor, &peers);
+}
+
+at::Tensor with_summed_gradient(const at::Tensor& tensor, Peers& peers) {
+  return peers.world_size() == 1 ? tensor : SummedGradient::apply(tensor, &peers);
+}
+
+}  // namespace ffkit

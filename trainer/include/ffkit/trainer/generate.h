@@ -1,0 +1,53 @@
+// Text from a GPT-2 that fftrain or Hugging Face's library wrote.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ffkit {
+
+// What weights and activations are kept in.
+enum class GenerateType { f32, bf16, f16 };
+std::string_view to_string(GenerateType type);
+// Throws Error(invalid_argument) that lists the names there are.
+GenerateType parse_generate_type(std::string_view name);
+
+struct GenerateOptions {
+  // A folder of Hugging Face's (config.json; model.safetensors or pytorch_model.bin; the tokenizer), or a checkpoint or work folder of fftrain.
+  std::filesystem::path model;
+  // Folder or file of a tokenizer (Tokenizer::open); empty: the model's.
+  std::filesystem::path tokenizer;
+  int64_t max_tokens = 100;  // behind each prompt, >= 1
+  double temperature = 0;    // logits are divided by it; 0: always the likeliest token, >= 0
+  int64_t top_k = 0;         // one of the k likeliest tokens; 0: of all, >= 0
+  double top_p =
+      1;  // one of the likeliest tokens that have this probability together, 0 < top_p <= 1
+  uint64_t seed = 0;        // of what is drawn; not of the batches
+  int64_t batch_size = 16;  // prompts that are continued at a time, >= 1
+  GenerateType type = GenerateType::f32;
+  std::string device = "auto";  // as TrainOptions::device
+  int compute_threads = 0;      // of a CPU; 0: all cores that this process may use
+};
+
+struct GeneratedText {
+  std::string text;        // the prompt and what follows it, without the token that ends a document
+  int64_t num_tokens = 0;  // behind the prompt, with that token
+  bool has_ended = false;  // by the token that ends a document
+};
+
+struct GenerateResult {
+  std::vector<GeneratedText> texts;  // by prompt
+  int64_t num_tokens = 0;            // of all
+  double seconds = 0;                // that they took
+};
+
+// Continues each prompt; an empty one begins a document. What is drawn for a prompt depends on its place in the list and on the seed. Blocks, and sets the number of libtorch's threads for
+// the process. Throws Error(invalid_argument) for options out of range, a prompt that with max_tokens is longer than the network can take, and tokens that it does not know; otherwise
+// what reading the files throws.
+GenerateResult generate_texts(const GenerateOptions& options,
+                              const std::vector<std::string>& prompts);
+
+}  // namespace ffkit

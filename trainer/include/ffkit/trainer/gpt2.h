@@ -1,0 +1,51 @@
+// The task "gpt2": the next token of a text, on token data of `ffconvert text`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ffkit/trainer/train_options.h>
+
+namespace ffkit {
+
+// What a training sample is (TokenLoader).
+enum class Gpt2Samples {
+  stream,     // --context tokens of all documents one after the other
+  documents,  // a document, cut or padded
+};
+std::string_view to_string(Gpt2Samples samples);
+Gpt2Samples parse_gpt2_samples(std::string_view name);
+
+struct Gpt2Options : OwnOptions<Gpt2Options> {
+  std::string arch = "gpt2";  // gpt2, gpt2-medium, gpt2-large, gpt2-xl: the sizes that are 0 below
+  int64_t layers = 0, heads = 0, width = 0;
+  int64_t positions = 0;   // longest sequence that the network can take
+  int64_t vocabulary = 0;  // 0: the data's
+  double dropout = 0.1;    // 0 <= dropout < 1
+  // Computes the inner activations of blocks again in the backward pass instead of keeping them.
+  bool recompute = false;
+  std::string train_split = "train";
+  std::string val_split = "val";
+  int64_t context = 0;  // tokens of a sample; 0: `positions`
+  Gpt2Samples samples = Gpt2Samples::stream;
+  int64_t window_tokens = 1 << 24;  // samples are shuffled among about so many tokens, >= 1
+
+  // A mesh of processes, data x pipeline x tensor; neighbours along tensor have neighbouring ranks.
+  int64_t data_parallel = 0;      // that share the samples; 0: as many as the others leave
+  int64_t tensor_parallel = 1;    // that share each block, a divisor of the heads
+  int64_t pipeline_parallel = 1;  // that have some of the blocks each
+  int64_t micro_batches = 1;      // that a batch goes through a pipeline in; a divisor of the batch
+
+  void describe(OptionTable& table, const TrainOptions& general) override;
+};
+
+// Those of `options`, which become gpt2's where they have none of a task yet.
+inline Gpt2Options& gpt2(TrainOptions& options) {
+  return options.task_options<Gpt2Options>();
+}
+inline const Gpt2Options& gpt2(const TrainOptions& options) {
+  return options.task_options<Gpt2Options>();
+}
+
+}  // namespace ffkit

@@ -1,0 +1,146 @@
+#include "ops/deformable_attention_gpu.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <optional>
+
+#include <ffkit/format/error.h>
+
+#include "device/cuda_module.h"
+#include "ops/deformable_attention_call.h"
+
+namespace ffkit {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+std::optional<GpuValueType> gpu_value_type(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return GpuValueType::f32;
+    case at::kDouble:
+      return GpuValueType::f64;
+    case at::kHalf:
+      return GpuValueType::f16;
+    case at::kBFloat16:
+      return GpuValueType::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Null: there are none.
+const GpuAttentionKernels* gpu_kernels() {
+  static const CudaModule* const module = find_cuda_module();
+  return module == nullptr ? nullptr : module->attention_kernels();
+}
+
+// On the current stream of the GPU, as libtorch's own kernels.
+void run_on_gpu(const char* (*kernel)(const GpuAttentionCall&, void*), const GpuAttentionCall& call,
+                c10::Device device) {
+  const c10::DeviceGuard guard(device);
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  if (const char* error = kernel(call, stream.native_handle())) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the GPU refused a kernel of deformable attention: {}; build with "
+                            "-DFFKIT_CUDA_KERNELS=OFF to do without",
+                            error));
+  }
+}
+
+// The part of a call that both directions have.
+GpuAttentionCall call_of(const at::Tensor& value, const std::vector<MapSize>& levels,
+                         const at::Tensor& locations, const at::Tensor& weights) {
+  GpuAttentionCall call{};
+  call.type = gpu_value_type(value.scalar_type()).value();
+  call.sizes = gpu_sizes(value, levels, weights);
+  call.value = value.const_data_ptr();
+  call.locations = locations.const_data_ptr();
+  call.weights = weights.const_data_ptr();
+  return call;
+}
+
+struct GpuAttention : torch::autograd::Function<GpuAttention> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& value,
+                            const at::Tensor& locations, const at::Tensor& weights,
+                            const std::vector<MapSize>& levels) {
+    context->save_for_backward({value, locations, weights});
+    std::vector<int64_t> sides;
+    for (const MapSize& level : levels) sides.insert(sides.end(), {level.height, level.width});
+    context->saved_data["sides"] = sides;
+    at::Tensor out =
+        at::empty({value.size(0), weights.size(1), value.size(2) * value.size(3)}, value.options());
+    GpuAttentionCall call = call_of(value, levels, locations, weights);
+    call.out = out.mutable_data_ptr();
+    run_on_gpu(gpu_kernels()->attend, call, value.device());
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &value = saved[0], &locations = saved[1], &weights = saved[2];
+    const std::vector<int64_t> sides = context->saved_data["sides"].toIntVector();
+    std::vector<MapSize> levels;
+    for (size_t i = 0; i < sides.size(); i += 2) levels.push_back({sides[i], sides[i + 1]});
+    const at::Tensor out_gradient = gradients[0].to(value.scalar_type()).contiguous();
+    const at::Tensor location_gradient = at::empty_like(locations);
+    const at::Tensor weight_gradient = at::empty_like(weights);
+    GpuAttentionCall call = call_of(value, levels, locations, weights);
+    call.out_gradient = out_gradient.const_data_ptr();
+    call.location_gradient = location_gradient.mutable_data_ptr();
+    call.weight_gradient = weight_gradient.mutable_data_ptr();
+    at::Tensor value_gradient;
+    if (context->needs_input_grad(0)) {
+      at::globalContext().alertNotDeterministic("the gradient of deformable attention");
+      value_gradient = at::zeros(value.sizes(), weights.options());
+      call.value_gradient = value_gradient.mutable_data_ptr();
+    }
+    run_on_gpu(gpu_kernels()->give_back, call, value.device());
+    if (value_gradient.defined()) value_gradient = value_gradient.to(value.scalar_type());
+    return {value_gradient, location_gradient, weight_gradient, at::Tensor()};
+  }
+};
+
+}  // namespace
+
+GpuAttentionSizes gpu_sizes(const at::Tensor& value, const std::vector<MapSize>& levels,
+                            const at::Tensor& weights) {
+  GpuAttentionSizes s{.batch = value.size(0),
+                      .pixels = value.size(1),
+                      .heads = value.size(2),
+                      .dims = value.size(3),
+                      .queries = weights.size(1),
+                      .points = weights.size(4),
+                      .num_levels = static_cast<int32_t>(levels.size()),
+                      .levels = {}};
+  int64_t first = 0;
+  for (size_t l = 0; l < levels.size(); ++l) {
+    s.levels[l] = {.height = static_cast<int32_t>(levels[l].height),
+                   .width = static_cast<int32_t>(levels[l].width),
+                   .first = first};
+    first += levels[l].height * levels[l].width;
+  }
+  return s;
+}
+
+bool can_attend_on_gpu(const at::Tensor& value, const std::vector<MapSize>& levels) {
+  return value.is_cuda() && gpu_value_type(value.scalar_type()) &&
+         levels.size() <= kMostGpuLevels && gpu_kernels() != nullptr;
+}
+
+at::Tensor attend_on_gpu(const at::Tensor& value, const std::vector<MapSize>& levels,
+                         const at::Tensor& locations, const at::Tensor& weights) {
+  const auto wide = value.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return GpuAttention::apply(value.contiguous(), locations.to(wide).contiguous(),
+                             weights.to(wide).contiguous(), levels);
+}
+
+}  // namespace ffkit

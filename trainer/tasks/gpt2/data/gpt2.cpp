@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <ffkit/trainer/gpt2.h>
+
+#include "tasks/gpt2/data/gpt2_data.h"
+#include "tasks/gpt2/network/gpt2_config.h"
+
+namespace ffkit {
+
+std::string_view to_string(Gpt2Samples samples) {
+  return samples == Gpt2Samples::stream ? "stream" : "documents";
+}
+
+Gpt2Samples parse_gpt2_samples(std::string_view name) {
+  for (const Gpt2Samples samples : {Gpt2Samples::stream, Gpt2Samples::documents}) {
+    if (name == to_string(samples)) return samples;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no --samples '{}'; there are stream and documents", name));
+}
+
+void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
+  constexpr int64_t kMost = 1 << 24, kMostProcesses = 65536;
+  const auto add_size = [&](const char* name, int64_t& value, const char* help) {
+    t.add(name, value, help).require(value >= 0 && value <= kMost, "1 to 16777216, or 0");
+  };
+  t.group("Network");
+  t.add("arch", arch, "Sizes of the network, where the following options do not give them")
+      .set_choices(gpt2_names())
+      .set_names_model();
+  add_size("layers", layers, "Blocks of the network; 0: those of --arch");
+  add_size("heads", heads,
+           "Heads of attention in a block, a divisor of the width; 0: those of --arch");
+  add_size("width", width, "Width of the network; 0: that of --arch");
+  add_size("positions", positions, "Longest sequence that the network can take; 0: that of --arch");
+  add_size("vocabulary", vocabulary,
+           "Tokens that the network knows, at least those of the data; 0: those of the data");
+  t.add("dropout", dropout,
+        "Share of embeddings, attention and outputs of blocks that is dropped in training")
+      .require(dropout >= 0 && dropout < 1, "0 or more and less than 1");
+  t.add("recompute", recompute,
+        "Computes the inside of each block again in the backward pass instead of keeping it: "
+        "less memory, a third more time");
+  t.group("Tokens");
+  t.add("train-split", train_split, "Split that is trained on")
+      .require(!train_split.empty(), "the name of a split");
+  t.add("val-split", val_split, "Split that is validated")
+      .require(!val_split.empty(), "the name of a split");
+  const int64_t most = configured_positions(*this);
+  t.add("context", context, "Tokens of a sample; 0: --positions")
+      .require(context >= 0 && context <= most,
+               fmt::format("1 to the network's positions, {}, or 0", most));
+  t.add_choice("samples", samples, parse_gpt2_samples, {"stream", "documents"},
+               "A training sample: a piece of all documents one after the other (stream), or one "
+               "document, cut or padded");
+  t.add("window-tokens", window_tokens,
+        "Samples are shuffled among about so many tokens, which are kept in memory twice")
+      .require(window_tokens >= 1, "at least 1");
+  t.group("Mesh of processes");
+  t.add("data-parallel", data_parallel,
+        "Processes that share the samples; 0: as many as the other two leave")
+      .require(data_parallel >= 0 && data_parallel <= kMostProcesses, "1 to 65536, or 0");
+  const auto add_part = [&](const char* name, int64_t& value, const char* help) {
+    t.add(name, value, help)
+        .require(value >= 1 && value <= kMostProcesses, "1 to 65536")
+        .require(value == 1 || general.amp != Amp::fp16,
+                 "1 with --amp fp16, whose scaled loss needs all gradients in each process; give "
+                 "--amp bf16")
+        .require(value == 1 || general.optimizer != OptimizerKind::lars,
+                 "1 with the optimizer lars, which needs whole layers in each process");
+  };
+  add_part("tensor-parallel", tensor_parallel,
+           "Processes that share each block and the vocabulary");
+  add_part("pipeline-parallel", pipeline_parallel, "Processes that have some of the blocks each");
+  t.add("micro-batches", micro_batches,
+        "With --pipeline-parallel: pieces that a batch goes through the blocks in")
+      .require(micro_batches >= 1, "at least 1")
+      .require(micro_batches == 1 || pipeline_parallel > 1,
+               "1 without --pipeline-parallel; give --accumulate instead");
+}
+
+}  // namespace ffkit

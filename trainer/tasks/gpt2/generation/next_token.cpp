@@ -1,0 +1,48 @@
+#include "tasks/gpt2/generation/next_token.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ffkit {
+
+int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) {
+  if (choice_.temperature == 0)
+    return std::distance(logits.begin(), std::ranges::max_element(logits));
+  const auto size = int64_t(logits.size());
+  order_.resize(logits.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  const auto is_likelier = [&](int32_t a, int32_t b) {
+    const float x = logits[size_t(a)], y = logits[size_t(b)];
+    return x != y ? x > y : a < b;
+  };
+  const int64_t kept = choice_.top_k > 0 ? std::min(choice_.top_k, size) : size;
+  if (kept < size)
+    std::nth_element(order_.begin(), order_.begin() + kept, order_.end(), is_likelier);
+  order_.resize(size_t(kept));
+  std::ranges::sort(order_, is_likelier);
+  probabilities_.resize(size_t(kept));
+  const double largest = logits[size_t(order_[0])];
+  double sum = 0;
+  for (size_t i = 0; i < probabilities_.size(); ++i) {
+    probabilities_[i] =
+        std::exp((double(logits[size_t(order_[i])]) - largest) / choice_.temperature);
+    sum += probabilities_[i];
+  }
+  if (choice_.top_p < 1) {
+    double share = 0;
+    size_t count = 0;
+    while (count < probabilities_.size() && share < choice_.top_p * sum)
+      share += probabilities_[count++];
+    probabilities_.resize(count);
+    sum = share;
+  }
+  double left = random.uniform() * sum;
+  for (size_t i = 0; i + 1 < probabilities_.size(); ++i) {
+    left -= probabilities_[i];
+    if (left < 0) return order_[i];
+  }
+  return order_[probabilities_.size() - 1];
+}
+
+}  // namespace ffkit

@@ -1,0 +1,31 @@
+// Which token comes next: the likeliest, or one that is drawn.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ffkit/image/random.h>
+
+namespace ffkit {
+
+struct TokenChoice {
+  double temperature = 0;  // 0: the likeliest
+  int64_t top_k = 0;       // 0: all
+  double top_p = 1;
+};
+
+// Of logits of one position. As transformers' samplers in a row: divided by the temperature, then only the top_k likeliest, then of these the fewest likeliest whose probabilities make
+// top_p; one of them by its probability. Of equals the one with the smaller number is the likelier. Not thread-safe.
+class NextToken {
+ public:
+  explicit NextToken(const TokenChoice& choice) : choice_(choice) {}
+  int64_t choose(std::span<const float> logits, CounterRandom& random);
+
+ private:
+  const TokenChoice choice_;
+  std::vector<int32_t> order_;
+  std::vector<double> probabilities_;
+};
+
+}  // namespace ffkit

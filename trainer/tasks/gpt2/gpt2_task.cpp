@@ -1,0 +1,357 @@
+// GPT-2 (Radford et al., 2019): the next token of a text.
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/text/token_data.h>
+#include <ffkit/trainer/gpt2.h>
+#include <ffkit/trainer/module_model.h>
+#include <ffkit/trainer/task.h>
+
+#include "files/durable_file.h"
+#include "optim/gradient_clip.h"
+#include "tasks/gpt2/data/gpt2_data.h"
+#include "tasks/gpt2/evaluation/token_evaluation.h"
+#include "tasks/gpt2/network/gpt2_network.h"
+#include "tasks/gpt2/network/gpt2_weights.h"
+#include "tasks/gpt2/network/next_token_loss.h"
+#include "tasks/gpt2/network/random_section.h"
+#include "tasks/gpt2/parallel/gpt2_parts.h"
+#include "tasks/gpt2/parallel/pipeline.h"
+
+namespace ffkit {
+namespace {
+
+// Dimensions of the mesh.
+constexpr char kTensor[] = "tensor", kPipeline[] = "pipeline";
+constexpr int kEmbeddingTag = 2;  // of what the first and the last stage exchange
+
+// Of one forward pass: the generator is the same on all processes that have the same batches, also where the network is on a GPU.
+uint64_t next_dropout_key() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
+}
+
+class Gpt2Task final : public Task {
+ public:
+  explicit Gpt2Task(TaskSetting setting)
+      : Task(std::move(setting)), config_(configured_network(own(), 0)) {
+    check_mesh();
+    const auto take = [&](const char* name, std::shared_ptr<Peers>& peers) {
+      const auto it = this->setting().peers_along.find(name);
+      if (it != this->setting().peers_along.end()) peers = it->second;
+    };
+    take(kTensor, peers_.tensor);
+    take(kPipeline, peers_.pipeline);
+  }
+
+  void open() override {
+    train_ = open_tokens(own().train_split);
+    facts_ = Gpt2Facts::of_data(options(), *train_);
+    config_ = configured_network(own(), facts_.vocabulary);
+  }
+  void open_noise() override {}
+  std::string fingerprint() const override { return train_ ? train_->fingerprint() : ""; }
+  TaskFacts facts() const override { return facts_.to_facts(); }
+  void set_facts(const TaskFacts& facts) override {
+    facts_ = Gpt2Facts::of(facts);
+    config_ = configured_network(own(), facts_.vocabulary);
+  }
+  std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const override;
+  TaskFacts facts_of_weights(const std::vector<NamedTensor>& weights,
+                             const std::filesystem::path& file) override;
+
+  std::unique_ptr<BatchSource> training_batches(int64_t /*epoch*/) override {
+    return std::make_unique<TokenSource>(
+        *train_, token_loader_options(options(), setting().place, /*is_training=*/true),
+        options().limit_batches * options().accumulate, setting().device);
+  }
+  std::unique_ptr<BatchSource> validation_batches() override;
+  DeviceBatch noise() override;
+  double units_per_sample() const override { return double(configured_context(own())); }
+
+  Model& make_model() override {
+    network_ = std::make_shared<Gpt2Network>(config_, peers_);
+    model_ = std::make_unique<ModuleModel>(network_);
+    if (is_divided())
+      parts_.emplace(config_, int(own().tensor_parallel), int(own().pipeline_parallel));
+    return *model_;
+  }
+  void load_initial_weights() override {
+    if (!options().pretrained.empty()) check_gpt2_config(options().pretrained, network_->config());
+  }
+  WeightRules weight_rules() const override {
+    return {.name = "GPT-2 of these sizes", .choice = "--arch", .prepare = name_gpt2_tensors};
+  }
+
+  const ParameterParts* parts() const override { return parts_ ? &*parts_ : nullptr; }
+  std::vector<std::string> notes() const override;
+
+  at::Tensor loss(const DeviceBatch& batch) override;
+  void finish_gradients() override;
+  at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters) override;
+  at::Tensor forward(const DeviceBatch& batch) override {
+    return staged_loss_sum(*network_, inputs_of(batch), targets_of(batch));
+  }
+  std::unique_ptr<Evaluation> evaluation() override {
+    return std::make_unique<TokenEvaluation>([this](const DeviceBatch& batch) {
+      const at::Tensor targets = targets_of(batch);
+      const at::Tensor sums = at::zeros({2}, at::kDouble);
+      sums[0] = forward(batch).item<double>();
+      sums[1] = targets.ne(kNoTarget).sum().item<double>();
+      return sums;
+    });
+  }
+
+ private:
+  const Gpt2Options& own() const { return gpt2(options()); }
+  Dataset open_tokens(const std::string& name) const {
+    Dataset split = open_split(options(), name);
+    const std::string misfit = gpt2_misfit(split.schema());
+    if (!misfit.empty())
+      throw Error(ErrorCode::invalid_argument, misfit, {.path = split.path().string()});
+    return split;
+  }
+  bool is_divided() const { return own().tensor_parallel * own().pipeline_parallel > 1; }
+  // Throws Error(invalid_argument) where options, processes and network do not fit.
+  void check_mesh() const;
+  // The parameter that the first and the last stage both have; undefined elsewhere, and where they are one.
+  at::Tensor shared_embedding() const;
+
+  // [N, context] i64.
+  static at::Tensor inputs_of(const DeviceBatch& batch) {
+    const at::Tensor& tokens = batch.field("tokens");
+    return tokens.narrow(1, 0, tokens.size(1) - 1);
+  }
+  // [N, context] i64, kNoTarget where they do not count.
+  static at::Tensor targets_of(const DeviceBatch& batch) {
+    const at::Tensor& tokens = batch.field("tokens");
+    const at::Tensor targets = tokens.narrow(1, 1, tokens.size(1) - 1);
+    return batch.has("counts") ? at::where(batch.field("counts"), targets, kNoTarget) : targets;
+  }
+
+  Gpt2Config config_;
+  Gpt2Peers peers_;
+  Gpt2Facts facts_;
+  std::optional<Gpt2Parts> parts_;  // of a divided network
+  std::optional<Dataset> train_;
+  std::shared_ptr<Gpt2Network> network_;
+  std::unique_ptr<ModuleModel> model_;
+};
+
+std::string Gpt2Task::misfit(const TrainOptions& stored, const TaskFacts& facts) const {
+  const Gpt2Facts other = Gpt2Facts::of(facts);
+  const Gpt2Config theirs = configured_network(gpt2(stored), other.vocabulary);
+  for (const auto& [name, own_size, other_size] :
+       {std::tuple("layers", config_.layers, theirs.layers),
+        std::tuple("heads", config_.heads, theirs.heads),
+        std::tuple("width", config_.width, theirs.width),
+        std::tuple("positions", config_.positions, theirs.positions),
+        std::tuple("tokens", config_.vocabulary, theirs.vocabulary)}) {
+    if (own_size == other_size) continue;
+    return fmt::format("is of a network of {} {}, but one of {} was asked for", other_size, name,
+                       own_size);
+  }
+  if (other.tokenizer != facts_.tokenizer) return "its run had data of another tokenizer";
+  return {};
+}
+
+TaskFacts Gpt2Task::facts_of_weights(const std::vector<NamedTensor>& weights,
+                                     const std::filesystem::path& file) {
+  std::vector<NamedTensor> named = weights;
+  name_gpt2_tensors(file.string(), named);
+  const auto embedding = std::ranges::find(named, "transformer.wte.weight", &NamedTensor::name);
+  if (embedding == named.end() || embedding->tensor.dim() != 2) {
+    throw Error(ErrorCode::invalid_argument, "has no tensor 'wte.weight'; it is of no GPT-2",
+                {.path = file.string()});
+  }
+  facts_ = {.vocabulary = embedding->tensor.size(0)};
+  check_gpt2_config(file, configured_network(own(), facts_.vocabulary));
+  return facts();
+}
+
+std::unique_ptr<BatchSource> Gpt2Task::validation_batches() {
+  const Dataset split = open_tokens(own().val_split);
+  const Gpt2Facts theirs = Gpt2Facts::of_data(options(), split);
+  if (theirs.vocabulary > config_.vocabulary) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("its tokens are 0 to {}, but the network knows {}",
+                            theirs.vocabulary - 1, config_.vocabulary),
+                {.path = split.path().string()});
+  }
+  if (!facts_.tokenizer.empty() && theirs.tokenizer != facts_.tokenizer) {
+    throw Error(ErrorCode::invalid_argument, "its tokens are those of another tokenizer",
+                {.path = split.path().string()});
+  }
+  return std::make_unique<TokenSource>(
+      split, token_loader_options(options(), setting().place, /*is_training=*/false),
+      options().limit_batches, setting().device);
+}
+
+DeviceBatch Gpt2Task::noise() {
+  const at::Generator generator = at::detail::createCPUGenerator(options().seed);
+  const at::Tensor tokens =
+      at::randint(0, config_.vocabulary, {options().batch_size, configured_context(own()) + 1},
+                  generator, at::kLong);
+  return {.size = options().batch_size,
+          .fields = {{.name = "tokens", .values = tokens.to(setting().device)}}};
+}
+
+at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
+  Gpt2Network::Pass pass{.recompute = own().recompute};
+  std::optional<uint64_t> key;
+  if (config_.dropout > 0) pass.dropout_key = key = next_dropout_key();
+  const at::Tensor tokens = inputs_of(batch), targets = targets_of(batch);
+  double factor = 1 / double(targets.numel());
+  if (batch.has("counts")) {
+    // The mean over all targets that count, on all processes.
+    at::Tensor count = batch.field("counts").sum().to(at::kDouble).cpu().reshape({1});
+    setting().peers->sum(count);
+    factor = setting().peers->world_size() / std::max(1.0, count.item<double>());
+  }
+  if (own().pipeline_parallel == 1) {
+    return network_->loss_sum(network_->blocks(network_->embed(tokens, pass), pass), targets) *
+           factor;
+  }
+  std::vector<Gpt2Network::Pass> passes(size_t(own().micro_batches), pass);
+  for (size_t i = 0; key && i < passes.size(); ++i)
+    passes[i].dropout_key = key_of_parts({*key, uint64_t(i)});
+  return staged_loss(*network_, tokens, targets, factor, passes);
+}
+
+at::Tensor Gpt2Task::shared_embedding() const {
+  if (own().pipeline_parallel == 1 || !(peers_.is_first() || peers_.is_last())) return {};
+  return network_->named_parameters()["transformer.wte.weight"];
+}
+
+// Both stages compute with their own copy of it; its gradient is the sum of theirs.
+void Gpt2Task::finish_gradients() {
+  const at::Tensor embedding = shared_embedding();
+  if (!embedding.defined()) return;
+  const int other = peers_.is_first() ? peers_.pipeline->world_size() - 1 : 0;
+  at::Tensor gradient = embedding.grad().contiguous();
+  at::Tensor theirs = at::empty_like(gradient);
+  Transfer out = peers_.pipeline->start_send(gradient, other, kEmbeddingTag);
+  Transfer in = peers_.pipeline->start_receive(theirs, other, kEmbeddingTag);
+  out.wait();
+  in.wait();
+  const at::NoGradGuard no_grad;
+  embedding.grad().copy_(gradient + theirs);
+}
+
+at::Tensor Gpt2Task::gradient_norm(const std::vector<NamedTensor>& parameters) {
+  if (!is_divided()) return Task::gradient_norm(parameters);
+  // Each number of the network once.
+  const int rank = peers_.pipeline->rank() * peers_.tensor->world_size() + peers_.tensor->rank();
+  std::vector<NamedTensor> counted;
+  for (const NamedTensor& p : parameters) {
+    const std::vector<int> holders = parts_->holders(p.name);
+    if (std::ranges::find(holders, rank) != holders.end()) counted.push_back(p);
+  }
+  at::Tensor square = ffkit::gradient_norm(counted).square().reshape({1}).to(setting().device);
+  peers_.tensor->sum(square);
+  peers_.pipeline->sum(square);
+  return square.sqrt().squeeze(0);
+}
+
+void Gpt2Task::check_mesh() const {
+  const int64_t tensor = own().tensor_parallel, pipeline = own().pipeline_parallel;
+  const std::string problem = part_problem(config_, tensor, pipeline);
+  if (!problem.empty()) throw Error(ErrorCode::invalid_argument, problem);
+  const int64_t data = own().data_parallel, found = setting().place.world_size;
+  if (data != 0 && data != found) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("--data-parallel {} x --pipeline-parallel {} x --tensor-parallel {} are "
+                    "{} processes, but {} were started; start as many",
+                    data, pipeline, tensor, data * pipeline * tensor, found * pipeline * tensor));
+  }
+  if (options().batch_size % own().micro_batches != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a batch of {} cannot be divided into {} --micro-batches",
+                            options().batch_size, own().micro_batches));
+  }
+}
+
+std::vector<std::string> Gpt2Task::notes() const {
+  std::vector<std::string> out = {fmt::format(
+      "GPT-2 of {} parameters: {:.3g} GFLOP a token in training, context {}",
+      config_.num_parameters(), config_.training_flops_per_token(configured_context(own())) / 1e9,
+      configured_context(own()))};
+  if (own().pipeline_parallel > 1) {
+    const int64_t stages = own().pipeline_parallel, pieces = own().micro_batches;
+    out.push_back(
+        fmt::format("a pipeline of {0} stages waits {1:.1f} % of a step with {2} micro-batches: "
+                    "({0} - 1) / ({2} + {0} - 1)",
+                    stages, 100 * bubble_share(stages, pieces), pieces));
+  }
+  return out;
+}
+
+// Into a folder of Hugging Face's: config.json, and the tokenizer where it is known.
+void write_gpt2_folder(const TrainOptions& options, const TaskFacts& stored,
+                       const std::filesystem::path& weights) {
+  if (weights.filename() != "model.safetensors" && weights.filename() != "pytorch_model.bin")
+    return;
+  const std::filesystem::path config = weights.parent_path() / "config.json";
+  const std::filesystem::path tokenizer = weights.parent_path() / "tokenizer.json";
+  for (const std::filesystem::path& file : {config, tokenizer}) {
+    if (!std::filesystem::exists(file)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                "exists, and is not replaced by that of the exported weights; export into an empty "
+                "folder",
+                {.path = file.string()});
+  }
+  const Gpt2Facts facts = Gpt2Facts::of(stored);
+  std::optional<int64_t> end;
+  if (!facts.tokenizer.empty()) {
+    const Tokenizer own = Tokenizer::from_json(facts.tokenizer);
+    if (own.has_end_of_text()) end = own.end_of_text();
+    write_durably(tokenizer,
+                  [&](File& out) { out.write(std::as_bytes(std::span(facts.tokenizer))); });
+  }
+  write_gpt2_config(config, configured_network(gpt2(options), facts.vocabulary), end);
+}
+
+}  // namespace
+
+void register_gpt2_task(TaskRegistry& registry) {
+  registry.add(
+      {.name = "gpt2",
+       .summary = "the next token of a text, on token data of `ffconvert text`",
+       .samples = "sequences",
+       .units = "tokens",
+       .metrics = token_metrics(),
+       .best = "loss",
+       .is_lower_better = true,
+       .facts = Gpt2Facts::names(),
+       .misfit = gpt2_misfit,
+       .make = [](TaskSetting setting) { return std::make_unique<Gpt2Task>(std::move(setting)); },
+       .mesh =
+           [](const TrainOptions& options) {
+             std::vector<MeshDimension> dimensions;
+             const auto add = [&](const char* name, int64_t size) {
+               if (size > 1) dimensions.push_back({.name = name, .size = int(size)});
+             };
+             add(kPipeline, gpt2(options).pipeline_parallel);
+             add(kTensor, gpt2(options).tensor_parallel);
+             return dimensions;
+           },
+       .write_beside = write_gpt2_folder,
+       .make_options = [] { return std::make_unique<Gpt2Options>(); }});
+}
+
+}  // namespace ffkit

@@ -1,0 +1,47 @@
+// Gpt2Config: the sizes of a GPT-2, by the name of a published one or from the config.json of a folder of Hugging Face's.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ffkit {
+
+struct Gpt2Config {
+  int64_t layers = 12;
+  int64_t heads = 12;
+  int64_t width = 768;         // of the residual stream; a multiple of `heads`
+  int64_t positions = 1024;    // longest sequence
+  int64_t vocabulary = 50257;  // token ids are 0 .. vocabulary - 1
+  double dropout = 0.1;  // of embeddings, attention and what blocks add to the residual stream
+  double norm_epsilon = 1e-5;
+
+  // Multiplications and additions that forward and backward pass take for a token of a sequence of `context`: 6 a weight that is multiplied, and 12 for each layer, width
+  // and position before it (Chowdhery et al., "PaLM", 2022, appendix B). Recomputation does not count.
+  double training_flops_per_token(int64_t context) const;
+  // Numbers of all parameters.
+  int64_t num_parameters() const;
+};
+
+// "gpt2", "gpt2-medium", "gpt2-large" and "gpt2-xl", as Radford et al. (2019) published them.
+std::vector<std::string> gpt2_names();
+// Throws Error(invalid_argument) for another name.
+Gpt2Config gpt2_config(const std::string& name);
+
+// Why there is no such network, as a sentence; empty: there is.
+std::string gpt2_problem(const Gpt2Config& config);
+
+// config.json as transformers' GPT2Config writes it. Throws Error(not_found), Error(corrupt) for no JSON object, Error(unsupported) for a network that is computed in
+// another way than GPT-2's.
+Gpt2Config read_gpt2_config(const std::filesystem::path& file);
+// Throws Error(io). `end_token`: the id that ends a document, where there is one.
+void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,
+                       std::optional<int64_t> end_token);
+
+// Where a config.json lies beside weights, a file or the folder they are in: throws Error(invalid_argument) unless it is of this network. Weights do not say all: another number of
+// heads has the same tensors.
+void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config);
+
+}  // namespace ffkit

@@ -1,0 +1,358 @@
+#include "tasks/gpt2/network/gpt2_network.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "ops/recompute.h"
+#include "tasks/gpt2/network/next_token_loss.h"
+#include "tasks/gpt2/network/random_section.h"
+
+namespace ffkit {
+namespace {
+
+constexpr double kWeightDeviation = 0.02;
+
+// Streams of a block's dropout.
+enum : uint64_t { kAfterAttention, kAfterMlp, kEmbedding, kInAttention };
+
+// Makes this process's part of parameters as they are drawn for a whole network.
+class ParameterMaker {
+ public:
+  ParameterMaker(const Gpt2Peers& peers, bool draws) : peer_(*peers.tensor), draws_(draws) {}
+  at::Tensor normal(const std::string& name, at::IntArrayRef shape, double deviation) const {
+    at::Tensor whole = draws_ ? at::empty(shape).normal_(0, deviation) : at::zeros(shape);
+    const at::Tensor part = tensor_part(name, whole, peer_.rank(), peer_.world_size());
+    return part.is_same(whole) ? part : part.clone();
+  }
+  at::Tensor zeros(const std::string& name, int64_t size) const {
+    return tensor_part(name, at::zeros({size}), peer_.rank(), peer_.world_size()).clone();
+  }
+
+ private:
+  const Peers& peer_;
+  const bool draws_;
+};
+
+// x [..., in] through a weight [in, out], as Hugging Face's Conv1D.
+at::Tensor affine(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  std::vector<int64_t> shape = x.sizes().vec();
+  shape.back() = weight.size(1);
+  return at::addmm(bias, x.reshape({-1, weight.size(0)}), weight).view(shape);
+}
+
+// The same where each process has some rows of the weight.
+at::Tensor affine_of_peers(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           Peers& peers) {
+  if (peers.world_size() == 1) return affine(x, weight, bias);
+  std::vector<int64_t> shape = x.sizes().vec();
+  shape.back() = weight.size(1);
+  const at::Tensor own = at::mm(x.reshape({-1, weight.size(0)}), weight);
+  return (sum_of_peers(own.to(bias.scalar_type()), peers) + bias).view(shape);
+}
+
+at::Tensor dropped(const at::Tensor& x, double probability, std::optional<uint64_t> key,
+                   uint64_t layer, uint64_t stream) {
+  if (!key || probability == 0) return x;
+  const RandomSection section(x.device(), key_of_parts({*key, layer, stream}));
+  return at::dropout(x, probability, /*train=*/true);
+}
+
+// How a parameter is divided along "tensor".
+struct TensorCut {
+  int64_t dimension = -1;  // -1: not
+  bool is_even = true;
+  int64_t parts =
+      1;  // that lie behind each other in the dimension, each of them divided: query, key and value
+};
+
+TensorCut cut_of(const std::string& name) {
+  if (name.ends_with(".wte.weight")) return {.dimension = 0, .is_even = false};
+  if (name.ends_with(".attn.c_attn.weight")) return {.dimension = 1, .parts = 3};
+  if (name.ends_with(".attn.c_attn.bias")) return {.dimension = 0, .parts = 3};
+  if (name.ends_with(".mlp.c_fc.weight")) return {.dimension = 1};
+  if (name.ends_with(".mlp.c_fc.bias")) return {.dimension = 0};
+  if (name.ends_with(".c_proj.weight")) return {.dimension = 0};
+  return {};
+}
+
+int64_t begin_of_share(int64_t total, int64_t rank, int64_t size) {
+  return total * rank / size;
+}
+
+}  // namespace
+
+at::Tensor tensor_part(const std::string& name, const at::Tensor& whole, int rank, int size) {
+  const TensorCut cut = cut_of(name);
+  if (cut.dimension < 0 || size == 1) return whole;
+  std::vector<at::Tensor> pieces;
+  for (const at::Tensor& part : whole.chunk(cut.parts, cut.dimension)) {
+    const int64_t total = part.size(cut.dimension);
+    const int64_t begin = begin_of_share(total, rank, size);
+    pieces.push_back(
+        part.narrow(cut.dimension, begin, begin_of_share(total, rank + 1, size) - begin));
+  }
+  return pieces.size() == 1 ? pieces[0] : at::cat(pieces, cut.dimension);
+}
+
+at::Tensor tensor_whole(const std::string& name, const std::vector<at::Tensor>& parts) {
+  const TensorCut cut = cut_of(name);
+  if (cut.dimension < 0 || parts.size() == 1) return parts.front();
+  std::vector<at::Tensor> pieces;
+  for (int64_t i = 0; i < cut.parts; ++i) {
+    for (const at::Tensor& part : parts)
+      pieces.push_back(part.chunk(cut.parts, cut.dimension)[size_t(i)]);
+  }
+  return at::cat(pieces, cut.dimension);
+}
+
+Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers) {
+  const int64_t stage = peers.pipeline->rank(), stages = peers.pipeline->world_size();
+  const int64_t rank = peers.tensor->rank(), size = peers.tensor->world_size();
+  return {.first_block = begin_of_share(config.layers, stage, stages),
+          .end_block = begin_of_share(config.layers, stage + 1, stages),
+          .first_token = begin_of_share(config.vocabulary, rank, size),
+          .end_token = begin_of_share(config.vocabulary, rank + 1, size)};
+}
+
+std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipeline) {
+  if (config.heads % tensor != 0) {
+    return fmt::format(
+        "{} heads cannot be divided among {} processes of --tensor-parallel; give a divisor of {}",
+        config.heads, tensor, config.heads);
+  }
+  if (config.layers < pipeline) {
+    return fmt::format(
+        "{} layers cannot be divided among {} processes of --pipeline-parallel; give {} or fewer",
+        config.layers, pipeline, config.layers);
+  }
+  if (config.vocabulary < tensor) {
+    return fmt::format(
+        "a vocabulary of {} cannot be divided among {} processes of --tensor-parallel",
+        config.vocabulary, tensor);
+  }
+  return {};
+}
+
+void KeyValueCache::append(int64_t layer, at::Tensor& keys, at::Tensor& values) {
+  if (layers_.size() <= size_t(layer)) layers_.resize(size_t(layer) + 1);
+  Layer& own = layers_[size_t(layer)];
+  if (!own.keys.defined()) {
+    std::vector<int64_t> shape = keys.sizes().vec();
+    shape[2] = capacity_;
+    own.keys = at::empty(shape, keys.options());
+    own.values = at::empty(shape, values.options());
+  }
+  const int64_t count = keys.size(2);
+  own.keys.narrow(2, length_, count).copy_(keys);
+  own.values.narrow(2, length_, count).copy_(values);
+  keys = own.keys.narrow(2, 0, length_ + count);
+  values = own.values.narrow(2, 0, length_ + count);
+}
+
+struct Gpt2Network::Affine : torch::nn::Module {
+  Affine(at::Tensor initial_weight, at::Tensor initial_bias) {
+    weight = register_parameter("weight", std::move(initial_weight));
+    if (initial_bias.defined()) bias = register_parameter("bias", std::move(initial_bias));
+  }
+  at::Tensor weight, bias;
+};
+
+struct Gpt2Network::Attention : torch::nn::Module {
+  std::shared_ptr<Affine> c_attn, c_proj;
+};
+
+struct Gpt2Network::Mlp : torch::nn::Module {
+  std::shared_ptr<Affine> c_fc, c_proj;
+};
+
+struct Gpt2Network::Block : torch::nn::Module {
+  Block(const Gpt2Config& config, const Gpt2Peers& peers, const ParameterMaker& maker,
+        int64_t layer)
+      : config_(config), tensor_(*peers.tensor), layer_(layer) {
+    const int64_t e = config.width;
+    const double residual = kWeightDeviation / std::sqrt(2 * double(config.layers));
+    const auto make = [&](const std::string& name, int64_t in, int64_t out, double deviation) {
+      return std::make_shared<Affine>(maker.normal(name + ".weight", {in, out}, deviation),
+                                      maker.zeros(name + ".bias", out));
+    };
+    ln_1 = register_module("ln_1", norm_of(e));
+    attn = register_module("attn", std::make_shared<Attention>());
+    attn->c_attn =
+        attn->register_module("c_attn", make("x.attn.c_attn", e, 3 * e, kWeightDeviation));
+    attn->c_proj = attn->register_module("c_proj", make("x.attn.c_proj", e, e, residual));
+    ln_2 = register_module("ln_2", norm_of(e));
+    mlp = register_module("mlp", std::make_shared<Mlp>());
+    mlp->c_fc = mlp->register_module("c_fc", make("x.mlp.c_fc", e, 4 * e, kWeightDeviation));
+    mlp->c_proj = mlp->register_module("c_proj", make("x.mlp.c_proj", 4 * e, e, residual));
+  }
+
+  static std::shared_ptr<Affine> norm_of(int64_t width) {
+    return std::make_shared<Affine>(at::ones({width}), at::zeros({width}));
+  }
+
+  at::Tensor norm(const at::Tensor& x, const Affine& own) const {
+    return with_summed_gradient(
+        at::layer_norm(x, {config_.width}, own.weight, own.bias, config_.norm_epsilon), tensor_);
+  }
+
+  at::Tensor attention(const at::Tensor& x, const Pass& pass, int64_t cache_layer) const {
+    const int64_t batch = x.size(0), length = x.size(1);
+    const int64_t heads = config_.heads / tensor_.world_size();
+    const int64_t head_width = config_.width / config_.heads;
+    const std::vector<at::Tensor> parts =
+        affine(x, attn->c_attn->weight, attn->c_attn->bias).chunk(3, 2);
+    const auto by_head = [&](const at::Tensor& t) {
+      return t.view({batch, length, heads, head_width}).transpose(1, 2);
+    };
+    const at::Tensor queries = by_head(parts[0]);
+    at::Tensor keys = by_head(parts[1]), values = by_head(parts[2]);
+    if (pass.cache != nullptr) pass.cache->append(cache_layer, keys, values);
+    const bool is_causal = !pass.mask.defined() && length > 1;
+    const double dropout = pass.dropout_key ? config_.dropout : 0;
+    std::optional<uint64_t> key;
+    if (dropout > 0) {
+      // Other heads on each process, other numbers.
+      key = key_of_parts(
+          {*pass.dropout_key, uint64_t(layer_), kInAttention + uint64_t(tensor_.rank())});
+    }
+    const RandomSection section(x.device(), key);
+    const at::Tensor out = at::scaled_dot_product_attention(
+        queries, keys, values,
+        pass.mask.defined() ? std::optional<at::Tensor>(pass.mask) : std::nullopt, dropout,
+        is_causal);
+    return out.transpose(1, 2).reshape({batch, length, heads * head_width});
+  }
+
+  at::Tensor forward(at::Tensor x, const Pass& pass, int64_t cache_layer) const {
+    const at::Tensor a = affine_of_peers(attention(norm(x, *ln_1), pass, cache_layer),
+                                         attn->c_proj->weight, attn->c_proj->bias, tensor_);
+    x = x + dropped(a, config_.dropout, pass.dropout_key, uint64_t(layer_), kAfterAttention);
+    const at::Tensor inner =
+        at::gelu(affine(norm(x, *ln_2), mlp->c_fc->weight, mlp->c_fc->bias), "tanh");
+    const at::Tensor m = affine_of_peers(inner, mlp->c_proj->weight, mlp->c_proj->bias, tensor_);
+    return x + dropped(m, config_.dropout, pass.dropout_key, uint64_t(layer_), kAfterMlp);
+  }
+
+  std::shared_ptr<Affine> ln_1, ln_2;
+  std::shared_ptr<Attention> attn;
+  std::shared_ptr<Mlp> mlp;
+
+ private:
+  const Gpt2Config config_;
+  Peers& tensor_;
+  const int64_t layer_;
+};
+
+struct Gpt2Network::Transformer : torch::nn::Module {
+  std::shared_ptr<Affine> wte, wpe, ln_f;  // null where this part has none
+  std::shared_ptr<torch::nn::Module> h;
+  std::vector<std::shared_ptr<Block>> blocks;
+};
+
+Gpt2Network::Gpt2Network(const Gpt2Config& config, Gpt2Peers peers, bool draws)
+    : config_(config), peers_(std::move(peers)) {
+  std::string problem = gpt2_problem(config_);
+  if (problem.empty())
+    problem = part_problem(config_, peers_.tensor->world_size(), peers_.pipeline->world_size());
+  if (!problem.empty()) throw Error(ErrorCode::invalid_argument, problem);
+  const at::NoGradGuard no_grad;
+  transformer_ = register_module("transformer", std::make_shared<Transformer>());
+  Transformer& t = *transformer_;
+  const ParameterMaker maker(peers_, draws);
+  const auto embedding = [&](const char* name, int64_t rows) {
+    return std::make_shared<Affine>(maker.normal(name, {rows, config_.width}, kWeightDeviation),
+                                    at::Tensor());
+  };
+  // All draw all numbers and keep their own.
+  const auto wte = embedding("x.wte.weight", config_.vocabulary);
+  const auto wpe = embedding("x.wpe.weight", config_.positions);
+  if (peers_.is_first() || peers_.is_last()) t.wte = t.register_module("wte", wte);
+  if (peers_.is_first()) t.wpe = t.register_module("wpe", wpe);
+  t.h = t.register_module("h", std::make_shared<torch::nn::Module>());
+  const Gpt2Share share = gpt2_share(config_, peers_);
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    auto block = std::make_shared<Block>(config_, peers_, maker, layer);
+    if (layer < share.first_block || layer >= share.end_block) continue;
+    t.blocks.push_back(t.h->register_module(std::to_string(layer), std::move(block)));
+  }
+  if (peers_.is_last()) t.ln_f = t.register_module("ln_f", Block::norm_of(config_.width));
+}
+
+at::Tensor Gpt2Network::embed(const at::Tensor& tokens, const Pass& pass) {
+  const at::Tensor& weight = transformer_->wte->weight;
+  at::Tensor x;
+  if (peers_.tensor->world_size() == 1) {
+    x = at::embedding(weight, tokens);
+  } else {
+    const at::Tensor local = tokens - gpt2_share(config_, peers_).first_token;
+    const at::Tensor is_own = local.ge(0) & local.lt(weight.size(0));
+    x = at::embedding(weight, at::where(is_own, local, 0)) * is_own.unsqueeze(-1);
+    x = sum_of_peers(x, *peers_.tensor);
+  }
+  const int64_t past = pass.cache != nullptr ? pass.cache->length() : 0;
+  x = x + (pass.positions.defined() ? at::embedding(transformer_->wpe->weight, pass.positions)
+                                    : transformer_->wpe->weight.narrow(0, past, tokens.size(1)));
+  return dropped(x, config_.dropout, pass.dropout_key, 0, kEmbedding);
+}
+
+at::Tensor Gpt2Network::blocks(at::Tensor x, const Pass& pass) {
+  const int64_t length = x.size(1);
+  for (size_t i = 0; i < transformer_->blocks.size(); ++i) {
+    const std::shared_ptr<Block>& block = transformer_->blocks[i];
+    if (!pass.recompute) {
+      x = block->forward(x, pass, int64_t(i));
+      continue;
+    }
+    x = recomputed([block, pass](const at::Tensor& in) { return block->forward(in, pass, 0); }, x,
+                   block->parameters());
+  }
+  if (pass.cache != nullptr) pass.cache->advance(length);
+  return x;
+}
+
+at::Tensor Gpt2Network::loss_sum(const at::Tensor& x, const at::Tensor& targets) {
+  const Affine& norm = *transformer_->ln_f;
+  const at::Tensor hidden = with_summed_gradient(
+      at::layer_norm(x, {config_.width}, norm.weight, norm.bias, config_.norm_epsilon),
+      *peers_.tensor);
+  return next_token_loss(hidden.reshape({-1, config_.width}), transformer_->wte->weight,
+                         targets.reshape({-1}), gpt2_share(config_, peers_).first_token,
+                         *peers_.tensor);
+}
+
+at::Tensor Gpt2Network::logits(const at::Tensor& x) {
+  const Affine& norm = *transformer_->ln_f;
+  const at::Tensor hidden =
+      at::layer_norm(x, {config_.width}, norm.weight, norm.bias, config_.norm_epsilon);
+  const at::Tensor own = at::matmul(hidden, transformer_->wte->weight.t());
+  if (peers_.tensor->world_size() == 1) return own;
+  // Each writes its columns, and the sum has all.
+  const Gpt2Share share = gpt2_share(config_, peers_);
+  std::vector<int64_t> shape = own.sizes().vec();
+  shape.back() = config_.vocabulary;
+  at::Tensor all = at::zeros(shape, own.options().dtype(at::kFloat));
+  all.narrow(-1, share.first_token, share.end_token - share.first_token).copy_(own);
+  peers_.tensor->sum(all);
+  return all;
+}
+
+}  // namespace ffkit

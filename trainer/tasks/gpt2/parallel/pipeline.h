@@ -1,0 +1,30 @@
+// A GPT-2 in stages: a batch goes through them in micro-batches, one forward pass after one backward pass where a stage has both to do (1F1B; Narayanan et al., "Efficient Large-Scale
+// Language Model Training on GPU Clusters", 2021), so that a stage keeps the activations of no more micro-batches than there are stages.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tasks/gpt2/network/gpt2_network.h"
+
+namespace ffkit {
+
+// The share of a step in which a stage waits, where forward and backward passes take all stages equally long: (P - 1) / (M + P - 1).
+double bubble_share(int64_t stages, int64_t micro_batches);
+
+// The number that the last stage has, for all stages.
+at::Tensor from_last_stage(const at::Tensor& number, const Gpt2Network& network);
+
+// Without gradients: the sum over `targets` of their losses (Gpt2Network::loss_sum), on all stages; [] of at least f32. tokens, targets [B, S].
+at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,
+                           const at::Tensor& targets);
+
+// Forward and backward passes of `micro_batches` equal pieces of a batch. The result is the loss times `factor`, [] on all stages, whose backward pass
+// gives this stage's parameters the gradients that were found. `passes`: of each piece.
+at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at::Tensor& targets,
+                       double factor, const std::vector<Gpt2Network::Pass>& passes);
+
+}  // namespace ffkit

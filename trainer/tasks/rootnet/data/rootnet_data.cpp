@@ -1,0 +1,84 @@
+#include "tasks/rootnet/data/rootnet_data.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include <ffkit/format/error.h>
+#include <ffkit/pose/person_record.h>
+
+#include "tasks/rootnet/data/person_crop.h"
+
+namespace ffkit {
+
+std::string rootnet_misfit(const Schema& schema) {
+  namespace p = pose::person;
+  for (const char* name : {p::kImage, p::kBox, p::kFocal, p::kCentre, p::kRootImage, p::kRootCamera,
+                           p::kRootVisible, p::kHasDepth}) {
+    if (schema.index_of(name) >= 0) continue;
+    return fmt::format(
+        "the data set has no field '{}'; RootNet trains on records of persons, as `ffconvert coco "
+        "--persons` writes them",
+        name);
+  }
+  return {};
+}
+
+Dataset open_persons_split(const TrainOptions& options, const std::string& name) {
+  const bool is_test = name == "val" && !std::filesystem::exists(options.data / name) &&
+                       std::filesystem::exists(options.data / "test");
+  Dataset split = open_split(options, is_test ? "test" : name);
+  const std::string misfit = rootnet_misfit(split.schema());
+  if (!misfit.empty()) {
+    throw Error(ErrorCode::invalid_argument, misfit, {.path = split.path().string()});
+  }
+  return split;
+}
+
+LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPlace& place,
+                                    c10::Device device, const Schema& schema, bool is_training) {
+  const RootNetOptions& own = rootnet(options);
+  CropAugmentation augmentation;
+  if (is_training) {
+    augmentation = {.rotation = own.rotation,
+                    .rotation_probability = own.rotation_probability,
+                    .flip = own.flip,
+                    .color = own.color};
+  }
+  const int64_t size = own.resolved_image_size();
+  LoaderOptions out = common_loader_options(options, place, device);
+  out.image_field = out.label_field = "";
+  out.fields = {{"crop", person_crop_decoder(schema, size, augmentation)},
+                {"target", crop_target_decoder(schema, size, own.real_size, augmentation)}};
+  out.sampler.order = is_training ? Order::shuffle : Order::sequential;
+  out.sampler.tail = is_training ? Tail::drop : Tail::exact;
+  return out;
+}
+
+at::Tensor normalised_crops(const at::Tensor& crops, const at::Tensor& targets) {
+  const auto by_channel = [&](const at::Tensor& t) { return t.view({-1, 3, 1, 1}); };
+  const at::TensorOptions like = targets.options();
+  const at::Tensor mean = at::tensor({0.485, 0.456, 0.406}, like.dtype(at::kDouble)).to(at::kFloat);
+  const at::Tensor deviation =
+      at::tensor({0.229, 0.224, 0.225}, like.dtype(at::kDouble)).to(at::kFloat);
+  at::Tensor x = crops.permute({0, 3, 1, 2}).to(at::kFloat);
+  const at::Tensor factors = targets.narrow(1, CropTarget::kRed, 3).contiguous();
+  x.mul_(by_channel(factors)).clamp_(0, 255);
+  return x.sub_(by_channel(mean)).div_(by_channel(deviation));
+}
+
+at::Tensor network_input(const DeviceBatch& batch) {
+  return normalised_crops(batch.field("crop"), batch.field("target"));
+}
+
+BatchTarget target_of(const DeviceBatch& batch) {
+  const at::Tensor& target = batch.field("target");
+  return {.coordinates = target.narrow(1, CropTarget::kX, 3),
+          .visible = target.select(1, CropTarget::kVisible),
+          .have_depth = target.select(1, CropTarget::kHaveDepth),
+          .k = target.select(1, CropTarget::kK)};
+}
+
+}  // namespace ffkit
