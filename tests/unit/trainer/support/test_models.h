@@ -19,9 +19,8 @@ inline constexpr const char* kTestResNetDeeper = "test_resnet_deeper";
 class TestResNet : public Net {
  public:
   TestResNet(int64_t first_depth, int64_t num_classes)
-      : body_(*this, {.depths = {first_depth, 1, 1, 1},
-                      .has_bottlenecks = false,
-                      .first_width = 8}) {
+      : body_(*this,
+              {.depths = {first_depth, 1, 1, 1}, .has_bottlenecks = false, .first_width = 8}) {
     fc_ = register_module("fc", torch::nn::Linear(body_.channels(3), num_classes));
     initialise_convolutions(*this);
   }
