@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,9 +18,12 @@ inline void run_world(int world_size, const std::function<void(Communicator&)>& 
                       double timeout_seconds = 60) {
   const TempDir temp;
   std::vector<std::exception_ptr> errors(static_cast<size_t>(world_size));
+  // Nobody leaves before all have met: those that are still connecting would find the connection closed.
+  std::latch met(world_size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world_size; ++rank) {
     threads.emplace_back([&, rank] {
+      bool has_met = false;
       try {
         ProcessPlace place;
         place.rank = place.local_rank = rank;
@@ -28,9 +32,12 @@ inline void run_world(int world_size, const std::function<void(Communicator&)>& 
         place.key_prefix = "test";
         place.timeout_seconds = timeout_seconds;
         Communicator communicator(place, c10::kCPU);
+        has_met = true;
+        met.arrive_and_wait();
         body(communicator);
       } catch (...) {
         errors[static_cast<size_t>(rank)] = std::current_exception();
+        if (!has_met) met.count_down();
       }
     });
   }
