@@ -183,10 +183,7 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file, 
   Model& model = make_model(*task, options, communicator);
   std::vector<NamedTensor> own = evaluated_state(model, stored.options);
   append_with_prefix("task.", task->state(), own);
-  const WholeState state(mesh, task->parts());
-  const std::vector<NamedTensor> whole = state.to_fill(own);
-  on_rank_0(communicator, [&] { load_checkpoint(file, whole); });
-  state.spread(whole, own);
+  WholeState(mesh, task->parts()).load_checkpoint(file, own);
   return evaluate_model(options, *task, model, *val, mesh, results);
 }
 
@@ -244,6 +241,7 @@ TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoi
       file = resolve_checkpoint(checkpoint);
       info = info_to_text(read_checkpoint_info(file));
     });
+    file = communicator.broadcast(file.string());
     const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
     return run(resumed_options(stored, file, options, output, mesh, resume), file, output, mesh,
                getting_ready);
@@ -310,6 +308,7 @@ EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
       file = resolve_checkpoint(checkpoint);
       is_alone = holds_weights_alone(file);
     });
+    file = communicator.broadcast(file.string());
     is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
     const EvalResult result = is_alone ? evaluate_weights(options, file, mesh, output.results)
                                        : evaluate_checkpoint(options, file, mesh, output.results);

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/stop.h>
 
+#include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/options_file.h"
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
@@ -57,7 +59,8 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
                    : nullptr),
       units_per_step_(double(resolved_.global_batch_size) * task_->units_per_sample()),
       steps_per_epoch_(train_->num_batches() / options.accumulate),
-      profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda()) {
+      profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda()),
+      writers_(make_writers()) {
   if (steps_per_epoch_ == 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the training split has fewer {} than one step of {}; give a "
@@ -65,6 +68,13 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
                             entry_.samples, resolved_.global_batch_size),
                 {.path = options.data.string()});
   }
+}
+
+std::unique_ptr<Communicator> TrainingRun::make_writers() const {
+  if (!whole_state().is_divided() || options_.work_dir.empty()) return nullptr;
+  std::vector<int> all(size_t(communicator_.world_size()));
+  std::iota(all.begin(), all.end(), 0);
+  return communicator_.part("checkpoint", all);
 }
 
 int64_t TrainingRun::num_epochs() const {
@@ -130,23 +140,20 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
 }
 
 void TrainingRun::restore(const std::filesystem::path& checkpoint) {
-  const std::vector<NamedTensor> own = state_tensors();
-  const std::vector<NamedTensor> tensors = whole_state().to_fill(own);
   std::string info;
   on_rank_0(communicator_, [&] {
     const CheckpointInfo stored = read_checkpoint_info(checkpoint);
     check_fits(stored, checkpoint);
-    std::vector<NamedTensor> wanted = tensors;
-    // An average that the run did not keep so far begins as a copy of the model.
-    const bool has_average = stored.options.ema_decay > 0;
-    if (!has_average)
-      std::erase_if(wanted,
-                    [](const NamedTensor& t) { return t.name.starts_with(kAveragePrefix); });
-    info = info_to_text(load_checkpoint(checkpoint, wanted));
+    info = info_to_text(stored);
   });
   state_ = info_from_text(communicator_.broadcast(info));
-  whole_state().spread(tensors, own);
-  if (average_ && state_.options.ema_decay == 0) average_->reset();
+  std::vector<NamedTensor> wanted = state_tensors();
+  // An average that the run did not keep so far begins as a copy of the model.
+  const bool has_average = state_.options.ema_decay > 0;
+  if (!has_average)
+    std::erase_if(wanted, [](const NamedTensor& t) { return t.name.starts_with(kAveragePrefix); });
+  whole_state().load_checkpoint(checkpoint, wanted);
+  if (average_ && !has_average) average_->reset();
   state_.options = options_;
   state_.global_batch_size = resolved_.global_batch_size;
   last_checkpoint_ = checkpoint;
@@ -366,27 +373,39 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
   is_checkpoint_due_ = false;
   std::filesystem::path path;
   if (work_dir) {
-    path = work_dir->checkpoint_path(state_.epochs_done, state_.loader.position);
+    path = work_dir->checkpoint_path(state_.epochs_done, state_.loader.position,
+                                     whole_state().is_divided());
     if (path == last_checkpoint_) path.clear();
   }
-  std::vector<NamedTensor> tensors;
-  if (task_->parts() == nullptr) {
-    if (path.empty()) return;
-    tensors = state_tensors();
-  } else {
-    // Rank 0 alone knows whether there is one to write, and needs the parts of the others for it.
-    if (communicator_.sum(std::vector<double>{path.empty() ? 0.0 : 1.0})[0] == 0) return;
-    tensors = whole_state().gather(state_tensors());
-    if (path.empty()) return;
+  std::function<void()> clean_up = [] {};
+  if (!path.empty()) {
+    clean_up = [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch,
+                replaced = std::exchange(before_validation_, {})] {
+      if (!replaced.empty()) remove_checkpoint(replaced);
+      dir.prune(num_kept, best);
+    };
   }
-  writer_.write(path, snapshot(state_, tensors),
-                [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch,
-                 replaced = std::exchange(before_validation_, {})] {
-                  std::error_code error;  // if it stays, it is pruned with others
-                  if (!replaced.empty()) std::filesystem::remove(replaced, error);
-                  dir.prune(num_kept, best);
-                });
-  last_checkpoint_ = path;
+  if (whole_state().is_divided()) {
+    write_parts_of_checkpoint(path, clean_up);
+  } else if (!path.empty()) {
+    writer_.write(path, snapshot(state_, state_tensors()), clean_up);
+  }
+  if (!path.empty()) last_checkpoint_ = path;
+}
+
+void TrainingRun::write_parts_of_checkpoint(const std::filesystem::path& path,
+                                            const std::function<void()>& clean_up) {
+  // Rank 0 alone knows whether there is one to write, and under which name.
+  const std::string name = communicator_.broadcast(path.filename().string());
+  if (name.empty()) return;
+  const std::vector<NamedTensor> tensors = state_tensors();
+  std::vector<SharedTensor> own = whole_state().to_write(tensors);
+  for (SharedTensor& t : own) t.tensor = t.tensor.is_cpu() ? t.tensor.clone() : t.tensor.cpu();
+  writer_.write([this, folder = options_.work_dir / name, own = std::move(own), clean_up,
+                 rest = snapshot(state_, whole_state().others(tensors))] {
+    write_parts(*writers_, folder, rest, own);
+    clean_up();
+  });
 }
 
 std::optional<EvalResult> TrainingRun::validate_epoch() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,7 +35,7 @@ class TrainingRun {
   // Opens the data, seeds libtorch and draws the initial weights. `options` name the task. Throws as train().
   TrainingRun(const TrainOptions& options, const ProgressOutput& output, const RunMesh& mesh);
 
-  // Takes over the state of a checkpoint file, which rank 0 alone reads; all processes call it, before run(). Throws as resume_training().
+  // Takes over the state of a checkpoint; all processes call it, before run(). Throws as resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
   // What the task says of its data, on output.lines.
@@ -69,6 +70,8 @@ class TrainingRun {
   // Everything of this process that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;
   WholeState whole_state() const { return WholeState(mesh_, task_->parts()); }
+  // Of all processes, for the thread that writes checkpoints in parts; null where there are none.
+  std::unique_ptr<Communicator> make_writers() const;
 
   // Nothing when it was stopped before its end.
   std::optional<EpochResult> run_epoch(const std::optional<WorkDir>& work_dir);
@@ -81,6 +84,9 @@ class TrainingRun {
   void take_losses(size_t num_left);
   // Of the state as it is; written while training goes on.
   void write_checkpoint(const std::optional<WorkDir>& work_dir);
+  // Collective; `path` and what follows the writing are rank 0's.
+  void write_parts_of_checkpoint(const std::filesystem::path& path,
+                                 const std::function<void()>& clean_up);
   // Nothing when a process was asked to stop.
   std::optional<EvalResult> validate_epoch();
   void show_progress(double loss);
@@ -115,6 +121,7 @@ class TrainingRun {
   MetricsWindow window_;
   std::optional<MetricsLog> metrics_;  // with a work folder
   StepProfiler profiler_;
+  const std::unique_ptr<Communicator> writers_;
   CheckpointWriter writer_;  // last: it is done before what it writes goes
 };
 

@@ -11,6 +11,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "checkpoint/checkpoint_parts.h"
 #include "files/safetensors.h"
 #include "options/options_json.h"
 
@@ -180,10 +181,18 @@ CheckpointInfo info_from_text(const std::string& text) {
 }
 
 CheckpointInfo read_checkpoint_info(const fs::path& path) {
-  return from_metadata(path, read_safetensors_metadata(path));
+  const fs::path file = metadata_file(path);
+  return from_metadata(file, read_safetensors_metadata(file));
 }
 
 CheckpointInfo load_checkpoint(const fs::path& path, const std::vector<NamedTensor>& state) {
+  if (is_in_parts(path)) {
+    std::vector<SharedTensor> whole;
+    for (const auto& [name, tensor] : state)
+      whole.push_back({name, tensor.detach(), TensorShare::of_all(tensor.sizes().vec())});
+    load_shares(path, whole);
+    return read_checkpoint_info(path);
+  }
   SafeTensors contents = read_safetensors(path);
   CheckpointInfo info = from_metadata(path, contents.metadata);
   require_crc(path, contents);
@@ -200,16 +209,31 @@ bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) 
   return metadata.contains(kVersionKey);
 }
 
-std::vector<NamedTensor> model_tensors(const fs::path& path, SafeTensors contents) {
-  require_crc(path, contents);
-  const bool has_average = from_metadata(path, contents.metadata).options.ema_decay > 0;
-  const std::string_view prefix = has_average ? kAveragePrefix : kModelPrefix;
+std::vector<NamedTensor> model_tensors(const fs::path& path) {
+  const std::string prefix =
+      read_checkpoint_info(path).options.ema_decay > 0 ? kAveragePrefix : kModelPrefix;
+  std::vector<NamedTensor> all;
+  if (is_in_parts(path)) {
+    all = load_whole(path, prefix);
+  } else {
+    SafeTensors contents = read_safetensors(path);
+    require_crc(path, contents);
+    all = std::move(contents.tensors);
+  }
   std::vector<NamedTensor> tensors;
-  for (NamedTensor& t : contents.tensors) {
+  for (NamedTensor& t : all) {
     if (!t.name.starts_with(prefix)) continue;
     tensors.push_back({t.name.substr(prefix.size()), std::move(t.tensor)});
   }
   return tensors;
+}
+
+void check_checkpoint(const fs::path& path) {
+  if (is_in_parts(path)) {
+    check_parts(path);
+  } else {
+    require_crc(path, read_safetensors(path));
+  }
 }
 
 }  // namespace ffkit

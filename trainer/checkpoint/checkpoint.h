@@ -1,4 +1,4 @@
-// Checkpoints: the whole state of a training run in one safetensors file.
+// Checkpoints: the whole state of a training run in one safetensors file, or, where several processes share it, in parts (checkpoint_parts.h). The functions read both.
 //
 //   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>, scaler.<name>,
 //             task.<name>
@@ -69,8 +69,10 @@ CheckpointInfo load_checkpoint(const std::filesystem::path& path,
 
 // Whether the metadata is that of a checkpoint, and not of a safetensors file of another kind.
 bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
-// The parameters and buffers of the model in a checkpoint that was read, under their names there: the averaged ones of a run that kept an
-// average, which are those that were validated. Throws Error(corrupt) when it has no CRC.
-std::vector<NamedTensor> model_tensors(const std::filesystem::path& path, SafeTensors contents);
+// The parameters and buffers of the model in a checkpoint, whole, under their names there: the averaged ones of a run that kept an
+// average, which are those that were validated. Throws Error(corrupt) for a damaged one and one without a CRC.
+std::vector<NamedTensor> model_tensors(const std::filesystem::path& path);
+// Reads all of it, and throws Error(corrupt) when it is damaged.
+void check_checkpoint(const std::filesystem::path& path);
 
 }  // namespace ffkit

@@ -10,12 +10,15 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::write(std::filesystem::path path, SafeTensors contents,
                              std::function<void()> done) {
-  wait();
-  running_ = std::async(std::launch::async, [path = std::move(path), contents = std::move(contents),
-                                             done = std::move(done)] {
+  write([path = std::move(path), contents = std::move(contents), done = std::move(done)] {
     write_safetensors(path, contents);
     done();
   });
+}
+
+void CheckpointWriter::write(std::function<void()> job) {
+  wait();
+  running_ = std::async(std::launch::async, std::move(job));
 }
 
 void CheckpointWriter::wait() {

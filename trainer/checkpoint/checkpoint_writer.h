@@ -15,6 +15,8 @@ class CheckpointWriter {
 
   // Writes `contents` to `path` atomically, then calls `done` on that thread. Throws what the checkpoint before it failed with.
   void write(std::filesystem::path path, SafeTensors contents, std::function<void()> done);
+  // The same of a checkpoint that `job` writes.
+  void write(std::function<void()> job);
   // Returns when nothing is being written any more; throws what the last one failed with.
   void wait();
 

@@ -12,6 +12,7 @@
 #include <ffkit/format/error.h>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_parts.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
 #include "format/printable.h"
@@ -59,13 +60,12 @@ bool holds_weights_alone(const fs::path& path) {
 
 Weights read_weights(const fs::path& path) {
   Weights weights{.path = path, .tensors = {}};
-  if (looks_like_pth(path)) {
+  if (!fs::is_directory(path) && looks_like_pth(path)) {
     weights.tensors = read_pth(path);
+  } else if (is_checkpoint_metadata(read_safetensors_metadata(metadata_file(path)))) {
+    weights.tensors = model_tensors(path);
   } else {
-    SafeTensors contents = read_safetensors(path);
-    weights.tensors = is_checkpoint_metadata(contents.metadata)
-                          ? model_tensors(path, std::move(contents))
-                          : std::move(contents.tensors);
+    weights.tensors = read_safetensors(path).tensors;
   }
   if (weights.tensors.empty()) refuse_weights(weights, "holds no tensors");
   for (const char* prefix : {"_orig_mod.", "module.", "_orig_mod."}) {

@@ -19,7 +19,7 @@ struct Weights {
 // Error(not_found), Error(io), Error(corrupt).
 bool holds_weights_alone(const std::filesystem::path& path);
 
-// Reads a .pth file, a safetensors file, or the weights of a checkpoint, whichever it is. A prefix that all names have, "module." of
+// Reads a .pth file, a safetensors file, or the weights of a checkpoint, also of one in parts, whichever it is. A prefix that all names have, "module." of
 // DistributedDataParallel or "_orig_mod." of torch.compile, is taken off. Throws as read_pth() and read_safetensors().
 Weights read_weights(const std::filesystem::path& path);
 

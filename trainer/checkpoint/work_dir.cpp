@@ -11,7 +11,8 @@
 
 #include <ffkit/format/error.h>
 
-#include "files/safetensors.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_parts.h"
 #include "format/file/file.h"
 #include "report/metrics_log.h"
 
@@ -34,9 +35,10 @@ bool parse_epoch_number(std::string_view text, int64_t& number) {
 std::optional<CheckpointFile> parse_name(const fs::path& path) {
   const std::string text = path.filename().string();
   std::string_view name = text;
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  const std::string_view suffix = is_in_parts(path) ? std::string_view(kPartsSuffix) : kSuffix;
+  if (!name.starts_with(kPrefix) || !name.ends_with(suffix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kSuffix.size());
+  name.remove_suffix(suffix.size());
   CheckpointFile file{.path = path};
   const size_t samples = name.find(kSamples);
   if (!parse_epoch_number(name.substr(0, samples), file.epoch)) return std::nullopt;
@@ -76,9 +78,7 @@ std::optional<fs::path> newest_whole_checkpoint(
   for (; !files.empty(); files.pop_back()) {
     const fs::path& path = files.back().path;
     try {
-      if (!read_safetensors(path).is_checked) {
-        throw Error(ErrorCode::corrupt, "has no CRC-32C", {.path = path.string()});
-      }
+      check_checkpoint(path);
       return path;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::corrupt) throw;
@@ -91,14 +91,14 @@ std::optional<fs::path> newest_whole_checkpoint(
 }
 
 fs::path resolve_checkpoint(const fs::path& path) {
-  if (!fs::is_directory(path)) return path;
+  if (!fs::is_directory(path) || is_in_parts(path)) return path;
   const std::vector<CheckpointFile> files = list_checkpoints(path);
   if (!files.empty()) return files.back().path;
   // A folder of Hugging Face's.
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
     if (fs::exists(path / name)) return path / name;
   }
-  throw Error(ErrorCode::not_found, "the folder holds no checkpoint (epoch-*.safetensors)",
+  throw Error(ErrorCode::not_found, "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)",
               {.path = path.string()});
 }
 
@@ -123,6 +123,7 @@ WorkDir WorkDir::create(const fs::path& folder) {
                 "--work-dir",
                 {.path = folder.string()});
   }
+  remove_unfinished_parts(folder);
   return WorkDir(folder);
 }
 
@@ -141,6 +142,7 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
                     files.back().path.filename().string()),
         {.path = folder.string()});
   }
+  remove_unfinished_parts(folder);
   return WorkDir(folder);
 }
 
@@ -154,9 +156,10 @@ void WorkDir::forget_metrics(const fs::path& folder) {
   }
 }
 
-fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples) const {
+fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples, bool in_parts) const {
   const std::string within = samples > 0 ? fmt::format("{}{:09}", kSamples, samples) : "";
-  return folder_ / fmt::format("{}{:04}{}{}", kPrefix, epoch, within, kSuffix);
+  return folder_ / fmt::format("{}{:04}{}{}", kPrefix, epoch, within,
+                               in_parts ? std::string_view(kPartsSuffix) : kSuffix);
 }
 
 void WorkDir::prune(int64_t num_kept, int64_t best_epoch) const {
@@ -164,13 +167,20 @@ void WorkDir::prune(int64_t num_kept, int64_t best_epoch) const {
   const std::vector<CheckpointFile> files = list_checkpoints(folder_);
   for (size_t i = 0; i + size_t(num_kept) < files.size(); ++i) {
     if (files[i].epoch == best_epoch && files[i].samples == 0) continue;
-    std::error_code error;
-    fs::remove(files[i].path, error);
-    if (error) {
-      throw Error(ErrorCode::io, "cannot delete an old checkpoint",
-                  {.path = files[i].path.string(), .errno_value = error.value()});
-    }
+    remove_checkpoint(files[i].path);
   }
+}
+
+void remove_checkpoint(const fs::path& path) {
+  if (is_in_parts(path)) {
+    remove_parts(path);
+    return;
+  }
+  std::error_code error;
+  fs::remove(path, error);
+  if (!error) return;
+  throw Error(ErrorCode::io, "cannot delete an old checkpoint",
+              {.path = path.string(), .errno_value = error.value()});
 }
 
 }  // namespace ffkit

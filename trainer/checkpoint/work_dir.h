@@ -1,6 +1,7 @@
 // WorkDir: the folder a training run writes to.
 //
 //   epoch-0001.safetensors ...                the checkpoint after each epoch; the newest and the best are kept
+//   epoch-0001.parts/ ...                     the same of a run whose processes share a network, or the optimiser's state
 //   epoch-0001-samples-000012800.safetensors  within the epoch after that, when 12,800 of its samples were seen
 //   metrics.jsonl                             one JSON object every few steps and after each validation, see metrics_log.h
 //   events.out.tfevents.*                     the same for TensorBoard, one file each time the run was started
@@ -20,6 +21,7 @@
 
 namespace ffkit {
 
+// A checkpoint of one file, or the folder of one in parts.
 struct CheckpointFile {
   int64_t epoch = 0;    // epochs done
   int64_t samples = 0;  // of the next one
@@ -37,6 +39,9 @@ std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 // taken for the newest again; `say` gets a sentence on it.
 std::optional<std::filesystem::path> newest_whole_checkpoint(
     const std::filesystem::path& folder, const std::function<void(const std::string&)>& say);
+
+// Removes a checkpoint, of one file or in parts. Throws Error(io).
+void remove_checkpoint(const std::filesystem::path& path);
 
 // Keeps other trainings away from a work folder as long as it lives: a job that was put into the queue again while its first run still writes would
 // mix its checkpoints with that run's. By flock(2) of the folder: nothing is left behind, not even a folder that it
@@ -70,8 +75,9 @@ class WorkDir {
   static void forget_metrics(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return folder_; }
-  // `samples` > 0: within the epoch after `epoch`.
-  std::filesystem::path checkpoint_path(int64_t epoch, int64_t samples = 0) const;
+  // `samples` > 0: within the epoch after `epoch`. `in_parts`: a folder (checkpoint_parts.h).
+  std::filesystem::path checkpoint_path(int64_t epoch, int64_t samples = 0,
+                                        bool in_parts = false) const;
   // Deletes checkpoints but for the newest `num_kept` (0: all are kept) and that of `best_epoch`.
   void prune(int64_t num_kept, int64_t best_epoch) const;
 

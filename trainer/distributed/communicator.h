@@ -9,6 +9,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -116,6 +117,27 @@ void on_rank_0(Communicator& communicator, Action action) {
   }
   if (communicator.sum(std::vector<double>{0})[0] > 0) {
     throw Error(ErrorCode::io, "rank 0 ended with an error, which it prints");
+  }
+}
+
+// Runs `action`, which does not communicate, on all ranks, however long it takes each. When it throws on one, the others throw too.
+template <typename Action>
+void on_all_ranks(Communicator& communicator, Action action) {
+  std::exception_ptr own;
+  try {
+    action();
+  } catch (...) {
+    own = std::current_exception();
+  }
+  std::vector<double> has_failed(size_t(communicator.world_size()), 0);
+  has_failed[size_t(communicator.rank())] = own ? 1 : 0;
+  communicator.barrier();
+  has_failed = communicator.sum(has_failed);
+  if (own) std::rethrow_exception(own);
+  for (size_t rank = 0; rank < has_failed.size(); ++rank) {
+    if (has_failed[rank] == 0) continue;
+    throw Error(ErrorCode::io,
+                "rank " + std::to_string(rank) + " ended with an error, which it prints");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -183,6 +184,13 @@ std::vector<Entry> parse_entries(const fs::path& path, const Json& header, int64
   return entries;
 }
 
+at::Tensor read_tensor(const File& file, int64_t data_begin, const Entry& entry) {
+  at::Tensor tensor = at::empty(entry.shape, at::TensorOptions(entry.dtype));
+  file.read_at(data_begin + entry.begin,
+               {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()});
+  return tensor;
+}
+
 void check_crc(const fs::path& path, std::string header_text, const std::string& digits,
                const std::vector<NamedTensor>& tensors) {
   const size_t at = crc_position(header_text, digits);
@@ -225,10 +233,7 @@ SafeTensors read_safetensors(const fs::path& path) {
   SafeTensors contents{.tensors = {}, .metadata = parse_metadata(path, header)};
   const int64_t data_begin = 8 + int64_t(header_text.size());
   for (const Entry& entry : parse_entries(path, header, file.size() - data_begin)) {
-    at::Tensor tensor = at::empty(entry.shape, at::TensorOptions(entry.dtype));
-    file.read_at(data_begin + entry.begin,
-                 {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()});
-    contents.tensors.push_back({entry.name, std::move(tensor)});
+    contents.tensors.push_back({entry.name, read_tensor(file, data_begin, entry)});
   }
   if (const auto crc = contents.metadata.find(kCrcKey); crc != contents.metadata.end()) {
     check_crc(path, std::move(header_text), crc->second, contents.tensors);
@@ -244,6 +249,38 @@ std::map<std::string, std::string> read_safetensors_metadata(const fs::path& pat
   auto metadata = parse_metadata(path, read_header(file, header_text));
   metadata.erase(kCrcKey);
   return metadata;
+}
+
+struct SafeTensorsReader::Contents {
+  int64_t data_begin = 0;
+  std::unordered_map<std::string, Entry> entries;
+};
+
+SafeTensorsReader::SafeTensorsReader(const fs::path& path)
+    : file_(File::open_for_reading(path)), contents_(std::make_unique<Contents>()) {
+  std::string header_text;
+  const Json header = read_header(file_, header_text);
+  contents_->data_begin = 8 + int64_t(header_text.size());
+  for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin))
+    contents_->entries.emplace(entry.name, std::move(entry));
+}
+
+SafeTensorsReader::~SafeTensorsReader() = default;
+SafeTensorsReader::SafeTensorsReader(SafeTensorsReader&&) noexcept = default;
+
+at::Tensor SafeTensorsReader::description(const std::string& name) const {
+  const auto it = contents_->entries.find(name);
+  if (it == contents_->entries.end()) return {};
+  return at::empty(it->second.shape, at::TensorOptions(it->second.dtype).device(at::kMeta));
+}
+
+at::Tensor SafeTensorsReader::read(const std::string& name) const {
+  const auto it = contents_->entries.find(name);
+  if (it == contents_->entries.end()) {
+    throw Error(ErrorCode::not_found, fmt::format("holds no tensor '{}'", name),
+                {.path = path().string()});
+  }
+  return read_tensor(file_, contents_->data_begin, it->second);
 }
 
 }  // namespace ffkit

@@ -10,12 +10,16 @@
 // read unchecked.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <ffkit/trainer/model.h>
+
+#include "format/file/file.h"
 
 namespace ffkit {
 
@@ -35,5 +39,25 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensors& con
 SafeTensors read_safetensors(const std::filesystem::path& path);
 // Only the metadata; the numbers are neither read nor checked.
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
+
+// Reads single tensors of a file. Its CRC is not looked at: who writes such a file keeps a CRC of each tensor elsewhere. Not thread-safe.
+class SafeTensorsReader {
+ public:
+  // Reads the header. Throws as read_safetensors().
+  explicit SafeTensorsReader(const std::filesystem::path& path);
+  ~SafeTensorsReader();
+  SafeTensorsReader(SafeTensorsReader&&) noexcept;
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  // The type and shape of a tensor, without storage; undefined when there is none of this name.
+  at::Tensor description(const std::string& name) const;
+  // Throws Error(io), Error(corrupt), and Error(not_found) when there is none of this name.
+  at::Tensor read(const std::string& name) const;
+
+ private:
+  struct Contents;
+  File file_;
+  std::unique_ptr<Contents> contents_;
+};
 
 }  // namespace ffkit

@@ -1,3 +1,4 @@
+#include <ATen/ops/cat.h>
 #include <fmt/format.h>
 
 #include <ffkit/format/error.h>
@@ -6,6 +7,14 @@
 #include "optim/gradient_clip.h"
 
 namespace ffkit {
+
+at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut) {
+  if (cut.runs.empty()) return whole;
+  std::vector<at::Tensor> pieces;
+  for (const TensorCut::Run& run : cut.runs)
+    pieces.push_back(whole.narrow(cut.dimension, run.begin, run.count));
+  return pieces.size() == 1 ? pieces[0] : at::cat(pieces, cut.dimension);
+}
 
 void Evaluation::write_results(const std::filesystem::path& file) {
   throw Error(ErrorCode::unsupported, "the task writes no results", {.path = file.string()});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_parts.h"
 
 namespace ffkit {
 namespace {
@@ -19,10 +20,12 @@ const at::Tensor* find_tensor(const std::vector<NamedTensor>& tensors, const std
 }  // namespace
 
 std::string WholeState::parameter_of(const std::string& name) const {
+  if (parts_ == nullptr) return {};
+  std::string found;
   for (const std::string& parameter : parts_->names()) {
-    if (name.size() > parameter.size() && name.ends_with(parameter)) return parameter;
+    if (parameter.size() > found.size() && name.ends_with("." + parameter)) found = parameter;
   }
-  return {};
+  return found;
 }
 
 std::vector<std::string> WholeState::prefixes(const std::vector<NamedTensor>& own) const {
@@ -36,6 +39,45 @@ std::vector<std::string> WholeState::prefixes(const std::vector<NamedTensor>& ow
   return out;
 }
 
+TensorShare WholeState::share_of(const std::string& parameter) const {
+  const TensorCut cut = parts_->cut(parameter, mesh_.same_data().rank());
+  TensorShare share = TensorShare::of_all(parts_->whole_shape(parameter));
+  if (cut.runs.empty()) return share;
+  const TensorBox all = share.boxes.front();
+  share.dimension = cut.dimension;
+  share.boxes.clear();
+  for (const TensorCut::Run& run : cut.runs) {
+    TensorBox& box = share.boxes.emplace_back(all);
+    box.begin[size_t(cut.dimension)] = run.begin;
+    box.size[size_t(cut.dimension)] = run.count;
+  }
+  return share;
+}
+
+std::vector<SharedTensor> WholeState::shares(const std::vector<NamedTensor>& own) const {
+  std::vector<SharedTensor> out;
+  for (const auto& [name, tensor] : own) {
+    const std::string parameter = parameter_of(name);
+    out.push_back({name, tensor.detach(),
+                   parameter.empty() ? TensorShare::of_all(tensor.sizes().vec())
+                                     : share_of(parameter)});
+  }
+  return out;
+}
+
+std::vector<SharedTensor> WholeState::to_write(const std::vector<NamedTensor>& own) const {
+  std::vector<SharedTensor> out;
+  if (mesh_.data().rank() != 0) return out;
+  for (SharedTensor& t : shares(own)) {
+    const std::string parameter = parameter_of(t.name);
+    if (parameter.empty()) continue;
+    const std::vector<int> holders = parts_->holders(parameter);
+    if (std::ranges::find(holders, mesh_.same_data().rank()) != holders.end())
+      out.push_back(std::move(t));
+  }
+  return out;
+}
+
 std::vector<NamedTensor> WholeState::others(const std::vector<NamedTensor>& own) const {
   std::vector<NamedTensor> out;
   for (const NamedTensor& t : own) {
@@ -44,39 +86,8 @@ std::vector<NamedTensor> WholeState::others(const std::vector<NamedTensor>& own)
   return out;
 }
 
-std::vector<NamedTensor> WholeState::gather(const std::vector<NamedTensor>& own) const {
-  if (parts_ == nullptr) return own;
-  if (mesh_.data().rank() != 0) return {};
-  const at::NoGradGuard no_grad;
-  Communicator& peers = mesh_.same_data();
-  std::vector<NamedTensor> out = others(own);
-  for (const std::string& prefix : prefixes(own)) {
-    for (const std::string& name : parts_->names()) {
-      const std::vector<int> holders = parts_->holders(name);
-      const at::Tensor* const mine = find_tensor(own, prefix + name);
-      if (peers.rank() != 0) {
-        if (std::ranges::find(holders, peers.rank()) != holders.end())
-          peers.send(mine->detach().contiguous(), 0);
-        continue;
-      }
-      std::vector<at::Tensor> received;
-      for (const int holder : holders) {
-        if (holder == 0) {
-          received.push_back(mine->detach());
-          continue;
-        }
-        at::Tensor part = at::empty(parts_->part_shape(name, holder), own.front().tensor.options());
-        peers.receive(part, holder);
-        received.push_back(part);
-      }
-      out.push_back({prefix + name, parts_->whole(name, received)});
-    }
-  }
-  return mesh_.world().rank() == 0 ? out : std::vector<NamedTensor>();
-}
-
 std::vector<NamedTensor> WholeState::to_fill(const std::vector<NamedTensor>& own) const {
-  if (parts_ == nullptr) return own;
+  if (!is_divided()) return own;
   if (mesh_.world().rank() != 0) return {};
   std::vector<NamedTensor> out = others(own);
   for (const std::string& prefix : prefixes(own)) {
@@ -88,10 +99,24 @@ std::vector<NamedTensor> WholeState::to_fill(const std::vector<NamedTensor>& own
   return out;
 }
 
+void WholeState::load_checkpoint(const std::filesystem::path& checkpoint,
+                                 const std::vector<NamedTensor>& own) const {
+  Communicator& world = mesh_.world();
+  const bool in_parts =
+      !world.broadcast(std::string(is_in_parts(checkpoint) ? "in parts" : "")).empty();
+  if (is_divided() && in_parts) {
+    on_all_ranks(world, [&] { load_shares(checkpoint, shares(own)); });
+    return;
+  }
+  const std::vector<NamedTensor> whole = to_fill(own);
+  on_rank_0(world, [&] { ffkit::load_checkpoint(checkpoint, whole); });
+  spread(whole, own);
+}
+
 bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& model,
                       HeadPolicy policy) const {
   bool has_head = true;
-  if (parts_ == nullptr) {
+  if (!is_divided()) {
     on_rank_0(mesh_.world(), [&] { has_head = load_weights(weights, rules, model, policy); });
     mesh_.world().broadcast(model_state(model));
     return has_head;
@@ -111,7 +136,7 @@ bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& m
 
 void WholeState::spread(const std::vector<NamedTensor>& whole,
                         const std::vector<NamedTensor>& own) const {
-  if (parts_ == nullptr) {
+  if (!is_divided()) {
     mesh_.world().broadcast(own);
     return;
   }
@@ -125,8 +150,9 @@ void WholeState::spread(const std::vector<NamedTensor>& whole,
                                                                    own.front().tensor.options());
       mesh_.world().broadcast(std::vector<at::Tensor>{all});
       const at::Tensor* const mine = find_tensor(own, prefix + name);
-      if (mine != nullptr)
-        at::Tensor(*mine).detach().copy_(parts_->part(name, all, mesh_.same_data().rank()));
+      if (mine == nullptr) continue;
+      copy_share(all, TensorShare::of_all(parts_->whole_shape(name)), mine->detach(),
+                 share_of(name));
     }
   }
 }

@@ -1,42 +1,55 @@
-// WholeState: parameters, and what an optimiser or an average keeps of each, between the processes of a run, where a task divides them (ParameterParts), and
-// the whole tensors that rank 0 reads and writes.
+// WholeState: the tensors of a run that its processes share, and the whole ones that checkpoints and files of weights hold: parameters that a task divides
+// (ParameterParts), and what an optimiser or an average keeps of each.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ffkit/trainer/task.h>
 
+#include "checkpoint/tensor_share.h"
 #include "checkpoint/weights.h"
 #include "step/run_mesh.h"
 
 namespace ffkit {
 
-// Calls are collective over all processes. `own`: tensors of this process by name, "model.transformer.wte.weight"; of divided ones the parts, under names that end with a
-// parameter's. Not thread-safe.
+// `own`: tensors of this process by name, "model.transformer.wte.weight"; of divided ones the parts, under names that end with a parameter's. Not thread-safe.
 class WholeState {
  public:
   // `parts` may be null: then all processes have all tensors. Both outlive this.
   WholeState(const RunMesh& mesh, const ParameterParts* parts) : mesh_(mesh), parts_(parts) {}
 
-  // On rank 0 all tensors, whole; elsewhere nothing. Without parts: `own`, and no call.
-  std::vector<NamedTensor> gather(const std::vector<NamedTensor>& own) const;
-  // On rank 0 tensors like those of gather(), to read into; elsewhere nothing. Without parts: `own`.
-  std::vector<NamedTensor> to_fill(const std::vector<NamedTensor>& own) const;
-  // As load_weights() into `model`, which rank 0 alone does; then all have them. What load_weights() gives is rank 0's.
+  // Whether checkpoints are in parts.
+  bool is_divided() const { return parts_ != nullptr; }
+
+  // All of `own` with their places in the whole tensors.
+  std::vector<SharedTensor> shares(const std::vector<NamedTensor>& own) const;
+  // Those of them that this process writes: of all processes together, each number of each parameter once.
+  std::vector<SharedTensor> to_write(const std::vector<NamedTensor>& own) const;
+  // The tensors that are no parameter's, which all processes have alike.
+  std::vector<NamedTensor> others(const std::vector<NamedTensor>& own) const;
+
+  // The values of a checkpoint, of one file or in parts, for `own` of all processes. Collective. Where they are divided and it is in parts, each process reads what it
+  // needs; otherwise rank 0 alone reads. Throws as load_checkpoint() on the process that reads, Error(io) on the others.
+  void load_checkpoint(const std::filesystem::path& checkpoint,
+                       const std::vector<NamedTensor>& own) const;
+  // As load_weights() into `model`, which rank 0 alone does; then all have them. What load_weights() gives is rank 0's. Collective.
   bool load(const Weights& weights, const WeightRules& rules, Model& model,
             HeadPolicy policy) const;
-  // Rank 0's `whole` to `own` of all processes, in place.
+
+  // On rank 0 the whole tensors of all processes' `own`, to read into; elsewhere nothing. Undivided: `own`.
+  std::vector<NamedTensor> to_fill(const std::vector<NamedTensor>& own) const;
+  // Rank 0's `whole` to `own` of all processes, in place. Collective.
   void spread(const std::vector<NamedTensor>& whole, const std::vector<NamedTensor>& own) const;
 
  private:
   // What stands before the names of parameters: "model.", "optimizer.exp_avg.".
   std::vector<std::string> prefixes(const std::vector<NamedTensor>& own) const;
-  // The tensors that are no parameter's.
-  std::vector<NamedTensor> others(const std::vector<NamedTensor>& own) const;
   // The parameter that a name ends with; empty: none.
   std::string parameter_of(const std::string& name) const;
+  TensorShare share_of(const std::string& parameter) const;
 
   const RunMesh& mesh_;
   const ParameterParts* const parts_;

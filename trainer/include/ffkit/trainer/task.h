@@ -55,6 +55,17 @@ class Evaluation {
   virtual void write_results(const std::filesystem::path& file);
 };
 
+// What a process has of a tensor that several share: the indices of `runs` along `dimension`, one run behind the other, and all indices along the other dimensions.
+struct TensorCut {
+  struct Run {
+    int64_t begin = 0, count = 0;
+  };
+  int64_t dimension = 0;
+  std::vector<Run> runs = {};  // empty: all of the tensor
+};
+// Of the whole tensor; a view of it where there is one run at most.
+at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut);
+
 // How the processes along the dimensions of a task's mesh (TaskEntry::mesh) share the parameters of one network. They are ranked among each other as in the mesh: the last dimension's
 // neighbours have neighbouring ranks. Pure functions, the same on all processes.
 class ParameterParts {
@@ -63,13 +74,10 @@ class ParameterParts {
   // All parameters of the whole network, in a fixed order.
   virtual std::vector<std::string> names() const = 0;
   virtual std::vector<int64_t> whole_shape(const std::string& name) const = 0;
-  // The ranks whose parts make up the whole. Others may have the same parts once more.
+  // The ranks whose parts make up the whole, each number of it once. Others may have the same parts once more.
   virtual std::vector<int> holders(const std::string& name) const = 0;
-  virtual std::vector<int64_t> part_shape(const std::string& name, int rank) const = 0;
-  // Of a whole tensor, what `rank` has.
-  virtual at::Tensor part(const std::string& name, const at::Tensor& whole, int rank) const = 0;
-  // Of the holders' parts, in their order.
-  virtual at::Tensor whole(const std::string& name, const std::vector<at::Tensor>& parts) const = 0;
+  // What `rank` has, if it has any of it.
+  virtual TensorCut cut(const std::string& name, int rank) const = 0;
 };
 
 class Task {

@@ -40,14 +40,18 @@ class ParameterMaker {
   ParameterMaker(const Gpt2Peers& peers, bool draws) : peer_(*peers.tensor), draws_(draws) {}
   at::Tensor normal(const std::string& name, at::IntArrayRef shape, double deviation) const {
     at::Tensor whole = draws_ ? at::empty(shape).normal_(0, deviation) : at::zeros(shape);
-    const at::Tensor part = tensor_part(name, whole, peer_.rank(), peer_.world_size());
+    const at::Tensor part = part_of(whole, cut_of(name, shape));
     return part.is_same(whole) ? part : part.clone();
   }
   at::Tensor zeros(const std::string& name, int64_t size) const {
-    return tensor_part(name, at::zeros({size}), peer_.rank(), peer_.world_size()).clone();
+    return part_of(at::zeros({size}), cut_of(name, {size})).clone();
   }
 
  private:
+  TensorCut cut_of(const std::string& name, at::IntArrayRef shape) const {
+    return tensor_cut(name, shape, peer_.rank(), peer_.world_size());
+  }
+
   const Peers& peer_;
   const bool draws_;
 };
@@ -76,22 +80,13 @@ at::Tensor dropped(const at::Tensor& x, double probability, std::optional<uint64
   return at::dropout(x, probability, /*train=*/true);
 }
 
-// How a parameter is divided along "tensor".
-struct TensorCut {
-  int64_t dimension = -1;  // -1: not
-  bool is_even = true;
-  int64_t parts =
-      1;  // that lie behind each other in the dimension, each of them divided: query, key and value
-};
-
-TensorCut cut_of(const std::string& name) {
-  if (name.ends_with(".wte.weight")) return {.dimension = 0, .is_even = false};
-  if (name.ends_with(".attn.c_attn.weight")) return {.dimension = 1, .parts = 3};
-  if (name.ends_with(".attn.c_attn.bias")) return {.dimension = 0, .parts = 3};
-  if (name.ends_with(".mlp.c_fc.weight")) return {.dimension = 1};
-  if (name.ends_with(".mlp.c_fc.bias")) return {.dimension = 0};
-  if (name.ends_with(".c_proj.weight")) return {.dimension = 0};
-  return {};
+// Where a parameter is divided along "tensor"; -1: it is not.
+int64_t divided_dimension(const std::string& name) {
+  if (name.ends_with(".wte.weight")) return 0;
+  if (name.ends_with(".attn.c_attn.weight") || name.ends_with(".mlp.c_fc.weight")) return 1;
+  if (name.ends_with(".attn.c_attn.bias") || name.ends_with(".mlp.c_fc.bias")) return 0;
+  if (name.ends_with(".c_proj.weight")) return 0;
+  return -1;
 }
 
 int64_t begin_of_share(int64_t total, int64_t rank, int64_t size) {
@@ -100,28 +95,18 @@ int64_t begin_of_share(int64_t total, int64_t rank, int64_t size) {
 
 }  // namespace
 
-at::Tensor tensor_part(const std::string& name, const at::Tensor& whole, int rank, int size) {
-  const TensorCut cut = cut_of(name);
-  if (cut.dimension < 0 || size == 1) return whole;
-  std::vector<at::Tensor> pieces;
-  for (const at::Tensor& part : whole.chunk(cut.parts, cut.dimension)) {
-    const int64_t total = part.size(cut.dimension);
-    const int64_t begin = begin_of_share(total, rank, size);
-    pieces.push_back(
-        part.narrow(cut.dimension, begin, begin_of_share(total, rank + 1, size) - begin));
+TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, int size) {
+  TensorCut cut{.dimension = divided_dimension(name)};
+  if (cut.dimension < 0 || size == 1) return {};
+  // Query, key and value lie behind each other, and each of them is divided.
+  const int64_t parts = name.find(".c_attn.") == std::string::npos ? 1 : 3;
+  const int64_t total = shape[size_t(cut.dimension)] / parts;
+  const int64_t begin = begin_of_share(total, rank, size);
+  for (int64_t i = 0; i < parts; ++i) {
+    cut.runs.push_back({.begin = i * total + begin,
+                        .count = begin_of_share(total, rank + 1, size) - begin});
   }
-  return pieces.size() == 1 ? pieces[0] : at::cat(pieces, cut.dimension);
-}
-
-at::Tensor tensor_whole(const std::string& name, const std::vector<at::Tensor>& parts) {
-  const TensorCut cut = cut_of(name);
-  if (cut.dimension < 0 || parts.size() == 1) return parts.front();
-  std::vector<at::Tensor> pieces;
-  for (int64_t i = 0; i < cut.parts; ++i) {
-    for (const at::Tensor& part : parts)
-      pieces.push_back(part.chunk(cut.parts, cut.dimension)[size_t(i)]);
-  }
-  return at::cat(pieces, cut.dimension);
+  return cut;
 }
 
 Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <ffkit/trainer/peers.h>
+#include <ffkit/trainer/task.h>
 
 #include "tasks/gpt2/network/gpt2_config.h"
 
@@ -100,9 +101,7 @@ Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers);
 // Why a network cannot be divided so, as a sentence; empty: it can.
 std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipeline);
 
-// The part of a whole parameter that `rank` of `size` processes along "tensor" has; all of it where it is not divided. `name`: "transformer.h.0.attn.c_attn.weight".
-at::Tensor tensor_part(const std::string& name, const at::Tensor& whole, int rank, int size);
-// The whole of all parts, by rank.
-at::Tensor tensor_whole(const std::string& name, const std::vector<at::Tensor>& parts);
+// What of a whole parameter `rank` of `size` processes along "tensor" has. `name`: "transformer.h.0.attn.c_attn.weight".
+TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, int size);
 
 }  // namespace ffkit

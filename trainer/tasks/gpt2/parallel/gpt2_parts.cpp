@@ -1,6 +1,5 @@
 #include "tasks/gpt2/parallel/gpt2_parts.h"
 
-#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,10 +8,6 @@ namespace ffkit {
 namespace {
 
 constexpr std::string_view kBlocks = "transformer.h.";
-
-at::Tensor without_storage(const std::vector<int64_t>& shape) {
-  return at::empty(shape, at::TensorOptions(at::kFloat).device(at::kMeta));
-}
 
 }  // namespace
 
@@ -56,22 +51,13 @@ int Gpt2Parts::stage_of(const std::string& name) const {
 std::vector<int> Gpt2Parts::holders(const std::string& name) const {
   const int first = stage_of(name) * tensor_;
   std::vector<int> out = {first};
-  const std::vector<int64_t> whole = whole_shape(name);
-  if (tensor_ == 1 || part_shape(name, first) == whole) return out;
+  if (cut(name, first).runs.empty()) return out;  // all have it
   for (int i = 1; i < tensor_; ++i) out.push_back(first + i);
   return out;
 }
 
-std::vector<int64_t> Gpt2Parts::part_shape(const std::string& name, int rank) const {
-  return part(name, without_storage(whole_shape(name)), rank).sizes().vec();
-}
-
-at::Tensor Gpt2Parts::part(const std::string& name, const at::Tensor& whole, int rank) const {
-  return tensor_part(name, whole, rank % tensor_, tensor_);
-}
-
-at::Tensor Gpt2Parts::whole(const std::string& name, const std::vector<at::Tensor>& parts) const {
-  return tensor_whole(name, parts);
+TensorCut Gpt2Parts::cut(const std::string& name, int rank) const {
+  return tensor_cut(name, whole_shape(name), rank % tensor_, tensor_);
 }
 
 }  // namespace ffkit

@@ -19,9 +19,7 @@ class Gpt2Parts final : public ParameterParts {
   std::vector<std::string> names() const override;
   std::vector<int64_t> whole_shape(const std::string& name) const override;
   std::vector<int> holders(const std::string& name) const override;
-  std::vector<int64_t> part_shape(const std::string& name, int rank) const override;
-  at::Tensor part(const std::string& name, const at::Tensor& whole, int rank) const override;
-  at::Tensor whole(const std::string& name, const std::vector<at::Tensor>& parts) const override;
+  TensorCut cut(const std::string& name, int rank) const override;
 
  private:
   // The first stage that has a parameter.

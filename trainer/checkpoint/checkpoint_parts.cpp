@@ -1,0 +1,330 @@
+#include "checkpoint/checkpoint_parts.h"
+
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/crc32c.h>
+#include <ffkit/format/error.h>
+
+#include "format/file/file.h"
+
+namespace ffkit {
+namespace {
+
+using PartsJson = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr char kManifest[] = "manifest.safetensors";
+constexpr char kUnfinished[] = ".tmp";
+// In the metadata of a part and of the manifest.
+constexpr char kPartsKey[] = "parts";
+
+fs::path part_file(const fs::path& folder, int rank) {
+  return folder / fmt::format("part-{:05}.safetensors", rank);
+}
+
+std::string crc_of(const at::Tensor& tensor) {
+  const auto* data = static_cast<const std::byte*>(tensor.const_data_ptr());
+  return fmt::format("{:08x}", crc32c(std::span(data, tensor.nbytes())));
+}
+
+// A tensor that a part file has.
+struct StoredPart {
+  std::string name;
+  std::string file = {};
+  TensorShare share = {};
+  std::string crc = {};
+};
+
+PartsJson to_json(const StoredPart& part) {
+  PartsJson boxes = PartsJson::array();
+  for (const TensorBox& box : part.share.boxes) boxes.push_back({box.begin, box.size});
+  return {{"name", part.name},
+          {"file", part.file},
+          {"shape", part.share.whole_shape},
+          {"dimension", part.share.dimension},
+          {"boxes", boxes},
+          {"crc32c", part.crc}};
+}
+
+// Throws nlohmann's exceptions.
+StoredPart part_from_json(const PartsJson& json) {
+  StoredPart part{.name = json.at("name").get<std::string>(),
+                  .file = json.at("file").get<std::string>(),
+                  .crc = json.at("crc32c").get<std::string>()};
+  part.share.whole_shape = json.at("shape").get<std::vector<int64_t>>();
+  part.share.dimension = json.at("dimension").get<int64_t>();
+  for (const PartsJson& box : json.at("boxes"))
+    part.share.boxes.push_back({.begin = box.at(0).get<std::vector<int64_t>>(),
+                                .size = box.at(1).get<std::vector<int64_t>>()});
+  return part;
+}
+
+std::vector<StoredPart> parts_from_text(const fs::path& file,
+                                        const std::map<std::string, std::string>& metadata) {
+  std::vector<StoredPart> parts;
+  try {
+    for (const PartsJson& json : PartsJson::parse(metadata.at(kPartsKey)))
+      parts.push_back(part_from_json(json));
+  } catch (const std::exception&) {  // nlohmann's, and std::out_of_range: there are none
+    throw Error(ErrorCode::corrupt, "does not list the parts of its checkpoint as it should",
+                {.path = file.string()});
+  }
+  return parts;
+}
+
+// The text that a part or the manifest has under kPartsKey.
+std::string to_text(const std::vector<StoredPart>& parts) {
+  PartsJson json = PartsJson::array();
+  for (const StoredPart& part : parts) json.push_back(to_json(part));
+  return json.dump();
+}
+
+void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
+  SafeTensors contents;
+  std::vector<StoredPart> parts;
+  for (const SharedTensor& t : own) {
+    contents.tensors.push_back({t.name, t.tensor.detach().contiguous()});
+    parts.push_back({.name = t.name,
+                     .file = file.filename().string(),
+                     .share = t.share,
+                     .crc = crc_of(contents.tensors.back().tensor)});
+  }
+  contents.metadata[kPartsKey] = to_text(parts);
+  write_safetensors(file, contents);
+}
+
+// What the parts of `ranks` hold, as they say.
+std::vector<StoredPart> list_parts(const fs::path& folder, const std::vector<double>& has_part) {
+  std::vector<StoredPart> all;
+  for (size_t rank = 0; rank < has_part.size(); ++rank) {
+    if (has_part[rank] == 0) continue;
+    const fs::path file = part_file(folder, int(rank));
+    if (!fs::exists(file)) {
+      throw Error(ErrorCode::io,
+                  fmt::format("rank {} wrote it where rank 0 cannot see it; give all processes a "
+                              "--work-dir on a file system that their machines share",
+                              rank),
+                  {.path = file.string()});
+    }
+    for (StoredPart& part : parts_from_text(file, read_safetensors_metadata(file)))
+      all.push_back(std::move(part));
+  }
+  return all;
+}
+
+fs::path unfinished(const fs::path& path) {
+  return path.string() + kUnfinished;
+}
+
+// A checkpoint as it is read: the manifest, and the files of parts that were needed so far.
+class PartsReader {
+ public:
+  explicit PartsReader(const fs::path& path)
+      : path_(path), manifest_(read_safetensors(path / kManifest)) {
+    if (!manifest_.is_checked) {
+      throw Error(ErrorCode::corrupt,
+                  "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
+                  {.path = (path / kManifest).string()});
+    }
+    parts_ = parts_from_text(path / kManifest, manifest_.metadata);
+    for (const NamedTensor& t : manifest_.tensors) {
+      parts_.push_back(
+          {.name = t.name, .share = TensorShare::of_all(t.tensor.sizes().vec())});  // no file
+    }
+  }
+
+  const std::vector<StoredPart>& parts() const { return parts_; }
+
+  // Its type and shape.
+  at::Tensor description(const StoredPart& part) {
+    if (part.file.empty()) return in_manifest(part);
+    const at::Tensor found = file(part).description(part.name);
+    if (!found.defined() || found.sizes().vec() != part.share.shape())
+      refuse(part, fmt::format("does not hold the tensor '{}' that its manifest lists", part.name));
+    return found;
+  }
+  at::Tensor read(const StoredPart& part) {
+    if (part.file.empty()) return in_manifest(part);
+    at::Tensor tensor = file(part).read(part.name);
+    const std::string crc = crc_of(tensor);
+    if (crc != part.crc)
+      refuse(part, fmt::format("the CRC-32C of its tensor '{}' is {}, but {} is in the manifest",
+                               part.name, crc, part.crc));
+    return tensor;
+  }
+  // Before the next file, where each is read once.
+  void close_files() { files_.clear(); }
+
+ private:
+  const at::Tensor& in_manifest(const StoredPart& part) const {
+    for (const NamedTensor& t : manifest_.tensors) {
+      if (t.name == part.name) return t.tensor;
+    }
+    throw Error(ErrorCode::corrupt, "lacks a tensor", {.path = path_.string()});
+  }
+  [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
+    throw Error(ErrorCode::corrupt,
+                message + "; the checkpoint is damaged: take the one before it",
+                {.path = (path_ / part.file).string()});
+  }
+  SafeTensorsReader& file(const StoredPart& part) {
+    const auto it = files_.find(part.file);
+    if (it != files_.end()) return it->second;
+    if (part.file.find('/') != std::string::npos || !fs::exists(path_ / part.file))
+      refuse(part, "this part of the checkpoint is missing");
+    return files_.emplace(part.file, SafeTensorsReader(path_ / part.file)).first->second;
+  }
+
+  const fs::path path_;
+  SafeTensors manifest_;
+  std::vector<StoredPart> parts_;
+  std::map<std::string, SafeTensorsReader> files_;
+};
+
+std::string type_and_shape_text(at::ScalarType type, at::IntArrayRef shape) {
+  return fmt::format("{} [{}]", c10::toString(type), fmt::join(shape, ", "));
+}
+
+}  // namespace
+
+bool is_in_parts(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path / kManifest, error);
+}
+
+fs::path metadata_file(const fs::path& path) {
+  return fs::is_directory(path) ? path / kManifest : path;
+}
+
+void write_parts(Communicator& communicator, const fs::path& path, const SafeTensors& rest,
+                 const std::vector<SharedTensor>& own) {
+  const fs::path folder = unfinished(path);
+  on_rank_0(communicator, [&] {
+    std::error_code error;
+    fs::remove_all(folder, error);
+    if (!error) fs::create_directory(folder, error);
+    if (error) {
+      throw Error(ErrorCode::io, "cannot make the folder of a checkpoint",
+                  {.path = folder.string(), .errno_value = error.value()});
+    }
+  });
+  on_all_ranks(communicator, [&] {
+    if (!own.empty()) write_part(part_file(folder, communicator.rank()), own);
+  });
+  std::vector<double> has_part(size_t(communicator.world_size()), 0);
+  has_part[size_t(communicator.rank())] = own.empty() ? 0 : 1;
+  has_part = communicator.sum(has_part);
+  on_rank_0(communicator, [&] {
+    SafeTensors manifest = rest;
+    manifest.metadata[kPartsKey] = to_text(list_parts(folder, has_part));
+    write_safetensors(folder / kManifest, manifest);
+    rename_durably(folder, path);
+  });
+}
+
+void load_shares(const fs::path& path, const std::vector<SharedTensor>& wanted) {
+  PartsReader reader(path);
+  const auto refuse = [&](const std::string& message) {
+    throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+  };
+  std::map<std::string, const SharedTensor*> by_name;
+  for (const SharedTensor& t : wanted) by_name.emplace(t.name, &t);
+  std::map<std::string, int64_t> num_found;  // numbers of each wanted tensor
+  // By file: each is opened once.
+  std::map<std::string, std::vector<std::pair<const StoredPart*, const SharedTensor*>>> copies;
+  for (const StoredPart& part : reader.parts()) {
+    const auto it = by_name.find(part.name);
+    if (it == by_name.end()) continue;
+    const SharedTensor& to = *it->second;
+    num_found.try_emplace(part.name, 0);
+    const bool is_other_shape = part.share.whole_shape != to.share.whole_shape;
+    if (!is_other_shape && !overlap(part.share, to.share)) continue;
+    const at::ScalarType type = reader.description(part).scalar_type();
+    if (is_other_shape || type != to.tensor.scalar_type()) {
+      refuse(fmt::format(
+          "tensor '{}' is {}, but the model needs {}; is it of another model, or one "
+          "with other options?",
+          part.name, type_and_shape_text(type, part.share.whole_shape),
+          type_and_shape_text(to.tensor.scalar_type(), to.share.whole_shape)));
+    }
+    copies[part.file].emplace_back(&part, &to);
+  }
+  for (const SharedTensor& t : wanted) {
+    if (num_found.contains(t.name)) continue;
+    refuse(
+        fmt::format("has no tensor '{}', which the run needs; is it of another model, "
+                    "--optimizer or --amp?",
+                    t.name));
+  }
+  for (const auto& [file, pairs] : copies) {
+    for (const auto& [part, to] : pairs)
+      num_found[part->name] += copy_share(reader.read(*part), part->share, to->tensor, to->share);
+  }
+  for (const SharedTensor& t : wanted) {
+    if (num_found[t.name] == t.share.num_elements()) continue;
+    throw Error(ErrorCode::corrupt,
+                fmt::format("its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
+                            "damaged: take the one before it",
+                            num_found[t.name], t.share.num_elements(), t.name),
+                {.path = path.string()});
+  }
+}
+
+std::vector<NamedTensor> load_whole(const fs::path& path, const std::string& prefix) {
+  PartsReader reader(path);
+  std::map<std::string, size_t> index;
+  std::vector<NamedTensor> out;
+  std::vector<SharedTensor> shares;
+  for (const StoredPart& part : reader.parts()) {
+    if (!part.name.starts_with(prefix) || !index.emplace(part.name, out.size()).second) continue;
+    const auto type = at::TensorOptions(reader.description(part).scalar_type());
+    out.push_back({part.name, at::empty(part.share.whole_shape, type)});
+    shares.push_back({part.name, out.back().tensor, TensorShare::of_all(part.share.whole_shape)});
+  }
+  load_shares(path, shares);
+  return out;
+}
+
+void check_parts(const fs::path& path) {
+  PartsReader reader(path);
+  std::map<std::string, std::vector<const StoredPart*>> by_file;
+  for (const StoredPart& part : reader.parts()) by_file[part.file].push_back(&part);
+  for (const auto& [file, parts] : by_file) {
+    for (const StoredPart* part : parts) {
+      reader.description(*part);
+      reader.read(*part);
+    }
+    reader.close_files();
+  }
+}
+
+void remove_parts(const fs::path& path) {
+  const fs::path folder = unfinished(path);
+  std::error_code error;
+  fs::rename(path, folder, error);
+  if (!error) fs::remove_all(folder, error);
+  if (!error) return;
+  throw Error(ErrorCode::io, "cannot be removed",
+              {.path = path.string(), .errno_value = error.value()});
+}
+
+void remove_unfinished_parts(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().string().ends_with(std::string(kPartsSuffix) + kUnfinished))
+      found.push_back(it->path());
+  }
+  for (const fs::path& path : found) fs::remove_all(path, error);
+}
+
+}  // namespace ffkit
