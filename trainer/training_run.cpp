@@ -106,7 +106,7 @@ std::unique_ptr<BatchSource> TrainingRun::open_training() {
 
 std::vector<NamedTensor> TrainingRun::state_tensors() const {
   std::vector<NamedTensor> out = model_state(model_.model);
-  append_with_prefix("optimizer.", model_.optimizer->state(), out);
+  append_with_prefix(kOptimizerPrefix, model_.optimizer->state(), out);
   if (average_) append_with_prefix(kAveragePrefix, average_->tensors(), out);
   append_with_prefix("scaler.", model_.step.scaler().state(), out);
   append_with_prefix("task.", task_->state(), out);

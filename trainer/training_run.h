@@ -69,7 +69,9 @@ class TrainingRun {
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
   // Everything of this process that a checkpoint holds, by name.
   std::vector<NamedTensor> state_tensors() const;
-  WholeState whole_state() const { return WholeState(mesh_, task_->parts()); }
+  WholeState whole_state() const {
+    return {mesh_, task_->parts(), options_.shard_optimizer ? &model_.model : nullptr};
+  }
   // Of all processes, for the thread that writes checkpoints in parts; null where there are none.
   std::unique_ptr<Communicator> make_writers() const;
 

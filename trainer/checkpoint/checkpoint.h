@@ -42,6 +42,8 @@ bool is_finished(const CheckpointInfo& stored, const TrainOptions& options);
 // Of the tensors of a model, and of an average of them.
 inline constexpr char kModelPrefix[] = "model.";
 inline constexpr char kAveragePrefix[] = "ema.";
+// Of what an optimiser keeps.
+inline constexpr char kOptimizerPrefix[] = "optimizer.";
 
 // `tensors` with `prefix` before their names, at the end of `out`.
 void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,

@@ -7,6 +7,7 @@
 
 #include "model/trained_parameters.h"
 #include "optim/adamw.h"
+#include "optim/divided_optimizer.h"
 #include "optim/lars.h"
 #include "optim/sgd.h"
 
@@ -63,10 +64,9 @@ void Optimizer::append_state(const std::string& kind, const StateTensors& tensor
   }
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& o, const Model& model,
-                                          const ParameterSettings& settings) {
-  std::vector<ParameterGroup> groups =
-      parameter_groups(trained_parameters(model), o.weight_decay, o.norm_decay, settings);
+namespace {
+
+std::unique_ptr<Optimizer> optimizer_of(const TrainOptions& o, std::vector<ParameterGroup> groups) {
   switch (o.optimizer) {
     case OptimizerKind::adamw:
       return std::make_unique<AdamW>(
@@ -80,6 +80,19 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& o, const Model& mo
   }
   return std::make_unique<Sgd>(std::move(groups),
                                SgdOptions{.momentum = o.momentum, .nesterov = o.nesterov});
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& o, const Model& model,
+                                          const ParameterSettings& settings, Communicator* data) {
+  std::vector<ParameterGroup> groups =
+      parameter_groups(trained_parameters(model), o.weight_decay, o.norm_decay, settings);
+  if (!o.shard_optimizer || data == nullptr || data->is_alone())
+    return optimizer_of(o, std::move(groups));
+  return std::make_unique<DividedOptimizer>(
+      std::move(groups), *data,
+      [&o](std::vector<ParameterGroup> own) { return optimizer_of(o, std::move(own)); });
 }
 
 }  // namespace ffkit

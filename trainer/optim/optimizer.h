@@ -59,8 +59,10 @@ class Optimizer {
   std::vector<ParameterGroup> groups_;
 };
 
-// The optimiser of the options over the parameters of `model` that are trained, which is on its device and in its memory format.
+// The optimiser of the options over the parameters of `model` that are trained, which is on its device and in its memory format. With options.shard_optimizer its state is
+// divided among the processes of `data` (DividedOptimizer), which have the same parameters; null: this one alone.
 std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& options, const Model& model,
-                                          const ParameterSettings& settings = {});
+                                          const ParameterSettings& settings = {},
+                                          Communicator* data = nullptr);
 
 }  // namespace ffkit

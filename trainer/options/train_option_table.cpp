@@ -112,6 +112,12 @@ void add_optimizer_options(OptionTable& t, TrainOptions& o) {
       .require(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "0 or more");
   t.add("norm-decay", o.norm_decay,
         "Weight decay of biases and normalisation layers too (default: on)");
+  t.add("shard-optimizer", o.shard_optimizer,
+        "Divides the optimizer's state among the processes that share the samples (ZeRO-1): each "
+        "updates its share of the weights and gives it to the others")
+      .set_stored(o.shard_optimizer)
+      .require(!o.shard_optimizer || o.optimizer != OptimizerKind::lars,
+               "off with the optimizer lars, which needs whole layers in each process");
   t.add("clip-grad-norm", o.clip_grad_norm, "Clips the gradients to this total norm; 0: off")
       .require(o.clip_grad_norm >= 0 && std::isfinite(o.clip_grad_norm), "positive, or 0 for none");
   t.add("ema-decay", o.ema_decay,

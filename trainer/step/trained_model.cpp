@@ -19,7 +19,8 @@ Model& make_model(Task& task, const TrainOptions& options, const Communicator& c
 TrainedModel::TrainedModel(Task& task, const TrainOptions& options, Communicator& communicator)
     : model(make_model(task, options, communicator)),
       optimizer(make_optimizer(
-          options, model, [&task](const NamedTensor& p) { return task.parameter_setting(p); })),
+          options, model, [&task](const NamedTensor& p) { return task.parameter_setting(p); },
+          &communicator)),
       step(options, task, model, *optimizer, communicator) {
   if (options.sync_bn) model.synchronise_batch_norm(communicator);
 }

@@ -4,10 +4,12 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
+#include "optim/divided_optimizer.h"
 
 namespace ffkit {
 namespace {
@@ -17,7 +19,61 @@ const at::Tensor* find_tensor(const std::vector<NamedTensor>& tensors, const std
   return it == tensors.end() ? nullptr : &it->tensor;
 }
 
+// The parameters of a model that each process has all of.
+class AllOfModel final : public ParameterParts {
+ public:
+  explicit AllOfModel(const Model& model) {
+    for (const NamedTensor& p : model.parameters()) {
+      names_.push_back(p.name);
+      shapes_[p.name] = p.tensor.sizes().vec();
+    }
+  }
+  std::vector<std::string> names() const override { return names_; }
+  std::vector<int64_t> whole_shape(const std::string& name) const override {
+    return shapes_.at(name);
+  }
+  std::vector<int> holders(const std::string& /*name*/) const override { return {0}; }
+  TensorCut cut(const std::string& /*name*/, int /*rank*/) const override { return {}; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, std::vector<int64_t>> shapes_;
+};
+
+// The rows `rows` of a share's tensor.
+TensorShare rows_of_share(const TensorShare& share, RowShare rows) {
+  TensorShare out{.whole_shape = share.whole_shape, .dimension = share.dimension, .boxes = {}};
+  int64_t offset = 0;  // of a box along its dimension
+  for (const TensorBox& box : share.boxes) {
+    const int64_t first = share.dimension == 0 ? offset : 0;
+    const int64_t begin = std::clamp<int64_t>(rows.begin - first, 0, box.size[0]);
+    const int64_t end = std::clamp<int64_t>(rows.begin + rows.count - first, 0, box.size[0]);
+    offset += box.size[size_t(share.dimension)];
+    if (begin == end && &box != &share.boxes.back()) continue;
+    TensorBox& part = out.boxes.emplace_back(box);
+    part.begin[0] += begin;
+    part.size[0] = end - begin;
+  }
+  return out;
+}
+
 }  // namespace
+
+WholeState::WholeState(const RunMesh& mesh, const ParameterParts* parts, const Model* sharded)
+    : mesh_(mesh),
+      is_optimizer_sharded_(sharded != nullptr && !mesh.data().is_alone()),
+      all_(parts == nullptr && is_optimizer_sharded_ ? std::make_shared<AllOfModel>(*sharded)
+                                                     : nullptr),
+      parts_(all_ ? all_.get() : parts) {}
+
+bool WholeState::has_rows(const std::string& name) const {
+  return is_optimizer_sharded_ && name.starts_with(kOptimizerPrefix) &&
+         !parts_->whole_shape(parameter_of(name)).empty();
+}
+
+bool WholeState::has_tensor(const std::vector<NamedTensor>& own, const std::string& name) const {
+  return !all_ || find_tensor(own, name) != nullptr;  // no state of frozen parameters
+}
 
 std::string WholeState::parameter_of(const std::string& name) const {
   if (parts_ == nullptr) return {};
@@ -39,19 +95,22 @@ std::vector<std::string> WholeState::prefixes(const std::vector<NamedTensor>& ow
   return out;
 }
 
-TensorShare WholeState::share_of(const std::string& parameter) const {
+TensorShare WholeState::share_of(const std::string& name, const std::string& parameter) const {
   const TensorCut cut = parts_->cut(parameter, mesh_.same_data().rank());
   TensorShare share = TensorShare::of_all(parts_->whole_shape(parameter));
-  if (cut.runs.empty()) return share;
-  const TensorBox all = share.boxes.front();
-  share.dimension = cut.dimension;
-  share.boxes.clear();
-  for (const TensorCut::Run& run : cut.runs) {
-    TensorBox& box = share.boxes.emplace_back(all);
-    box.begin[size_t(cut.dimension)] = run.begin;
-    box.size[size_t(cut.dimension)] = run.count;
+  if (!cut.runs.empty()) {
+    const TensorBox all = share.boxes.front();
+    share.dimension = cut.dimension;
+    share.boxes.clear();
+    for (const TensorCut::Run& run : cut.runs) {
+      TensorBox& box = share.boxes.emplace_back(all);
+      box.begin[size_t(cut.dimension)] = run.begin;
+      box.size[size_t(cut.dimension)] = run.count;
+    }
   }
-  return share;
+  if (!has_rows(name)) return share;
+  return rows_of_share(
+      share, row_share(share.shape()[0], mesh_.data().rank(), mesh_.data().world_size()));
 }
 
 std::vector<SharedTensor> WholeState::shares(const std::vector<NamedTensor>& own) const {
@@ -60,17 +119,17 @@ std::vector<SharedTensor> WholeState::shares(const std::vector<NamedTensor>& own
     const std::string parameter = parameter_of(name);
     out.push_back({name, tensor.detach(),
                    parameter.empty() ? TensorShare::of_all(tensor.sizes().vec())
-                                     : share_of(parameter)});
+                                     : share_of(name, parameter)});
   }
   return out;
 }
 
 std::vector<SharedTensor> WholeState::to_write(const std::vector<NamedTensor>& own) const {
   std::vector<SharedTensor> out;
-  if (mesh_.data().rank() != 0) return out;
   for (SharedTensor& t : shares(own)) {
     const std::string parameter = parameter_of(t.name);
-    if (parameter.empty()) continue;
+    if (parameter.empty() || t.share.num_elements() == 0) continue;
+    if (mesh_.data().rank() != 0 && !has_rows(t.name)) continue;
     const std::vector<int> holders = parts_->holders(parameter);
     if (std::ranges::find(holders, mesh_.same_data().rank()) != holders.end())
       out.push_back(std::move(t));
@@ -92,6 +151,7 @@ std::vector<NamedTensor> WholeState::to_fill(const std::vector<NamedTensor>& own
   std::vector<NamedTensor> out = others(own);
   for (const std::string& prefix : prefixes(own)) {
     for (const std::string& name : parts_->names()) {
+      if (!has_tensor(own, prefix + name)) continue;
       out.push_back(
           {prefix + name, at::empty(parts_->whole_shape(name), own.front().tensor.options())});
     }
@@ -144,6 +204,7 @@ void WholeState::spread(const std::vector<NamedTensor>& whole,
   mesh_.world().broadcast(others(own));
   for (const std::string& prefix : prefixes(own)) {
     for (const std::string& name : parts_->names()) {
+      if (!has_tensor(own, prefix + name)) continue;
       const at::Tensor* const from = find_tensor(whole, prefix + name);
       const at::Tensor all = mesh_.world().rank() == 0 ? from->detach().contiguous()
                                                        : at::empty(parts_->whole_shape(name),
@@ -152,7 +213,7 @@ void WholeState::spread(const std::vector<NamedTensor>& whole,
       const at::Tensor* const mine = find_tensor(own, prefix + name);
       if (mine == nullptr) continue;
       copy_share(all, TensorShare::of_all(parts_->whole_shape(name)), mine->detach(),
-                 share_of(name));
+                 share_of(prefix + name, name));
     }
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,9 @@ namespace ffkit {
 // `own`: tensors of this process by name, "model.transformer.wte.weight"; of divided ones the parts, under names that end with a parameter's. Not thread-safe.
 class WholeState {
  public:
-  // `parts` may be null: then all processes have all tensors. Both outlive this.
-  WholeState(const RunMesh& mesh, const ParameterParts* parts) : mesh_(mesh), parts_(parts) {}
+  // `parts` may be null: then all processes have all parameters. `sharded`: the model whose optimiser's state is divided among the processes that share the samples
+  // (DividedOptimizer); null: it is not. All outlive this.
+  WholeState(const RunMesh& mesh, const ParameterParts* parts, const Model* sharded = nullptr);
 
   // Whether checkpoints are in parts.
   bool is_divided() const { return parts_ != nullptr; }
@@ -49,9 +51,16 @@ class WholeState {
   std::vector<std::string> prefixes(const std::vector<NamedTensor>& own) const;
   // The parameter that a name ends with; empty: none.
   std::string parameter_of(const std::string& name) const;
-  TensorShare share_of(const std::string& parameter) const;
+  // Of the tensor `name`, which is of `parameter`.
+  TensorShare share_of(const std::string& name, const std::string& parameter) const;
+  // Whether there is such a tensor: on some process where the task divides the network, else in `own` of each.
+  bool has_tensor(const std::vector<NamedTensor>& own, const std::string& name) const;
+  // Whether the processes along "data" have different rows of it.
+  bool has_rows(const std::string& name) const;
 
   const RunMesh& mesh_;
+  const bool is_optimizer_sharded_;
+  std::shared_ptr<const ParameterParts> all_;  // where the task divides nothing
   const ParameterParts* const parts_;
 };
 

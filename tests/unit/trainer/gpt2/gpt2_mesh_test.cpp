@@ -13,6 +13,7 @@
 #include <ffkit/trainer/gpt2.h>
 #include <ffkit/trainer/task.h>
 
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "expect_error.h"
 #include "step/make_task.h"
@@ -31,6 +32,7 @@ constexpr int kMeshSteps = 20;
 struct MeshOfGpt2 {
   int data = 1, tensor = 1, pipeline = 1;
   int64_t micro_batches = 1;
+  bool shard_optimizer = false;
 };
 
 // Three blocks: two stages have one and two of them.
@@ -44,6 +46,7 @@ TrainOptions gpt2_mesh_options(const MeshOfGpt2& mesh) {
       1e-4;  // the gradient of a bias of keys is 0 but for rounding, which Adam would make steps of
   o.compute_threads = 1;
   o.batch_size = kMeshBatch / mesh.data;
+  o.shard_optimizer = mesh.shard_optimizer;
   Gpt2Options& own = gpt2(o);
   own.layers = 3;
   own.heads = 2;
@@ -78,6 +81,8 @@ std::vector<NamedTensor> filled_by_formula(const std::vector<NamedTensor>& whole
 }
 
 struct MeshResult {
+  std::map<std::string, at::Tensor> optimizer;   // its state after the last step
+  std::vector<int64_t> state_numbers;            // that each process keeps of it
   std::vector<double> losses;
   double validation = 0;                        // before the first step
   std::map<std::string, at::Tensor> gradients;  // of the first step
@@ -108,7 +113,8 @@ MeshResult train_gpt2(const MeshOfGpt2& shape) {
     const RunMesh mesh(options, world);
     const std::unique_ptr<Task> task = make_task(options, mesh);
     TrainedModel trained(*task, options, mesh.data());
-    const WholeState state(mesh, task->parts());
+    const WholeState state(mesh, task->parts(),
+                           shape.shard_optimizer ? &trained.model : nullptr);
     const std::vector<NamedTensor> own = trained.model.parameters();
     std::vector<NamedTensor> prefixed;
     for (const NamedTensor& p : own) prefixed.push_back({"model." + p.name, p.tensor});
@@ -141,6 +147,17 @@ MeshResult train_gpt2(const MeshOfGpt2& shape) {
     }
     const auto whole = whole_by_name(mesh, state, prefixed, temp / "weights.parts");
     if (world.rank() == 0) result.weights = whole;
+
+    std::vector<NamedTensor> kept;
+    append_with_prefix(kOptimizerPrefix, trained.optimizer->state(), kept);
+    std::vector<double> numbers(size_t(world.world_size()), 0);
+    for (const NamedTensor& t : kept) numbers[size_t(world.rank())] += double(t.tensor.numel());
+    numbers = world.sum(numbers);
+    std::erase_if(kept, [](const NamedTensor& t) { return t.tensor.dim() == 0; });  // the step
+    const auto optimizer = whole_by_name(mesh, state, kept, temp / "optimizer.parts");
+    if (world.rank() != 0) return;
+    result.optimizer = optimizer;
+    result.state_numbers.assign(numbers.begin(), numbers.end());
   });
   return result;
 }
@@ -166,7 +183,10 @@ TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {
                                {.data = 2, .tensor = 2},
                                {.tensor = 2, .pipeline = 2, .micro_batches = 2},
                                {.data = 2, .pipeline = 2, .micro_batches = 2},
-                               {.pipeline = 3, .micro_batches = 1}}) {
+                               {.pipeline = 3, .micro_batches = 1},
+                               {.data = 4, .shard_optimizer = true},
+                               {.data = 2, .tensor = 2, .shard_optimizer = true},
+                               {.data = 2, .pipeline = 2, .micro_batches = 2, .shard_optimizer = true}}) {
     const std::string name = std::to_string(mesh.data) + " x " + std::to_string(mesh.pipeline) +
                              " x " + std::to_string(mesh.tensor);
     const MeshResult other = train_gpt2(mesh);
@@ -176,6 +196,11 @@ TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {
       EXPECT_NEAR(other.losses[i], one.losses[i], 1e-5) << name << ", step " << i;
     EXPECT_LT(largest_gpt2_difference(one.gradients, other.gradients), 1e-5) << name;
     EXPECT_LT(largest_gpt2_difference(one.weights, other.weights), 1e-4) << name;
+    EXPECT_LT(largest_gpt2_difference(one.optimizer, other.optimizer), 1e-4) << name;
+    if (!mesh.shard_optimizer || mesh.tensor * mesh.pipeline > 1) continue;
+    for (const int64_t numbers : other.state_numbers)
+      EXPECT_NEAR(double(numbers), double(one.state_numbers[0]) / mesh.data,
+                  0.02 * double(one.state_numbers[0]));
   }
 }
 

@@ -92,6 +92,8 @@ struct TrainOptions {
   double lars_trust = 0.001;   // lars only: rate of a layer / (its norm / its gradient's norm), > 0
   double weight_decay = 1e-4;  // >= 0
   bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
+  // The optimiser's state is divided among the processes that share the samples (ZeRO-1); not with lars.
+  bool shard_optimizer = false;
   double clip_grad_norm = 0;   // the gradients' norm is scaled down to this one, >= 0; 0: never
   // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is validated is the average then.
   double ema_decay = 0;
