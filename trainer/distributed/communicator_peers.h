@@ -15,6 +15,9 @@ class CommunicatorPeers final : public Peers {
   int world_size() const override { return communicator_.world_size(); }
   void sum(at::Tensor& numbers) override { communicator_.sum(numbers); }
   std::vector<at::Tensor> gather_rows(const at::Tensor& rows) override;
+  std::vector<at::Tensor> gather(const at::Tensor& tensor) override {
+    return communicator_.all_gather(tensor);
+  }
   Transfer start_send(const at::Tensor& tensor, int other, int tag) override {
     return communicator_.start_send(tensor, other, tag);
   }

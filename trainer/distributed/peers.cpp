@@ -1,3 +1,4 @@
+#include <ATen/ops/cat.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -40,6 +41,45 @@ struct SummedGradient : autograd::Function<SummedGradient> {
   }
 };
 
+at::Tensor gathered(const at::Tensor& tensor, int64_t dimension, Peers& peers) {
+  return at::cat(peers.gather(tensor.contiguous()), dimension);
+}
+
+at::Tensor share_of_sum(const at::Tensor& tensor, int64_t dimension, Peers& peers) {
+  const int64_t count = tensor.size(dimension) / peers.world_size();
+  return summed(tensor, peers).narrow(dimension, peers.rank() * count, count).contiguous();
+}
+
+struct GatheredFromPeers : autograd::Function<GatheredFromPeers> {
+  static at::Tensor forward(autograd::AutogradContext* context, const at::Tensor& tensor,
+                            int64_t dimension, Peers* peers) {
+    context->saved_data["dimension"] = dimension;
+    context->saved_data["peers"] = reinterpret_cast<int64_t>(peers);
+    return gathered(tensor, dimension, *peers);
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* context,
+                                          const autograd::variable_list& gradients) {
+    auto* peers = reinterpret_cast<Peers*>(context->saved_data["peers"].toInt());
+    return {share_of_sum(gradients[0], context->saved_data["dimension"].toInt(), *peers),
+            at::Tensor(), at::Tensor()};
+  }
+};
+
+struct SumShareOfPeers : autograd::Function<SumShareOfPeers> {
+  static at::Tensor forward(autograd::AutogradContext* context, const at::Tensor& tensor,
+                            int64_t dimension, Peers* peers) {
+    context->saved_data["dimension"] = dimension;
+    context->saved_data["peers"] = reinterpret_cast<int64_t>(peers);
+    return share_of_sum(tensor, dimension, *peers);
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* context,
+                                          const autograd::variable_list& gradients) {
+    auto* peers = reinterpret_cast<Peers*>(context->saved_data["peers"].toInt());
+    return {gathered(gradients[0], context->saved_data["dimension"].toInt(), *peers), at::Tensor(),
+            at::Tensor()};
+  }
+};
+
 [[noreturn]] void refuse_alone(int other) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("a process alone exchanges nothing with rank {}", other));
@@ -61,6 +101,14 @@ at::Tensor sum_of_peers(const at::Tensor& tensor, Peers& peers) {
 
 at::Tensor with_summed_gradient(const at::Tensor& tensor, Peers& peers) {
   return peers.world_size() == 1 ? tensor : SummedGradient::apply(tensor, &peers);
+}
+
+at::Tensor gathered_from_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers) {
+  return peers.world_size() == 1 ? tensor : GatheredFromPeers::apply(tensor, dimension, &peers);
+}
+
+at::Tensor sum_share_of_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers) {
+  return peers.world_size() == 1 ? tensor : SumShareOfPeers::apply(tensor, dimension, &peers);
 }
 
 }  // namespace ffkit

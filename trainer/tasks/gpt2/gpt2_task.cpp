@@ -2,6 +2,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/where.h>
@@ -56,6 +57,7 @@ class Gpt2Task final : public Task {
     };
     take(kTensor, peers_.tensor);
     take(kPipeline, peers_.pipeline);
+    peers_.shares_positions = own().sequence_parallel;
   }
 
   void open() override {
@@ -128,6 +130,8 @@ class Gpt2Task final : public Task {
   bool is_divided() const { return own().tensor_parallel * own().pipeline_parallel > 1; }
   // Throws Error(invalid_argument) where options, processes and network do not fit.
   void check_mesh() const;
+  // Adds up gradients of parameters that processes along "tensor" have alike and use for other positions each.
+  void sum_gradients_of_positions();
   // The parameter that the first and the last stage both have; undefined elsewhere, and where they are one.
   at::Tensor shared_embedding() const;
 
@@ -237,8 +241,27 @@ at::Tensor Gpt2Task::shared_embedding() const {
   return network_->named_parameters()["transformer.wte.weight"];
 }
 
-// Both stages compute with their own copy of it; its gradient is the sum of theirs.
+void Gpt2Task::sum_gradients_of_positions() {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients, flat;
+  for (const auto& p : network_->named_parameters()) {
+    // Where each has a part of it, the part's gradient is of all positions.
+    if (!tensor_cut(p.key(), p.value().sizes(), 0, 2).runs.empty()) continue;
+    gradients.push_back(p.value().grad());
+    flat.push_back(gradients.back().reshape({-1}));
+  }
+  at::Tensor all = at::cat(flat);
+  peers_.tensor->sum(all);
+  int64_t begin = 0;
+  for (const at::Tensor& gradient : gradients) {
+    gradient.copy_(all.narrow(0, begin, gradient.numel()).view(gradient.sizes()));
+    begin += gradient.numel();
+  }
+}
+
+// Both stages compute with their own copy of the embedding; its gradient is the sum of theirs.
 void Gpt2Task::finish_gradients() {
+  if (peers_.shares_positions) sum_gradients_of_positions();
   const at::Tensor embedding = shared_embedding();
   if (!embedding.defined()) return;
   const int other = peers_.is_first() ? peers_.pipeline->world_size() - 1 : 0;

@@ -1,4 +1,5 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -43,6 +44,31 @@ TEST(Peers, OfAProcessAloneGiveWhatTheyGot) {
   peers->sum(numbers);
   EXPECT_EQ(numbers[1].item<double>(), 5);
   EXPECT_EQ(peers->gather_rows(numbers).at(0).sizes(), (std::vector<int64_t>{2}));
+}
+
+TEST(Peers, ShareTheIndicesOfADimension) {
+  testing::run_world(2, [](Communicator& communicator) {
+    CommunicatorPeers peers(communicator);
+    const double weight = 1 + peers.rank();
+    const at::Tensor numbers = at::arange(12, at::kDouble).view({2, 6});
+    const at::Tensor own_numbers = numbers.narrow(1, 3 * peers.rank(), 3);
+    const at::Tensor own = own_numbers.clone().requires_grad_();
+    const at::Tensor all = gathered_from_peers(own, 1, peers);
+    EXPECT_TRUE(all.equal(numbers));
+    (all * numbers * weight).sum().backward();
+    EXPECT_TRUE(own.grad().equal(own_numbers * 3));  // of both processes
+
+    const at::Tensor summand = (numbers * weight).requires_grad_();
+    const at::Tensor share = sum_share_of_peers(summand, 1, peers);
+    EXPECT_TRUE(share.equal(own_numbers * 3));
+    (share * weight).sum().backward();
+    EXPECT_TRUE(summand.grad().narrow(1, 0, 3).eq(1).all().item<bool>());
+    EXPECT_TRUE(summand.grad().narrow(1, 3, 3).eq(2).all().item<bool>());
+  });
+  Peers alone;
+  const at::Tensor number = at::full({1}, 2.0);
+  EXPECT_TRUE(gathered_from_peers(number, 0, alone).is_same(number));
+  EXPECT_TRUE(sum_share_of_peers(number, 0, alone).is_same(number));
 }
 
 // A detector in small: each object of the batch pulls at the one weight, and the loss is divided by the number of objects of all processes.

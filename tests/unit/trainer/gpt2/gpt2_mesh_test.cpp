@@ -33,6 +33,7 @@ struct MeshOfGpt2 {
   int data = 1, tensor = 1, pipeline = 1;
   int64_t micro_batches = 1;
   bool shard_optimizer = false;
+  bool sequence_parallel = false;
 };
 
 // Three blocks: two stages have one and two of them.
@@ -58,6 +59,7 @@ TrainOptions gpt2_mesh_options(const MeshOfGpt2& mesh) {
   own.tensor_parallel = mesh.tensor;
   own.pipeline_parallel = mesh.pipeline;
   own.micro_batches = mesh.micro_batches;
+  own.sequence_parallel = mesh.sequence_parallel;
   return o;
 }
 
@@ -184,6 +186,9 @@ TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {
                                {.tensor = 2, .pipeline = 2, .micro_batches = 2},
                                {.data = 2, .pipeline = 2, .micro_batches = 2},
                                {.pipeline = 3, .micro_batches = 1},
+                               {.tensor = 2, .sequence_parallel = true},
+                               {.data = 2, .tensor = 2, .sequence_parallel = true},
+                               {.tensor = 2, .pipeline = 2, .micro_batches = 2, .sequence_parallel = true},
                                {.data = 4, .shard_optimizer = true},
                                {.data = 2, .tensor = 2, .shard_optimizer = true},
                                {.data = 2, .pipeline = 2, .micro_batches = 2, .shard_optimizer = true}}) {
@@ -223,6 +228,14 @@ TEST(Gpt2Mesh, RefusesWhatDoesNotFit) {
   TrainOptions pieces = gpt2_mesh_options({.micro_batches = 2});
   EXPECT_ERROR(validate(pieces), invalid_argument,
                "micro-batches must be 1 without --pipeline-parallel");
+  TrainOptions positions = gpt2_mesh_options({.sequence_parallel = true});
+  EXPECT_ERROR(validate(positions), invalid_argument,
+               "sequence-parallel must be off without --tensor-parallel");
+  positions = gpt2_mesh_options({.tensor = 2, .sequence_parallel = true});
+  gpt2(positions).context = 9;
+  EXPECT_ERROR(validate(positions), invalid_argument,
+               "sequence-parallel must be off with a context of 9 that 2 processes of "
+               "--tensor-parallel cannot share evenly; give a --context that is a multiple of 2");
   EXPECT_EQ(bubble_share(4, 12), 0.2);
 }
 

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -36,6 +37,8 @@ class Peers {
   virtual void sum(at::Tensor& /*numbers*/) {}
   // [world size] what each process gave, by rank. `rows`: [R, ...] on the CPU; R may differ between processes, the rest may not.
   virtual std::vector<at::Tensor> gather_rows(const at::Tensor& rows) { return {rows}; }
+  // [world size] what each process gave, by rank: tensors of one shape and dtype, on the device of the run.
+  virtual std::vector<at::Tensor> gather(const at::Tensor& tensor) { return {tensor}; }
   // To and from one other process, not collective; the receiver's tensor has the sender's shape and dtype. Of several transfers between the same
   // two, those with the same tag arrive in the order they were started. Two processes that send to each other start both transfers, then wait.
   // Throws Error(invalid_argument) unless `other` is another process's rank.
@@ -50,5 +53,13 @@ at::Tensor sum_of_peers(const at::Tensor& tensor, Peers& peers);
 // Where these summands begin, at an input or a parameter that all processes have alike: `tensor` as it is, with the sum of all processes' gradients (f of
 // Megatron-LM).
 at::Tensor with_summed_gradient(const at::Tensor& tensor, Peers& peers);
+
+// Where each process has as many indices of `dimension`, in the order of ranks: those of all, whose gradient is the sum of all processes' gradients of the own ones (g of Korthikanti
+// et al., "Reducing Activation Recomputation in Large Transformer Models", 2022, section 4.2.2).
+at::Tensor gathered_from_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers);
+
+// The other way round: of the sum of all processes' tensors the own indices, whose gradients are gathered (g-bar). The size of `dimension` is a multiple of the number of processes. It is a sum
+// of which the rest is dropped: c10d's calls that leave it out differ between versions and backends.
+at::Tensor sum_share_of_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers);
 
 }  // namespace ffkit

@@ -71,6 +71,14 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   };
   add_part("tensor-parallel", tensor_parallel,
            "Processes that share each block and the vocabulary");
+  t.add("sequence-parallel", sequence_parallel,
+        "With --tensor-parallel: its processes also share the positions in norms, dropout and "
+        "between blocks, which saves memory")
+      .require(!sequence_parallel || tensor_parallel > 1, "off without --tensor-parallel")
+      .require(!sequence_parallel || configured_context(*this) % tensor_parallel == 0,
+               fmt::format("off with a context of {} that {} processes of --tensor-parallel cannot "
+                           "share evenly; give a --context that is a multiple of {}",
+                           configured_context(*this), tensor_parallel, tensor_parallel));
   add_part("pipeline-parallel", pipeline_parallel, "Processes that have some of the blocks each");
   t.add("micro-batches", micro_batches,
         "With --pipeline-parallel: pieces that a batch goes through the blocks in")

@@ -63,14 +63,32 @@ at::Tensor affine(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return at::addmm(bias, x.reshape({-1, weight.size(0)}), weight).view(shape);
 }
 
-// The same where each process has some rows of the weight.
+// What all processes along "tensor" compute summands of: the sum, at the own positions.
+at::Tensor leave_parallel(const at::Tensor& x, const Gpt2Peers& peers) {
+  return peers.shares_positions ? sum_share_of_peers(x, 1, *peers.tensor)
+                                : sum_of_peers(x, *peers.tensor);
+}
+
+// The other way round: the input of what they compute together, at all positions.
+at::Tensor enter_parallel(const at::Tensor& x, const Gpt2Peers& peers) {
+  return peers.shares_positions ? gathered_from_peers(x, 1, *peers.tensor)
+                                : with_summed_gradient(x, *peers.tensor);
+}
+
+// affine() where each process has some rows of the weight.
 at::Tensor affine_of_peers(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                           Peers& peers) {
-  if (peers.world_size() == 1) return affine(x, weight, bias);
+                           const Gpt2Peers& peers) {
+  if (peers.tensor->world_size() == 1) return affine(x, weight, bias);
   std::vector<int64_t> shape = x.sizes().vec();
   shape.back() = weight.size(1);
-  const at::Tensor own = at::mm(x.reshape({-1, weight.size(0)}), weight);
-  return (sum_of_peers(own.to(bias.scalar_type()), peers) + bias).view(shape);
+  const at::Tensor own = at::mm(x.reshape({-1, weight.size(0)}), weight).view(shape);
+  return leave_parallel(own.to(bias.scalar_type()), peers) + bias;
+}
+
+// What dropout outside attention and mlp is drawn from: other positions, other numbers.
+std::optional<uint64_t> key_of_positions(std::optional<uint64_t> key, const Gpt2Peers& peers) {
+  if (!key || !peers.shares_positions) return key;
+  return key_of_parts({*key, 1 + uint64_t(peers.tensor->rank())});
 }
 
 at::Tensor dropped(const at::Tensor& x, double probability, std::optional<uint64_t> key,
@@ -172,7 +190,7 @@ struct Gpt2Network::Mlp : torch::nn::Module {
 struct Gpt2Network::Block : torch::nn::Module {
   Block(const Gpt2Config& config, const Gpt2Peers& peers, const ParameterMaker& maker,
         int64_t layer)
-      : config_(config), tensor_(*peers.tensor), layer_(layer) {
+      : config_(config), peers_(peers), tensor_(*peers.tensor), layer_(layer) {
     const int64_t e = config.width;
     const double residual = kWeightDeviation / std::sqrt(2 * double(config.layers));
     const auto make = [&](const std::string& name, int64_t in, int64_t out, double deviation) {
@@ -195,8 +213,8 @@ struct Gpt2Network::Block : torch::nn::Module {
   }
 
   at::Tensor norm(const at::Tensor& x, const Affine& own) const {
-    return with_summed_gradient(
-        at::layer_norm(x, {config_.width}, own.weight, own.bias, config_.norm_epsilon), tensor_);
+    return enter_parallel(
+        at::layer_norm(x, {config_.width}, own.weight, own.bias, config_.norm_epsilon), peers_);
   }
 
   at::Tensor attention(const at::Tensor& x, const Pass& pass, int64_t cache_layer) const {
@@ -229,12 +247,13 @@ struct Gpt2Network::Block : torch::nn::Module {
 
   at::Tensor forward(at::Tensor x, const Pass& pass, int64_t cache_layer) const {
     const at::Tensor a = affine_of_peers(attention(norm(x, *ln_1), pass, cache_layer),
-                                         attn->c_proj->weight, attn->c_proj->bias, tensor_);
-    x = x + dropped(a, config_.dropout, pass.dropout_key, uint64_t(layer_), kAfterAttention);
+                                         attn->c_proj->weight, attn->c_proj->bias, peers_);
+    const std::optional<uint64_t> key = key_of_positions(pass.dropout_key, peers_);
+    x = x + dropped(a, config_.dropout, key, uint64_t(layer_), kAfterAttention);
     const at::Tensor inner =
         at::gelu(affine(norm(x, *ln_2), mlp->c_fc->weight, mlp->c_fc->bias), "tanh");
-    const at::Tensor m = affine_of_peers(inner, mlp->c_proj->weight, mlp->c_proj->bias, tensor_);
-    return x + dropped(m, config_.dropout, pass.dropout_key, uint64_t(layer_), kAfterMlp);
+    const at::Tensor m = affine_of_peers(inner, mlp->c_proj->weight, mlp->c_proj->bias, peers_);
+    return x + dropped(m, config_.dropout, key, uint64_t(layer_), kAfterMlp);
   }
 
   std::shared_ptr<Affine> ln_1, ln_2;
@@ -243,6 +262,7 @@ struct Gpt2Network::Block : torch::nn::Module {
 
  private:
   const Gpt2Config config_;
+  const Gpt2Peers peers_;
   Peers& tensor_;
   const int64_t layer_;
 };
@@ -291,12 +311,14 @@ at::Tensor Gpt2Network::embed(const at::Tensor& tokens, const Pass& pass) {
     const at::Tensor local = tokens - gpt2_share(config_, peers_).first_token;
     const at::Tensor is_own = local.ge(0) & local.lt(weight.size(0));
     x = at::embedding(weight, at::where(is_own, local, 0)) * is_own.unsqueeze(-1);
-    x = sum_of_peers(x, *peers_.tensor);
+    x = leave_parallel(x, peers_);
   }
   const int64_t past = pass.cache != nullptr ? pass.cache->length() : 0;
+  const int64_t count = own_positions(tokens.size(1));
+  const int64_t first = past + (peers_.shares_positions ? peers_.tensor->rank() * count : 0);
   x = x + (pass.positions.defined() ? at::embedding(transformer_->wpe->weight, pass.positions)
-                                    : transformer_->wpe->weight.narrow(0, past, tokens.size(1)));
-  return dropped(x, config_.dropout, pass.dropout_key, 0, kEmbedding);
+                                    : transformer_->wpe->weight.narrow(0, first, count));
+  return dropped(x, config_.dropout, key_of_positions(pass.dropout_key, peers_), 0, kEmbedding);
 }
 
 at::Tensor Gpt2Network::blocks(at::Tensor x, const Pass& pass) {
@@ -316,9 +338,8 @@ at::Tensor Gpt2Network::blocks(at::Tensor x, const Pass& pass) {
 
 at::Tensor Gpt2Network::loss_sum(const at::Tensor& x, const at::Tensor& targets) {
   const Affine& norm = *transformer_->ln_f;
-  const at::Tensor hidden = with_summed_gradient(
-      at::layer_norm(x, {config_.width}, norm.weight, norm.bias, config_.norm_epsilon),
-      *peers_.tensor);
+  const at::Tensor hidden = enter_parallel(
+      at::layer_norm(x, {config_.width}, norm.weight, norm.bias, config_.norm_epsilon), peers_);
   return next_token_loss(hidden.reshape({-1, config_.width}), transformer_->wte->weight,
                          targets.reshape({-1}), gpt2_share(config_, peers_).first_token,
                          *peers_.tensor);

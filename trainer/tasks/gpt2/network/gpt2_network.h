@@ -27,6 +27,9 @@ struct Gpt2Peers {
   std::shared_ptr<Peers> tensor = std::make_shared<Peers>();
   std::shared_ptr<Peers> pipeline = std::make_shared<Peers>();
 
+  // Whether each process along "tensor" has a part of the positions outside attention and mlp: of norms, dropout and the residual stream (Korthikanti et al., 2022).
+  bool shares_positions = false;
+
   bool is_first() const { return pipeline->rank() == 0; }
   bool is_last() const { return pipeline->rank() + 1 == pipeline->world_size(); }
 };
@@ -67,13 +70,17 @@ class Gpt2Network : public torch::nn::Module {
     // [B, 1, S, past + S] bool: which positions each one sees; undefined: itself and all before.
     at::Tensor mask = {};
   };
+  // How many of S positions a process has outside attention and mlp: S, or with peers.shares_positions its share, of which the following functions' width is [B, own S, width].
+  int64_t own_positions(int64_t length) const {
+    return peers_.shares_positions ? length / peers_.tensor->world_size() : length;
+  }
   // tokens [B, S] i64, S at most config.positions -> [B, S, width]. First stage alone.
   at::Tensor embed(const at::Tensor& tokens, const Pass& pass);
   // [B, S, width] through the blocks of this stage.
   at::Tensor blocks(at::Tensor x, const Pass& pass);
   // The sum over positions of the next token's cross entropy: x [B, S, width], targets [B, S] (next_token_loss). Last stage alone.
   at::Tensor loss_sum(const at::Tensor& x, const at::Tensor& targets);
-  // [B, S, width] -> [B, S, vocabulary], whole on each process along "tensor". Without gradients where there are several. Last stage alone.
+  // [B, S, width] -> [B, S, vocabulary], whole on each process along "tensor". Without gradients where there are several, and not where these share positions. Last stage alone.
   at::Tensor logits(const at::Tensor& x);
 
   const Gpt2Config& config() const { return config_; }

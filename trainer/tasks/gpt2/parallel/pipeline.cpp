@@ -62,7 +62,7 @@ class Stage {
   Stage(Gpt2Network& network, at::IntArrayRef tokens)
       : network_(network),
         peers_(*network.peers().pipeline),
-        shape_({tokens[0], tokens[1], network.config().width}) {
+        shape_({tokens[0], network.own_positions(tokens[1]), network.config().width}) {
     for (const at::Tensor& p : network.parameters()) parameters_.push_back(p);
   }
 
