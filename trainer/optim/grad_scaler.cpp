@@ -31,7 +31,8 @@ at::Tensor GradScaler::scale(const at::Tensor& loss) const {
   return is_on_ ? loss * scale_.squeeze(0) : loss;
 }
 
-bool GradScaler::unscale(const std::vector<NamedTensor>& parameters) {
+bool GradScaler::unscale(const std::vector<NamedTensor>& parameters,
+                         const std::function<bool(bool own)>& agree) {
   if (!is_on_) return true;
   at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
@@ -39,9 +40,11 @@ bool GradScaler::unscale(const std::vector<NamedTensor>& parameters) {
     if (p.tensor.grad().defined()) gradients.push_back(p.tensor.grad());
   }
   found_inf_.zero_();
-  if (gradients.empty()) return true;
-  at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf_, scale_.reciprocal());
-  return found_inf_.item<float>() == 0;
+  if (!gradients.empty())
+    at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf_, scale_.reciprocal());
+  const bool is_finite = agree(found_inf_.item<float>() == 0);
+  if (!is_finite) found_inf_.fill_(1);
+  return is_finite;
 }
 
 void GradScaler::update() {

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <vector>
 
 #include <ffkit/trainer/model.h>
@@ -17,9 +18,14 @@ class GradScaler {
   GradScaler(bool is_on, double fixed_scale, c10::Device device);
 
   bool is_on() const { return is_on_; }
+  // The factor, [1] f32; undefined when off. Shares its storage.
+  const at::Tensor& factor() const { return scale_; }
   at::Tensor scale(const at::Tensor& loss) const;
-  // Divides the gradients of `parameters` by the scale; true when all are finite. Waits for the device.
-  bool unscale(const std::vector<NamedTensor>& parameters);
+  // Divides the gradients of `parameters` by the scale; true when all are finite. Waits for the device. `agree` says whether those of other processes are finite too, from whether these
+  // are; it is called once when the scaler is on.
+  bool unscale(
+      const std::vector<NamedTensor>& parameters,
+      const std::function<bool(bool own)>& agree = [](bool own) { return own; });
   // After the step.
   void update();
 

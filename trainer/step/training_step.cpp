@@ -61,6 +61,7 @@ void TrainingStep::begin(int64_t step) {
 void TrainingStep::add(const DeviceBatch& batch, bool is_last) {
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   at::Tensor loss;
+  if (scaler_.is_on()) task_.set_loss_scale(scaler_.factor());
   {
     const Autocast autocast(options_.amp, communicator_.device());
     loss = task_.loss(batch);
@@ -87,7 +88,7 @@ at::Tensor TrainingStep::end(double lr) {
   bool is_finite = false;
   {
     const Waiting waiting("waiting for the gradients of the other processes", Waiting::kPatience);
-    is_finite = scaler_.unscale(parameters);
+    is_finite = scaler_.unscale(parameters, [&](bool own) { return task_.are_finite(own); });
   }
   // Gradients are the same in all processes, so all of them leave the same steps out.
   if (is_finite) {

@@ -103,7 +103,9 @@ class Gpt2Task final : public Task {
   std::vector<std::string> notes() const override;
 
   at::Tensor loss(const DeviceBatch& batch) override;
+  void set_loss_scale(const at::Tensor& scale) override { loss_scale_ = scale; }
   void finish_gradients() override;
+  bool are_finite(bool own) override;
   at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters) override;
   at::Tensor forward(const DeviceBatch& batch) override {
     return staged_loss_sum(*network_, inputs_of(batch), targets_of(batch));
@@ -151,6 +153,7 @@ class Gpt2Task final : public Task {
   Gpt2Peers peers_;
   Gpt2Facts facts_;
   std::optional<Gpt2Parts> parts_;  // of a divided network
+  at::Tensor loss_scale_;           // undefined: 1
   std::optional<Dataset> train_;
   std::shared_ptr<Gpt2Network> network_;
   std::unique_ptr<ModuleModel> model_;
@@ -233,7 +236,7 @@ at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
   std::vector<Gpt2Network::Pass> passes(size_t(own().micro_batches), pass);
   for (size_t i = 0; key && i < passes.size(); ++i)
     passes[i].dropout_key = key_of_parts({*key, uint64_t(i)});
-  return staged_loss(*network_, tokens, targets, factor, passes);
+  return staged_loss(*network_, tokens, targets, factor, passes, loss_scale_);
 }
 
 at::Tensor Gpt2Task::shared_embedding() const {
@@ -273,6 +276,14 @@ void Gpt2Task::finish_gradients() {
   in.wait();
   const at::NoGradGuard no_grad;
   embedding.grad().copy_(gradient + theirs);
+}
+
+bool Gpt2Task::are_finite(bool own) {
+  at::Tensor num_others = at::zeros({1}, at::kDouble);
+  if (!own) num_others.fill_(1);
+  peers_.tensor->sum(num_others);
+  peers_.pipeline->sum(num_others);
+  return num_others.item<double>() == 0;
 }
 
 at::Tensor Gpt2Task::gradient_norm(const std::vector<NamedTensor>& parameters) {

@@ -34,6 +34,7 @@ struct MeshOfGpt2 {
   int64_t micro_batches = 1;
   bool shard_optimizer = false;
   bool sequence_parallel = false;
+  Amp amp = Amp::off;
 };
 
 // Three blocks: two stages have one and two of them.
@@ -48,6 +49,8 @@ TrainOptions gpt2_mesh_options(const MeshOfGpt2& mesh) {
   o.compute_threads = 1;
   o.batch_size = kMeshBatch / mesh.data;
   o.shard_optimizer = mesh.shard_optimizer;
+  o.amp = mesh.amp;
+  o.loss_scale = 0;  // found on the way
   Gpt2Options& own = gpt2(o);
   own.layers = 3;
   own.heads = 2;
@@ -222,9 +225,6 @@ TEST(Gpt2Mesh, RefusesWhatDoesNotFit) {
   const TrainOptions heads = gpt2_mesh_options({.tensor = 3});
   EXPECT_ERROR(RunMesh(heads, alone), invalid_argument,
                "a network over 3 tensor needs a multiple of 3 processes, but 1 were started");
-  TrainOptions half = gpt2_mesh_options({.tensor = 2});
-  half.amp = Amp::fp16;
-  EXPECT_ERROR(validate(half), invalid_argument, "tensor-parallel must be 1 with --amp fp16");
   TrainOptions pieces = gpt2_mesh_options({.micro_batches = 2});
   EXPECT_ERROR(validate(pieces), invalid_argument,
                "micro-batches must be 1 without --pipeline-parallel");
@@ -237,6 +237,41 @@ TEST(Gpt2Mesh, RefusesWhatDoesNotFit) {
                "sequence-parallel must be off with a context of 9 that 2 processes of "
                "--tensor-parallel cannot share evenly; give a --context that is a multiple of 2");
   EXPECT_EQ(bubble_share(4, 12), 0.2);
+}
+
+// A gradient that is not finite on one process: all leave the step out and halve the scale of the loss, then go on together.
+TEST(Gpt2Mesh, LeavesOutTheSameStepsInFloat16) {
+  const MeshResult one = train_gpt2({.amp = Amp::fp16});
+  for (const MeshOfGpt2& shape : std::vector<MeshOfGpt2>{
+           {.tensor = 2, .amp = Amp::fp16},
+           {.tensor = 2, .pipeline = 2, .micro_batches = 2, .amp = Amp::fp16}}) {
+    const MeshResult other = train_gpt2(shape);
+    for (size_t i = 0; i < one.losses.size(); ++i)
+      EXPECT_NEAR(other.losses[i], one.losses[i], 0.03) << "step " << i;
+  }
+  const MeshOfGpt2 shape{.tensor = 2, .pipeline = 2, .micro_batches = 2, .amp = Amp::fp16};
+  testing::run_world(4, [&](Communicator& world) {
+    const TrainOptions options = gpt2_mesh_options(shape);
+    const RunMesh mesh(options, world);
+    const std::unique_ptr<Task> task = make_task(options, mesh);
+    TrainedModel trained(*task, options, mesh.data());
+    DeviceBatch batch{.size = options.batch_size};
+    batch.fields.push_back({.name = "tokens", .values = mesh_sequences()});
+    const auto scale = [&] { return trained.step.scaler().factor().item<double>(); };
+    for (const bool overflows : {false, true, false}) {
+      const double before = scale();
+      const std::vector<NamedTensor> parameters = trained.model.parameters();
+      const auto weights = copies_by_name(parameters);
+      trained.step.begin(0);
+      trained.step.add(batch, /*is_last=*/true);
+      if (overflows && world.rank() == 2) parameters.back().tensor.grad().fill_(INFINITY);
+      trained.step.end(options.lr);
+      EXPECT_EQ(scale(), overflows ? before / 2 : before) << world.rank();
+      const double change = largest_gpt2_difference(weights, copies_by_name(parameters));
+      EXPECT_EQ(change == 0, overflows) << world.rank();
+    }
+    EXPECT_EQ(trained.step.num_skipped(), 1) << world.rank();
+  });
 }
 
 // Parts make a whole, and each number of it has one holder.

@@ -141,8 +141,13 @@ class Task {
   // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. Called by all processes as often, so it may ask
   // setting().peers.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;
+  // Before each loss() where the run multiplies the loss before its backward pass (--amp fp16): by what, [1] f32 on the device. For a task whose loss() runs backward passes itself.
+  virtual void set_loss_scale(const at::Tensor& /*scale*/) {}
   // After the backward passes of a step, when gradients are averages over all samples: what they want beyond that.
   virtual void finish_gradients() {}
+  // Whether the gradients of a step are finite on all processes that compute the network together, from whether this one's are: all leave the same steps out. With a scaled
+  // loss alone.
+  virtual bool are_finite(bool own) { return own; }
   // The norm of all gradients of the network, [] on the device.
   virtual at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters);
   // The forward pass of evaluation alone, for --benchmark forward: what it computes last.

@@ -63,9 +63,6 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   const auto add_part = [&](const char* name, int64_t& value, const char* help) {
     t.add(name, value, help)
         .require(value >= 1 && value <= kMostProcesses, "1 to 65536")
-        .require(value == 1 || general.amp != Amp::fp16,
-                 "1 with --amp fp16, whose scaled loss needs all gradients in each process; give "
-                 "--amp bf16")
         .require(value == 1 || general.optimizer != OptimizerKind::lars,
                  "1 with the optimizer lars, which needs whole layers in each process");
   };

@@ -22,6 +22,7 @@ constexpr int kActivations = 0, kGradients = 1;
 
 struct FoundGradients : torch::CustomClassHolder {
   std::vector<at::Tensor> gradients;
+  at::Tensor scale;  // that they have already; undefined: none
 };
 
 // A number whose gradients are known already.
@@ -36,8 +37,10 @@ struct KnownLoss : autograd::Function<KnownLoss> {
                                           const autograd::variable_list& gradients) {
     const auto& found =
         static_cast<const FoundGradients&>(*context->saved_data["found"].toCapsule());
+    const at::Tensor factor =
+        found.scale.defined() ? gradients[0] / found.scale.squeeze(0) : gradients[0];
     autograd::variable_list out = {at::Tensor(), at::Tensor()};
-    for (const at::Tensor& gradient : found.gradients) out.push_back(gradient * gradients[0]);
+    for (const at::Tensor& gradient : found.gradients) out.push_back(gradient * factor);
     return out;
   }
 };
@@ -128,7 +131,8 @@ at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,
 }
 
 at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at::Tensor& targets,
-                       double factor, const std::vector<Gpt2Network::Pass>& passes) {
+                       double factor, const std::vector<Gpt2Network::Pass>& passes,
+                       const at::Tensor& scale) {
   const auto micro_batches = int64_t(passes.size());
   const std::vector<at::Tensor> token_parts = tokens.chunk(micro_batches);
   const std::vector<at::Tensor> target_parts = targets.chunk(micro_batches);
@@ -140,6 +144,7 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
   };
   std::deque<Piece> open;  // that wait for their backward pass
   auto found = c10::make_intrusive<FoundGradients>();
+  found->scale = scale;
   at::Tensor loss;
 
   const auto run_forward = [&](int64_t i) {
@@ -149,6 +154,7 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
     if (is_last) {
       piece.out = network.loss_sum(piece.out, target_parts[size_t(i)]) * factor;
       loss = loss.defined() ? loss + piece.out.detach() : piece.out.detach();
+      if (scale.defined()) piece.out = piece.out * scale.squeeze(0);
     } else {
       stage.send(piece.out, stage.rank() + 1, kActivations);
     }

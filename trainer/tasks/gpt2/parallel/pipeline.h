@@ -23,8 +23,10 @@ at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,
                            const at::Tensor& targets);
 
 // Forward and backward passes of `micro_batches` equal pieces of a batch. The result is the loss times `factor`, [] on all stages, whose backward pass
-// gives this stage's parameters the gradients that were found. `passes`: of each piece.
+// gives this stage's parameters the gradients that were found. `passes`: of each piece. `scale`: what the result is multiplied by before its backward pass, [1]; here, the passes run with the loss times
+// that. Undefined: 1.
 at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at::Tensor& targets,
-                       double factor, const std::vector<Gpt2Network::Pass>& passes);
+                       double factor, const std::vector<Gpt2Network::Pass>& passes,
+                       const at::Tensor& scale = {});
 
 }  // namespace ffkit
