@@ -172,8 +172,7 @@ class PartsReader {
     throw Error(ErrorCode::corrupt, "lacks a tensor", {.path = path_.string()});
   }
   [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
-    throw Error(ErrorCode::corrupt,
-                message + "; the checkpoint is damaged: take the one before it",
+    throw Error(ErrorCode::corrupt, message + "; the checkpoint is damaged: take the one before it",
                 {.path = (path_ / part.file).string()});
   }
   SafeTensorsReader& file(const StoredPart& part) {
@@ -250,11 +249,11 @@ void load_shares(const fs::path& path, const std::vector<SharedTensor>& wanted) 
     if (!is_other_shape && !overlap(part.share, to.share)) continue;
     const at::ScalarType type = reader.description(part).scalar_type();
     if (is_other_shape || type != to.tensor.scalar_type()) {
-      refuse(fmt::format(
-          "tensor '{}' is {}, but the model needs {}; is it of another model, or one "
-          "with other options?",
-          part.name, type_and_shape_text(type, part.share.whole_shape),
-          type_and_shape_text(to.tensor.scalar_type(), to.share.whole_shape)));
+      refuse(
+          fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, or one "
+                      "with other options?",
+                      part.name, type_and_shape_text(type, part.share.whole_shape),
+                      type_and_shape_text(to.tensor.scalar_type(), to.share.whole_shape)));
     }
     copies[part.file].emplace_back(&part, &to);
   }

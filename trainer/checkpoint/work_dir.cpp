@@ -91,14 +91,17 @@ std::optional<fs::path> newest_whole_checkpoint(
 }
 
 fs::path resolve_checkpoint(const fs::path& path) {
-  if (!fs::is_directory(path) || is_in_parts(path)) return path;
+  if (!fs::is_directory(path)) return path;
+  // "run/epoch-0001.parts/" too: its work folder is the one that it lies in.
+  if (is_in_parts(path)) return path.has_filename() ? path : path.parent_path();
   const std::vector<CheckpointFile> files = list_checkpoints(path);
   if (!files.empty()) return files.back().path;
   // A folder of Hugging Face's.
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
     if (fs::exists(path / name)) return path / name;
   }
-  throw Error(ErrorCode::not_found, "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)",
+  throw Error(ErrorCode::not_found,
+              "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)",
               {.path = path.string()});
 }
 

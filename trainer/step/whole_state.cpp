@@ -109,8 +109,8 @@ TensorShare WholeState::share_of(const std::string& name, const std::string& par
     }
   }
   if (!has_rows(name)) return share;
-  return rows_of_share(
-      share, row_share(share.shape()[0], mesh_.data().rank(), mesh_.data().world_size()));
+  return rows_of_share(share,
+                       row_share(share.shape()[0], mesh_.data().rank(), mesh_.data().world_size()));
 }
 
 std::vector<SharedTensor> WholeState::shares(const std::vector<NamedTensor>& own) const {

@@ -55,8 +55,7 @@ void write_sample(const fs::path& path) {
     if (world.rank() == 1)
       own.push_back({"ema.b", at::full({3}, 7, at::kLong), TensorShare::of_all({3})});
     SafeTensors rest;
-    if (world.rank() == 0)
-      rest = snapshot(parts_info(), {{"optimizer.step", at::full({}, 5.0)}});
+    if (world.rank() == 0) rest = snapshot(parts_info(), {{"optimizer.step", at::full({}, 5.0)}});
     write_parts(world, path, rest, own);
   });
 }
@@ -82,11 +81,9 @@ TEST(CheckpointParts, AreReadByAnyNumberOfProcesses) {
       load_shares(path, wanted);
       const at::Tensor rows = shared_numbers().narrow(0, 1, 4);
       const int64_t count = 4 / size;
+      EXPECT_TRUE(wanted[0].tensor.narrow(1, 0, count).equal(rows.narrow(1, rank * count, count)));
       EXPECT_TRUE(
-          wanted[0].tensor.narrow(1, 0, count).equal(rows.narrow(1, rank * count, count)));
-      EXPECT_TRUE(wanted[0]
-                      .tensor.narrow(1, count, count)
-                      .equal(rows.narrow(1, 4 + rank * count, count)));
+          wanted[0].tensor.narrow(1, count, count).equal(rows.narrow(1, 4 + rank * count, count)));
       EXPECT_EQ(wanted[1].tensor.item<double>(), 5);
     }
   }
@@ -120,7 +117,8 @@ TEST(CheckpointParts, RefusesDamageAndWhatDoesNotFit) {
   EXPECT_ERROR(load_shares(path, {{"model.v", at::zeros({1}), TensorShare::of_all({1})}}),
                invalid_argument, "has no tensor 'model.v', which the run needs");
   EXPECT_ERROR(load_shares(path, {{"model.w", at::zeros({6, 9}), TensorShare::of_all({6, 9})}}),
-               invalid_argument, "tensor 'model.w' is Float [6, 8], but the model needs Float [6, 9]");
+               invalid_argument,
+               "tensor 'model.w' is Float [6, 8], but the model needs Float [6, 9]");
   SharedTensor other = columns_of(0, 1);
   other.tensor = other.tensor.to(at::kHalf);
   EXPECT_ERROR(load_shares(path, {other}), invalid_argument, "but the model needs Half [6, 8]");
@@ -181,10 +179,12 @@ TEST(CheckpointParts, OfAWorkFolderAreListedPassedOverAndRemoved) {
   const fs::path run = temp / "run";
   const WorkDir dir = WorkDir::create(run);
   for (const int64_t epoch : {1, 2, 3}) write_sample(dir.checkpoint_path(epoch, 0, true));
-  write_safetensors(dir.checkpoint_path(2, 16), {.tensors = {{"a", at::zeros({3})}}, .metadata = {}});
+  write_safetensors(dir.checkpoint_path(2, 16),
+                    {.tensors = {{"a", at::zeros({3})}}, .metadata = {}});
   EXPECT_EQ(list_checkpoints(run).size(), 4u);
   EXPECT_EQ(resolve_checkpoint(run), dir.checkpoint_path(3, 0, true));
   EXPECT_EQ(resolve_checkpoint(dir.checkpoint_path(1, 0, true)), dir.checkpoint_path(1, 0, true));
+  EXPECT_EQ(resolve_checkpoint(run / "epoch-0001.parts/"), dir.checkpoint_path(1, 0, true));
   fs::remove(dir.checkpoint_path(3, 0, true) / "part-00000.safetensors");
   std::vector<std::string> said;
   EXPECT_EQ(newest_whole_checkpoint(run, [&](const std::string& s) { said.push_back(s); }),

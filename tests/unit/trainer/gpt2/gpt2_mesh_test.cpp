@@ -86,8 +86,8 @@ std::vector<NamedTensor> filled_by_formula(const std::vector<NamedTensor>& whole
 }
 
 struct MeshResult {
-  std::map<std::string, at::Tensor> optimizer;   // its state after the last step
-  std::vector<int64_t> state_numbers;            // that each process keeps of it
+  std::map<std::string, at::Tensor> optimizer;  // its state after the last step
+  std::vector<int64_t> state_numbers;           // that each process keeps of it
   std::vector<double> losses;
   double validation = 0;                        // before the first step
   std::map<std::string, at::Tensor> gradients;  // of the first step
@@ -118,8 +118,7 @@ MeshResult train_gpt2(const MeshOfGpt2& shape) {
     const RunMesh mesh(options, world);
     const std::unique_ptr<Task> task = make_task(options, mesh);
     TrainedModel trained(*task, options, mesh.data());
-    const WholeState state(mesh, task->parts(),
-                           shape.shard_optimizer ? &trained.model : nullptr);
+    const WholeState state(mesh, task->parts(), shape.shard_optimizer ? &trained.model : nullptr);
     const std::vector<NamedTensor> own = trained.model.parameters();
     std::vector<NamedTensor> prefixed;
     for (const NamedTensor& p : own) prefixed.push_back({"model." + p.name, p.tensor});
@@ -181,22 +180,24 @@ TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {
   EXPECT_NEAR(one.validation, one.losses[0], 1e-6);
   EXPECT_LT(one.losses.back(), one.losses.front() - 1);
   EXPECT_EQ(one.gradients.size(), 40u);
-  for (const MeshOfGpt2& mesh :
-       std::vector<MeshOfGpt2>{{.data = 2},
-                               {.tensor = 2},
-                               {.pipeline = 2, .micro_batches = 4},
-                               {.data = 2, .tensor = 2},
-                               {.tensor = 2, .pipeline = 2, .micro_batches = 2},
-                               {.data = 2, .pipeline = 2, .micro_batches = 2},
-                               {.pipeline = 3, .micro_batches = 1},
-                               {.tensor = 2, .sequence_parallel = true},
-                               {.data = 2, .tensor = 2, .sequence_parallel = true},
-                               {.tensor = 2, .pipeline = 2, .micro_batches = 2, .sequence_parallel = true},
-                               {.data = 4, .shard_optimizer = true},
-                               {.data = 2, .tensor = 2, .shard_optimizer = true},
-                               {.data = 2, .pipeline = 2, .micro_batches = 2, .shard_optimizer = true}}) {
+  for (const MeshOfGpt2& mesh : std::vector<MeshOfGpt2>{
+           {.data = 2},
+           {.tensor = 2},
+           {.pipeline = 2, .micro_batches = 4},
+           {.data = 2, .tensor = 2},
+           {.tensor = 2, .pipeline = 2, .micro_batches = 2},
+           {.data = 2, .pipeline = 2, .micro_batches = 2},
+           {.pipeline = 3, .micro_batches = 1},
+           {.tensor = 2, .sequence_parallel = true},
+           {.data = 2, .tensor = 2, .sequence_parallel = true},
+           {.tensor = 2, .pipeline = 2, .micro_batches = 2, .sequence_parallel = true},
+           {.data = 4, .shard_optimizer = true},
+           {.data = 2, .tensor = 2, .shard_optimizer = true},
+           {.data = 2, .pipeline = 2, .micro_batches = 2, .shard_optimizer = true}}) {
     const std::string name = std::to_string(mesh.data) + " x " + std::to_string(mesh.pipeline) +
-                             " x " + std::to_string(mesh.tensor);
+                             " x " + std::to_string(mesh.tensor) +
+                             (mesh.sequence_parallel ? ", positions" : "") +
+                             (mesh.shard_optimizer ? ", optimizer" : "");
     const MeshResult other = train_gpt2(mesh);
     EXPECT_NEAR(other.validation, one.validation, 1e-6) << name;
     ASSERT_EQ(other.losses.size(), one.losses.size());

@@ -101,6 +101,14 @@ void expect_close(const std::map<std::string, at::Tensor>& a,
   }
 }
 
+// A place among processes that are not there.
+struct PlaceOfRank final : Peers {
+  PlaceOfRank(int own, int of) : own_(own), of_(of) {}
+  int rank() const override { return own_; }
+  int world_size() const override { return of_; }
+  int own_, of_;
+};
+
 // What a plain GPT-2 in Python, and transformers' GPT2LMHeadModel, compute with these weights in float64.
 TEST(Gpt2Network, ComputesGoldenNumbers) {
   const auto network = formula_gpt2();
@@ -182,23 +190,16 @@ TEST(Gpt2Network, DrawsTheSameNumbersForEachPart) {
     return sum;
   }());
 
-  struct Rank final : Peers {
-    Rank(int own, int of) : own_(own), of_(of) {}
-    int rank() const override { return own_; }
-    int world_size() const override { return of_; }
-    int own_, of_;
-  };
   at::manual_seed(3);
-  const Gpt2Network part(
-      kSmall, {.tensor = std::make_shared<Rank>(1, 2), .pipeline = std::make_shared<Rank>(1, 2)});
+  const Gpt2Network part(kSmall, {.tensor = std::make_shared<PlaceOfRank>(1, 2),
+                                  .pipeline = std::make_shared<PlaceOfRank>(1, 2)});
   const auto own = part.named_parameters();
   EXPECT_FALSE(own.contains("transformer.wpe.weight"));
   EXPECT_FALSE(own.contains("transformer.h.0.ln_1.weight"));
   EXPECT_EQ(own.size(), 15u);  // a block, ln_f and wte
   for (const auto& item : own) {
     const at::Tensor& all = parameters[item.key()];
-    EXPECT_TRUE(
-        at::equal(item.value(), part_of(all, tensor_cut(item.key(), all.sizes(), 1, 2))))
+    EXPECT_TRUE(at::equal(item.value(), part_of(all, tensor_cut(item.key(), all.sizes(), 1, 2))))
         << item.key();
   }
 }
@@ -222,6 +223,34 @@ TEST(Gpt2Network, DrawsDropoutFromItsKeyAndComputesBlocksTwice) {
   expect_close(again_gradients, dropped_gradients, 1e-12);
   expect_close(run({.recompute = true}).second, plain_gradients, 1e-12);
   EXPECT_TRUE(at::equal(before, at::detail::getDefaultCPUGenerator().get_state()));
+}
+
+// Where processes share the positions, blocks that are computed twice have the same gradients, and each process drops others.
+TEST(Gpt2Network, SharesThePositionsOutsideAttentionAndMlp) {
+  const at::Tensor tokens = gpt2_tokens().narrow(1, 0, 10);
+  testing::run_world(2, [&](Communicator& world) {
+    const auto network = formula_gpt2(
+        {.tensor = std::make_shared<CommunicatorPeers>(world), .shares_positions = true});
+    const auto run = [&](const Gpt2Network::Pass& pass) {
+      network->zero_grad();
+      const at::Tensor x = network->blocks(network->embed(tokens, pass), pass);
+      EXPECT_EQ(x.sizes(), (std::vector<int64_t>{2, 5, kSmall.width}));
+      network->loss_sum(x, tokens).backward();
+      return gpt2_gradients(*network);
+    };
+    const auto once = run({});
+    expect_close(run({.recompute = true}), once, 1e-12);
+  });
+  // Alone: threads of one process have one generator.
+  std::vector<at::Tensor> dropped;
+  for (const int rank : {0, 0, 1}) {
+    const auto network =
+        formula_gpt2({.tensor = std::make_shared<PlaceOfRank>(rank, 2), .shares_positions = true});
+    dropped.push_back(network->embed(tokens, {.dropout_key = 7}).detach().eq(0));
+  }
+  EXPECT_GT(dropped[0].sum().item<int64_t>(), 0);
+  EXPECT_TRUE(dropped[0].equal(dropped[1]));
+  EXPECT_FALSE(dropped[0].equal(dropped[2]));
 }
 
 // Positions one after the other, with the keys and values of those before, and rows of other lengths beside each other.

@@ -94,7 +94,7 @@ struct TrainOptions {
   bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
   // The optimiser's state is divided among the processes that share the samples (ZeRO-1); not with lars.
   bool shard_optimizer = false;
-  double clip_grad_norm = 0;   // the gradients' norm is scaled down to this one, >= 0; 0: never
+  double clip_grad_norm = 0;  // the gradients' norm is scaled down to this one, >= 0; 0: never
   // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is validated is the average then.
   double ema_decay = 0;
   int64_t ema_steps = 1;           // steps between two updates of the average, >= 1

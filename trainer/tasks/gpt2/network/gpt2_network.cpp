@@ -121,8 +121,8 @@ TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, i
   const int64_t total = shape[size_t(cut.dimension)] / parts;
   const int64_t begin = begin_of_share(total, rank, size);
   for (int64_t i = 0; i < parts; ++i) {
-    cut.runs.push_back({.begin = i * total + begin,
-                        .count = begin_of_share(total, rank + 1, size) - begin});
+    cut.runs.push_back(
+        {.begin = i * total + begin, .count = begin_of_share(total, rank + 1, size) - begin});
   }
   return cut;
 }
