@@ -2,15 +2,19 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/trainer/generate.h>
+#include <ffkit/trainer/gpus.h>
+#include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/process_memory.h>
 
 #include "tools/command_line.h"
+#include "tools/launch_options.h"
 
 namespace {
 
@@ -19,6 +23,7 @@ struct GenerateCommand {
   std::vector<std::string> prompts;
   std::string prompts_file;
   std::string dtype = "f32";
+  ffkit::LaunchOptions launch;
   bool json = false;
   bool quiet = false;
 };
@@ -62,6 +67,17 @@ void add_options(CLI::App& app, GenerateCommand& c) {
   app.add_option("--compute-threads", o.compute_threads,
                  "Threads that compute the model on a CPU; 0: all cores")
       ->capture_default_str();
+  app.add_option("--tensor-parallel", o.tensor_parallel,
+                 "Processes that share each block and the vocabulary of the network")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--pipeline-parallel", o.pipeline_parallel,
+                 "Processes that have some of the blocks each")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  ffkit::add_launch_options(app, c.launch,
+                            "Number of processes to start on this machine; 0: as many as share "
+                            "the network");
   app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
   app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
 }
@@ -78,12 +94,39 @@ std::vector<std::string> read_prompts(const std::string& path) {
   return prompts;
 }
 
-int generate(GenerateCommand& c) {
+// Of this process among those that share the network; starts these where no other program has. The status of those that were started.
+std::optional<int> launch(int argc, char** argv, GenerateCommand& c, ffkit::ProcessPlace& place) {
+  const int64_t shared = c.options.tensor_parallel * c.options.pipeline_parallel;
+  // Nothing to share: whatever started it, it is alone.
+  if (shared == 1 && c.launch.num_processes <= 1) return std::nullopt;
+  const ffkit::Environment environment = ffkit::environment_seeing(c.options.device);
+  ffkit::LaunchPlan plan = ffkit::plan_launch(c.launch, environment);
+  if (plan.place.launcher == ffkit::Launcher::none && c.launch.num_processes == 0) {
+    plan.num_processes = int(shared);
+    plan.place.world_size = plan.place.local_world_size = int(shared);
+  }
+  place = plan.place;
+  if (plan.num_processes > 0) {
+    c.launch.program = "ffgenerate";
+    c.launch.marks_output = false;
+    return ffkit::run_local_processes(plan, c.launch, std::vector<std::string>(argv, argv + argc));
+  }
+  if (c.launch.bind_numa) ffkit::bind_to_numa_node(place, environment);
+  return std::nullopt;
+}
+
+int generate(int argc, char** argv, GenerateCommand& c) {
   c.options.type = ffkit::parse_generate_type(c.dtype);
   std::vector<std::string> prompts =
       c.prompts_file.empty() ? c.prompts : read_prompts(c.prompts_file);
   if (prompts.empty()) prompts.emplace_back();
-  const ffkit::GenerateResult result = ffkit::generate_texts(c.options, prompts);
+  ffkit::ProcessPlace place;
+  if (const std::optional<int> status = launch(argc, argv, c, place)) {
+    if (*status == 0) ffkit::require_written_stdout();
+    return *status;
+  }
+  const ffkit::GenerateResult result = ffkit::generate_texts(c.options, prompts, place);
+  if (place.rank != 0) return 0;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const ffkit::GeneratedText& text = result.texts[i];
     if (c.json) {
@@ -114,7 +157,7 @@ int run(int argc, char** argv) {
       "40");
   app.set_version_flag("--version", "ffgenerate " FFKIT_VERSION);
   add_options(app, command);
-  return ffkit::run_tool(app, argc, argv, [&] { return generate(command); });
+  return ffkit::run_tool(app, argc, argv, [&] { return generate(argc, argv, command); });
 }
 
 }  // namespace

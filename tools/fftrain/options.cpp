@@ -17,6 +17,8 @@
 
 #include <ffkit/trainer/task_registry.h>
 
+#include "tools/launch_options.h"
+
 namespace ffkit {
 namespace {
 
@@ -228,23 +230,9 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
 }
 
 void add_distributed_options(CLI::App& app, TrainCommand& command) {
-  LaunchOptions& l = command.launch;
   app.option_defaults()->group("Devices and processes");
-  app.add_option("--nproc", l.num_processes,
-                 "Number of processes to start on this machine; 0: one for each GPU")
-      ->check(CLI::Range(0, 4096));
-  app.add_option_function<std::string>(
-         "--launcher", [&l](const std::string& name) { l.launcher = parse_launcher(name); },
-         "Program that started the processes: auto, none, torchrun, slurm, mpi, node")
-      ->default_str("auto");
-  app.add_flag("--bind-numa,!--no-bind-numa", l.bind_numa,
-               "Binds each process to the NUMA node of its device (default: on)");
-  app.add_option("--dist-backend", l.backend, "gloo or nccl; default: nccl on GPUs, else gloo")
-      ->check(CLI::IsMember({"gloo", "nccl"}));
-  app.add_option("--dist-init-method", l.init_method,
-                 "Meeting point of the processes: tcp://HOST:PORT, file:///PATH, or env");
-  app.add_option("--dist-timeout", l.timeout_seconds, "Seconds that processes wait for each other")
-      ->check(CLI::PositiveNumber);
+  add_launch_options(app, command.launch,
+                     "Number of processes to start on this machine; 0: one for each GPU");
 }
 
 // Reads --config, and refuses keys that are not options of fftrain.

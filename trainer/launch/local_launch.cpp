@@ -135,7 +135,7 @@ struct Process {
 
 class LocalProcesses {
  public:
-  LocalProcesses() {
+  explicit LocalProcesses(const LaunchOptions& options) : options_(options) {
     sigset_t handled;
     sigemptyset(&handled);
     for (const int signal : kForwarded) sigaddset(&handled, signal);
@@ -188,7 +188,7 @@ class LocalProcesses {
     Process process{.rank = rank, .streams = {}};
     for (auto* fd : {&out_read, &err_read}) ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
     const std::string prefix = fmt::format("[{}] ", rank);
-    process.streams.emplace_back(std::move(out_read), stdout, prefix);
+    process.streams.emplace_back(std::move(out_read), stdout, options_.marks_output ? prefix : "");
     process.streams.emplace_back(std::move(err_read), stderr, prefix);
     processes_.emplace(pid, std::move(process));
   }
@@ -252,8 +252,8 @@ class LocalProcesses {
     if (code != 0 && !status_) {
       status_ = code;
       if (WIFSIGNALED(status) && !is_stopped) {
-        fmt::print(stderr, "fftrain: error: the process of rank {} was ended by signal {} ({})\n",
-                   rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        fmt::print(stderr, "{}: error: the process of rank {} was ended by signal {} ({})\n",
+                   options_.program, rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
       }
       if (!processes_.empty()) {
         signal_all(SIGTERM);
@@ -263,6 +263,7 @@ class LocalProcesses {
     return true;
   }
 
+  const LaunchOptions& options_;
   sigset_t old_mask_{};
   Descriptor signals_;
   std::map<pid_t, Process> processes_;
@@ -311,7 +312,7 @@ int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,
   } else {
     port = 1;  // the processes read the file's name from the command line
   }
-  LocalProcesses processes;
+  LocalProcesses processes(options);
   for (int i = 0; i < plan.num_processes; ++i) {
     const int kept = i == 0 ? socket.get() : -1;
     processes.start(plan, i, arguments, environment_of(plan, i, host, port, kept), kept);

@@ -29,11 +29,44 @@ check grep -Fxq 'task = "gpt2"' whole/config.toml
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir mesh --nproc 4 --tensor-parallel 2 --pipeline-parallel 2 --micro-batches 2
 out 'a pipeline of 2 stages waits 33.3 % of a step with 2 micro-batches'
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl mesh/metrics.jsonl 1e-5
+# Each process has written its part.
+check test "$(ls mesh)" = "config.toml
+epoch-0001.parts
+epoch-0002.parts
+$(cd mesh && ls events.*)
+metrics.jsonl"
+check test "$(ls mesh/epoch-0002.parts)" = "manifest.safetensors
+part-00000.safetensors
+part-00001.safetensors
+part-00002.safetensors
+part-00003.safetensors"
 one=(--tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1 --data-parallel 1 --compute-threads 1)
-run 0 "$FFTRAIN" --resume-from mesh/epoch-0001.safetensors "${one[@]}" --work-dir continued
+run 0 "$FFTRAIN" --resume-from mesh/epoch-0001.parts/ "${one[@]}" --work-dir continued
+check test -e continued/epoch-0002.safetensors
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) continued/metrics.jsonl 1e-5
 run 0 "$FFTRAIN" --resume-from whole/epoch-0001.safetensors --nproc 2 --tensor-parallel 2 --compute-threads 1 --work-dir divided
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) divided/metrics.jsonl 1e-5
+# Another mesh, with the optimiser's state and the positions divided as well; then one process again.
+run 0 "$FFTRAIN" --resume-from mesh/epoch-0001.parts --nproc 4 --tensor-parallel 2 --pipeline-parallel 1 --micro-batches 1 --sequence-parallel --shard-optimizer \
+  --compute-threads 1 --work-dir sharded
+check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) sharded/metrics.jsonl 1e-5
+run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir shares --nproc 2 --shard-optimizer
+check test "$(ls shares/epoch-0001.parts | wc -l)" = 3
+check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl shares/metrics.jsonl 1e-5
+run 0 "$FFTRAIN" --resume-from shares/epoch-0001.parts --no-shard-optimizer --compute-threads 1 --work-dir joined
+check test -e joined/epoch-0002.safetensors
+check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) joined/metrics.jsonl 1e-5
+run 0 "$FFTRAIN" --resume-from whole/epoch-0001.safetensors --nproc 2 --shard-optimizer --compute-threads 1 --work-dir divided-state
+check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) divided-state/metrics.jsonl 1e-5
+# A part that is not there, or not whole: one sentence. --resume passes over such a checkpoint.
+cp -r mesh damaged
+rm damaged/epoch-0002.parts/part-00002.safetensors
+run 1 "$FFTRAIN" --evaluate damaged "${one[@]}"
+one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: take the one before it'
+run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume
+out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
+check test -e damaged/epoch-0002.parts.damaged -a -e damaged/epoch-0002.safetensors
+check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl damaged/metrics.jsonl 1e-5
 run 0 "$FFTRAIN" --evaluate mesh "${one[@]}"
 loss=$(sed -n 's/^val loss \([0-9.]*\) .*/\1/p' "$work/.stdout")
 
@@ -54,6 +87,15 @@ cp "$work/.stdout" drawn
 check ! cmp -s together drawn
 run 0 "$FFGENERATE" --model mesh --prompts prompts --max-tokens 16 --temperature 1 --top-k 20 --top-p 0.9 --seed 3 --batch-size 2 --compute-threads 1
 check cmp drawn "$work/.stdout"
+# Two processes or four write the same texts: of a run, of a folder, the likeliest and drawn ones.
+run 0 "$FFGENERATE" --model mesh --prompts prompts --max-tokens 16 --compute-threads 1 --nproc 4 --tensor-parallel 2 --pipeline-parallel 2
+check cmp together "$work/.stdout"
+err '^\[0\] 4[0-9] tokens in '
+run 0 "$FFGENERATE" --model model --prompts prompts --max-tokens 16 --temperature 1 --top-k 20 --top-p 0.9 --seed 3 --compute-threads 1 --pipeline-parallel 3 --quiet
+no_err
+check cmp drawn "$work/.stdout"
+run 0 "$FFGENERATE" --model model --prompts prompts --batch-size 2 --max-tokens 16 --compute-threads 1 --tensor-parallel 2 --quiet
+check cmp together "$work/.stdout"
 run 0 "$FFTRAIN" --evaluate model --arch gpt2 "${sizes[@]}" --context 24 --limit-batches 12 --data tokens --task gpt2 --compute-threads 1
 out "^val loss $loss "
 
@@ -77,4 +119,10 @@ expect 1 'config.json: is of a GPT-2 with 2 heads, but the network here has 4' "
 expect 1 'a prompt of 13 tokens and 20 more are longer than the network.s 32 positions; give --max-tokens 19 or fewer' \
   "$FFGENERATE" --model model --prompt 'the old tower' --max-tokens 20
 expect 2 '--model is required' "$FFGENERATE" --prompt x
+run 1 "$FFGENERATE" --model model --nproc 2 --tensor-parallel 1 --prompt x --max-tokens 4
+err '--tensor-parallel 1 x --pipeline-parallel 1 are 1 processes, but 2 were started; start as many'
+run 1 "$FFGENERATE" --model model --tensor-parallel 3 --prompt x --max-tokens 4
+err '2 heads cannot be divided among 3 processes of --tensor-parallel; give a divisor of 2'
+expect 1 'sequence-parallel must be off without --tensor-parallel' "$FFTRAIN" "${options[@]}" --sequence-parallel
+expect 1 'shard-optimizer must be off with the optimizer lars' "$FFTRAIN" "${options[@]}" --shard-optimizer --optimizer lars
 expect 1 'config.json: exists, and is not replaced' "$FFTRAIN" --export mesh --output model/pytorch_model.bin

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/trainer/launch.h>
+
 namespace ffkit {
 
 // What weights and activations are kept in.
@@ -30,6 +32,8 @@ struct GenerateOptions {
   GenerateType type = GenerateType::f32;
   std::string device = "auto";  // as TrainOptions::device
   int compute_threads = 0;      // of a CPU; 0: all cores that this process may use
+  // Processes that compute the network together, as Gpt2Options has them, each >= 1: one for each of tensor_parallel x pipeline_parallel.
+  int64_t tensor_parallel = 1, pipeline_parallel = 1;
 };
 
 struct GeneratedText {
@@ -45,9 +49,11 @@ struct GenerateResult {
 };
 
 // Continues each prompt; an empty one begins a document. What is drawn for a prompt depends on its place in the list and on the seed. Blocks, and sets the number of libtorch's threads for
-// the process. Throws Error(invalid_argument) for options out of range, a prompt that with max_tokens is longer than the network can take, and tokens that it does not know; otherwise
+// the process. `place`: of this process among those that compute the network together, which all call this with the same options and prompts and get the same texts; they see the same
+// files. Throws Error(invalid_argument) for options out of range, a prompt that with max_tokens is longer than the network can take, and tokens that it does not know; otherwise
 // what reading the files throws.
 GenerateResult generate_texts(const GenerateOptions& options,
-                              const std::vector<std::string>& prompts);
+                              const std::vector<std::string>& prompts,
+                              const ProcessPlace& place = {});
 
 }  // namespace ffkit

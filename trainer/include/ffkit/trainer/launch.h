@@ -29,6 +29,9 @@ struct LaunchOptions {
   std::string
       init_method;  // "tcp://host:port", "file:///path", "env"; empty: what the launcher says
   double timeout_seconds = 1800;  // of joining and of every collective operation
+  // Of run_local_processes(): what it is called in its messages, and whether lines on standard output have the rank before them.
+  std::string program = "fftrain";
+  bool marks_output = true;
 };
 
 // The place of this process among those that train one model together, and how they meet. A plain value.
@@ -70,7 +73,7 @@ std::vector<std::string> parse_host_list(std::string_view list);
 int count_gpus(const Environment& environment = process_environment());
 
 // Starts the processes of `plan` as `arguments` (the first names the program), each knowing its place by the environment, and waits for
-// them. Their output goes to this process' with the rank before every line. SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed on. When one
+// them. Their output goes to this process' with the rank before every line (LaunchOptions::marks_output). SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed on. When one
 // ends with an error the others are ended, by SIGTERM and after 30 s by SIGKILL; the first one's exit status is returned (128 + the
 // number of the signal it died of), 0 when all went well. Throws Error(io) when a process cannot be started.
 int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,
