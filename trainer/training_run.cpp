@@ -170,8 +170,12 @@ void TrainingRun::begin() {
 }
 
 void TrainingRun::print_notes() const {
+  print_lines(task_->notes());
+}
+
+void TrainingRun::print_lines(const std::vector<std::string>& lines) const {
   if (output_.lines == nullptr) return;
-  for (const std::string& note : task_->notes()) fmt::print(output_.lines, "{}\n", note);
+  for (const std::string& line : lines) fmt::print(output_.lines, "{}\n", line);
   std::fflush(output_.lines);
 }
 
@@ -217,6 +221,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     ++summary.epochs_done;
   }
   writer_.wait();
+  if (!is_stopped_) print_lines(task_->end_notes());
   if (output_.lines != nullptr && !profiler_.report().empty())
     fmt::print(output_.lines, "{}\n", profiler_.report());
   // Nobody leaves while another still needs its answers.

@@ -57,6 +57,7 @@ class TrainingRun {
     std::optional<EvalResult> val;  // nothing without a validation
   };
 
+  void print_lines(const std::vector<std::string>& lines) const;
   // Says on output.lines when the head of the weights has other rows.
   void load_pretrained();
   // The task with its data open.

@@ -101,6 +101,7 @@ class Gpt2Task final : public Task {
 
   const ParameterParts* parts() const override { return parts_ ? &*parts_ : nullptr; }
   std::vector<std::string> notes() const override;
+  std::vector<std::string> end_notes() override;
 
   at::Tensor loss(const DeviceBatch& batch) override;
   void set_loss_scale(const at::Tensor& scale) override { loss_scale_ = scale; }
@@ -154,6 +155,7 @@ class Gpt2Task final : public Task {
   Gpt2Facts facts_;
   std::optional<Gpt2Parts> parts_;  // of a divided network
   at::Tensor loss_scale_;           // undefined: 1
+  PipelineTime pipeline_time_;
   std::optional<Dataset> train_;
   std::shared_ptr<Gpt2Network> network_;
   std::unique_ptr<ModuleModel> model_;
@@ -236,7 +238,7 @@ at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
   std::vector<Gpt2Network::Pass> passes(size_t(own().micro_batches), pass);
   for (size_t i = 0; key && i < passes.size(); ++i)
     passes[i].dropout_key = key_of_parts({*key, uint64_t(i)});
-  return staged_loss(*network_, tokens, targets, factor, passes, loss_scale_);
+  return staged_loss(*network_, tokens, targets, factor, passes, loss_scale_, &pipeline_time_);
 }
 
 at::Tensor Gpt2Task::shared_embedding() const {
@@ -333,6 +335,20 @@ std::vector<std::string> Gpt2Task::notes() const {
                     stages, 100 * bubble_share(stages, pieces), pieces));
   }
   return out;
+}
+
+std::vector<std::string> Gpt2Task::end_notes() {
+  if (own().pipeline_parallel == 1 || !setting().device.is_cpu()) return {};
+  at::Tensor time = at::zeros({2}, at::kDouble);
+  time[0] = pipeline_time_.waited;
+  time[1] = pipeline_time_.seconds;
+  peers_.pipeline->sum(time);
+  if (time[1].item<double>() == 0) return {};
+  return {
+      fmt::format("the stages of the pipeline waited {:.1f} % of forward and backward passes, "
+                  "computed: {:.1f} %",
+                  100 * time[0].item<double>() / time[1].item<double>(),
+                  100 * bubble_share(own().pipeline_parallel, own().micro_batches))};
 }
 
 // Into a folder of Hugging Face's: config.json, and the tokenizer where it is known.

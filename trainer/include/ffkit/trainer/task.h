@@ -115,6 +115,8 @@ class Task {
   virtual DeviceBatch noise() = 0;
   // What people should know of the data, a sentence each without its full stop; after training_batches().
   virtual std::vector<std::string> notes() const { return {}; }
+  // The same at the end of a run, of what was found on the way. Collective.
+  virtual std::vector<std::string> end_notes() { return {}; }
   // How many of TaskEntry::units a sample is: the tokens of a sequence.
   virtual double units_per_sample() const { return 1; }
 

@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <utility>
 
@@ -60,6 +61,12 @@ class NoAutocast {
   const bool was_on_;
 };
 
+using Clock = std::chrono::steady_clock;
+
+double waited_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 class Stage {
  public:
   Stage(Gpt2Network& network, at::IntArrayRef tokens)
@@ -79,7 +86,9 @@ class Stage {
   at::Tensor received(int from, int tag) {
     const at::Tensor& like = parameters_.front();
     at::Tensor out = at::empty(shape_, like.options());
+    const Clock::time_point start = Clock::now();
     peers_.start_receive(out, from, tag).wait();
+    waited_ += waited_since(start);
     return out;
   }
   void send(const at::Tensor& tensor, int to, int tag) {
@@ -91,6 +100,7 @@ class Stage {
     sent_.clear();
   }
 
+  double waited() const { return waited_; }
   int rank() const { return peers_.rank(); }
   int size() const { return peers_.world_size(); }
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
@@ -101,6 +111,7 @@ class Stage {
   const std::vector<int64_t> shape_;
   std::vector<at::Tensor> parameters_;
   std::vector<std::pair<Transfer, at::Tensor>> sent_;
+  double waited_ = 0;
 };
 
 }  // namespace
@@ -132,7 +143,8 @@ at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,
 
 at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at::Tensor& targets,
                        double factor, const std::vector<Gpt2Network::Pass>& passes,
-                       const at::Tensor& scale) {
+                       const at::Tensor& scale, PipelineTime* time) {
+  const Clock::time_point start = Clock::now();
   const auto micro_batches = int64_t(passes.size());
   const std::vector<at::Tensor> token_parts = tokens.chunk(micro_batches);
   const std::vector<at::Tensor> target_parts = targets.chunk(micro_batches);
@@ -192,8 +204,13 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
   while (!open.empty()) run_backward();
   stage.wait_for_sent();
   if (!is_last) loss = at::zeros({}, stage.parameters().front().options().dtype(at::kFloat));
-  return KnownLoss::apply(from_last_stage(loss, network), found,
-                          at::TensorList(stage.parameters()));
+  const Clock::time_point end = Clock::now();
+  const at::Tensor shared = from_last_stage(loss, network);
+  if (time != nullptr) {
+    time->waited += stage.waited() + waited_since(end);
+    time->seconds += waited_since(start);
+  }
+  return KnownLoss::apply(shared, found, at::TensorList(stage.parameters()));
 }
 
 }  // namespace ffkit

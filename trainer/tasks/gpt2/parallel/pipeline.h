@@ -15,6 +15,12 @@ namespace ffkit {
 // The share of a step in which a stage waits, where forward and backward passes take all stages equally long: (P - 1) / (M + P - 1).
 double bubble_share(int64_t stages, int64_t micro_batches);
 
+// What a stage measured of staged_loss(), where waiting blocks the thread: on a CPU.
+struct PipelineTime {
+  double seconds = 0;  // of all calls
+  double waited = 0;   // of these, for other stages
+};
+
 // The number that the last stage has, for all stages.
 at::Tensor from_last_stage(const at::Tensor& number, const Gpt2Network& network);
 
@@ -24,9 +30,9 @@ at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,
 
 // Forward and backward passes of `micro_batches` equal pieces of a batch. The result is the loss times `factor`, [] on all stages, whose backward pass
 // gives this stage's parameters the gradients that were found. `passes`: of each piece. `scale`: what the result is multiplied by before its backward pass, [1]; here, the passes run with the loss times
-// that. Undefined: 1.
+// that. Undefined: 1. Adds to `time`, unless it is null.
 at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at::Tensor& targets,
                        double factor, const std::vector<Gpt2Network::Pass>& passes,
-                       const at::Tensor& scale = {});
+                       const at::Tensor& scale = {}, PipelineTime* time = nullptr);
 
 }  // namespace ffkit
