@@ -91,6 +91,8 @@ std::string first_line_of(const std::exception& error) {
   if (text.starts_with('[')) {
     if (const size_t end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
   }
+  // Gloo's advice and good wishes.
+  text = text.substr(0, text.find(". This is typically caused"));
   while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
   return text;
 }
