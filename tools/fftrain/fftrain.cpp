@@ -154,7 +154,8 @@ int ffkit::run_fftrain(int argc, char** argv) {
   set_first_options(argc, argv, command);
   CLI::App app(
       "Trains a task, such as the classification of pictures, on a data set folder. A CHECKPOINT "
-      "is a checkpoint file, or a work folder, whose newest checkpoint is taken.",
+      "is a checkpoint file, the folder of a checkpoint in parts, or a work folder, whose newest "
+      "checkpoint is taken.",
       "fftrain");
   app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
   add_train_options(app, command);

@@ -102,19 +102,21 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
   write_safetensors(file, contents);
 }
 
-// What the parts of `ranks` hold, as they say.
+[[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
+  throw Error(ErrorCode::io,
+              fmt::format("rank {} made it where rank {} does not see it; give all processes the "
+                          "same --work-dir on a file system that their machines share",
+                          writer, reader),
+              {.path = path.string()});
+}
+
+// What the parts hold, as they say, of the ranks that wrote one.
 std::vector<StoredPart> list_parts(const fs::path& folder, const std::vector<double>& has_part) {
   std::vector<StoredPart> all;
   for (size_t rank = 0; rank < has_part.size(); ++rank) {
     if (has_part[rank] == 0) continue;
     const fs::path file = part_file(folder, int(rank));
-    if (!fs::exists(file)) {
-      throw Error(ErrorCode::io,
-                  fmt::format("rank {} wrote it where rank 0 cannot see it; give all processes a "
-                              "--work-dir on a file system that their machines share",
-                              rank),
-                  {.path = file.string()});
-    }
+    if (!fs::exists(file)) refuse_unshared(file, int(rank), 0);
     for (StoredPart& part : parts_from_text(file, read_safetensors_metadata(file)))
       all.push_back(std::move(part));
   }
@@ -217,7 +219,9 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
     }
   });
   on_all_ranks(communicator, [&] {
-    if (!own.empty()) write_part(part_file(folder, communicator.rank()), own);
+    if (own.empty()) return;
+    if (!fs::is_directory(folder)) refuse_unshared(folder, 0, communicator.rank());
+    write_part(part_file(folder, communicator.rank()), own);
   });
   std::vector<double> has_part(size_t(communicator.world_size()), 0);
   has_part[size_t(communicator.rank())] = own.empty() ? 0 : 1;

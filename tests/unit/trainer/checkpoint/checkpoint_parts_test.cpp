@@ -174,6 +174,31 @@ TEST(CheckpointParts, AreNotThereUnlessAllWereWritten) {
   EXPECT_TRUE(list_checkpoints(run).empty());
 }
 
+// Two machines, each with a disk of its own under the same name.
+TEST(CheckpointParts, NeedAFolderThatAllProcessesSee) {
+  const testing::TempDir temp;
+  testing::run_world(2, [&](Communicator& world) {
+    const fs::path path = temp / std::to_string(world.rank()) / "c.parts";
+    fs::create_directory(path.parent_path());
+    const auto write = [&] { write_parts(world, path, {}, {columns_of(world.rank(), 2)}); };
+    if (world.rank() == 1) {
+      EXPECT_ERROR(write(), io,
+                   "c.parts.tmp: rank 0 made it where rank 1 does not see it; give all processes "
+                   "the same --work-dir on a file system that their machines share");
+      fs::create_directory(path.string() + ".tmp");  // of an earlier run
+    } else {
+      EXPECT_ERROR(write(), io, "rank 1 ended with an error, which it prints");
+    }
+    world.barrier();
+    if (world.rank() == 1) {
+      EXPECT_ERROR(write(), io, "rank 0 ended with an error, which it prints");
+    } else {
+      EXPECT_ERROR(write(), io,
+                   "part-00001.safetensors: rank 1 made it where rank 0 does not see it");
+    }
+  });
+}
+
 TEST(CheckpointParts, OfAWorkFolderAreListedPassedOverAndRemoved) {
   const testing::TempDir temp;
   const fs::path run = temp / "run";

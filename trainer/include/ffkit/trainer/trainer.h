@@ -83,8 +83,7 @@ EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& ch
 // or several.
 TrainOptions with_task(TrainOptions options);
 
-// The options of the run that wrote `checkpoint` (file or work folder), to start from in the
-// functions above.
+// The options of the run that wrote `checkpoint` (a file, the folder of a checkpoint in parts, or a work folder, whose newest one is taken), to start from in the functions above, which take the same.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
 
 // Whether `path` is a file of weights alone, or a folder of Hugging Face's with one, and not a checkpoint or a folder with checkpoints. Throws Error(not_found) for a folder
