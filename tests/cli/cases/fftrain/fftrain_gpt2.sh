@@ -58,6 +58,8 @@ check test -e joined/epoch-0002.safetensors
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) joined/metrics.jsonl 1e-5
 run 0 "$FFTRAIN" --resume-from whole/epoch-0001.safetensors --nproc 2 --shard-optimizer --compute-threads 1 --work-dir divided-state
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) divided-state/metrics.jsonl 1e-5
+run 0 "$FFTRAIN" "${options[@]}" --steps 1 --pretrained mesh --nproc 2 --tensor-parallel 2
+out 'epoch 1/1  train loss [0-3]\.'
 # A part that is not there, or not whole: one sentence. --resume passes over such a checkpoint.
 cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
@@ -96,6 +98,14 @@ no_err
 check cmp drawn "$work/.stdout"
 run 0 "$FFGENERATE" --model model --prompts prompts --batch-size 2 --max-tokens 16 --compute-threads 1 --tensor-parallel 2 --quiet
 check cmp together "$work/.stdout"
+# Processes that another program started, as torchrun does: rank 0 alone prints.
+generate=("$FFGENERATE" --model mesh --prompts prompts --max-tokens 16 --compute-threads 1 --tensor-parallel 2 --dist-init-method "file://$PWD/meeting" --quiet)
+launched=(env WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=1)  # they meet at a file
+"${launched[@]}" RANK=1 LOCAL_RANK=1 "${generate[@]}" >other 2>&1 &
+run 0 "${launched[@]}" RANK=0 LOCAL_RANK=0 "${generate[@]}"
+wait $!
+check cmp together "$work/.stdout"
+check test ! -s other
 run 0 "$FFTRAIN" --evaluate model --arch gpt2 "${sizes[@]}" --context 24 --limit-batches 12 --data tokens --task gpt2 --compute-threads 1
 out "^val loss $loss "
 
