@@ -181,8 +181,23 @@ void TrainingRun::print_lines(const std::vector<std::string>& lines) const {
 
 void TrainingRun::load_pretrained() {
   Weights weights;
-  on_rank_0(communicator_,
-            [&] { weights = read_weights(resolve_checkpoint(options_.pretrained)); });
+  std::string in_parts, info;  // of a checkpoint of which each process reads its part
+  on_rank_0(communicator_, [&] {
+    const std::filesystem::path file = resolve_checkpoint(options_.pretrained);
+    if (task_->parts() == nullptr || !is_in_parts(file)) {
+      weights = read_weights(file);
+      return;
+    }
+    in_parts = file.string();
+    info = info_to_text(read_checkpoint_info(file));
+  });
+  in_parts = communicator_.broadcast(in_parts);
+  info = communicator_.broadcast(info);
+  if (!in_parts.empty()) {
+    const CheckpointInfo stored = info_from_text(info);
+    whole_state().load_checkpoint(in_parts, evaluated_state(model_.model, stored.options));
+    return;
+  }
   const WeightRules rules = task_->weight_rules();
   if (whole_state().load(weights, rules, model_.model, HeadPolicy::may_differ) ||
       output_.lines == nullptr)
