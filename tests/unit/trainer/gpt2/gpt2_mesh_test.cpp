@@ -16,6 +16,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "expect_error.h"
+#include "options/options_json.h"
 #include "step/make_task.h"
 #include "step/trained_model.h"
 #include "step/whole_state.h"
@@ -273,6 +274,19 @@ TEST(Gpt2Mesh, LeavesOutTheSameStepsInFloat16) {
     }
     EXPECT_EQ(trained.step.num_skipped(), 1) << world.rank();
   });
+}
+
+// A run that divides nothing has the options in its checkpoints that it had before there were these.
+TEST(Gpt2Mesh, OptionsAreKeptWhereTheyAreGiven) {
+  for (const char* name : {"sequence_parallel", "shard_optimizer"}) {
+    EXPECT_EQ(options_to_json(gpt2_mesh_options({})).find(name), std::string::npos) << name;
+    EXPECT_NE(
+        options_to_json(
+            gpt2_mesh_options({.tensor = 2, .shard_optimizer = true, .sequence_parallel = true}))
+            .find(name),
+        std::string::npos)
+        << name;
+  }
 }
 
 // Parts make a whole, and each number of it has one holder.

@@ -71,6 +71,7 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   t.add("sequence-parallel", sequence_parallel,
         "With --tensor-parallel: its processes also share the positions in norms, dropout and "
         "between blocks, which saves memory")
+      .set_stored(sequence_parallel)  // checkpoints without it keep their bytes
       .require(!sequence_parallel || tensor_parallel > 1, "off without --tensor-parallel")
       .require(!sequence_parallel || configured_context(*this) % tensor_parallel == 0,
                fmt::format("off with a context of {} that {} processes of --tensor-parallel cannot "
