@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
+#include "dataset/chain.h"
 #include "dataset/dataset_files.h"
 #include "errors_only.h"
 #include "fnv.h"
@@ -14,15 +16,56 @@ namespace ffkit {
 struct Dataset::Impl {
   explicit Impl(DatasetFiles opened)
       : files(std::move(opened)), fingerprint(files.manifest.fingerprint()) {
-    first_record.push_back(0);
-    for (const ShardReader& shard : files.shards) {
-      first_record.push_back(first_record.back() + shard.num_records());
+    for (const ShardReader& shard : files.shards) add_shard(shard);
+  }
+  // Of a chain of these, which are whole splits.
+  explicit Impl(std::vector<Dataset> splits) : sources(std::move(splits)) {
+    JoinedSplits chain = join_splits(sources);
+    files.path = sources.front().path();
+    files.manifest = std::move(chain.manifest);
+    files.warnings = std::move(chain.warnings);
+    fingerprint = std::move(chain.fingerprint);
+    mappings = std::move(chain.mappings);
+    for (const Dataset& source : sources) {
+      source_first.push_back(first_record.back());
+      for (const ShardReader* shard : source.impl_->shards) add_shard(*shard);
+      source_of_shard.resize(shards.size(), source_first.size() - 1);
     }
   }
 
-  DatasetFiles files;
-  std::vector<int64_t> first_record;  // of each shard, and the total at the end
+  DatasetFiles files;                       // of a chain, without shards
+  std::vector<const ShardReader*> shards;   // those of `files`, or of all sources
+  std::vector<int64_t> first_record = {0};  // of each shard, and the total at the end
   std::string fingerprint;
+
+  // Of a chain; empty otherwise.
+  std::vector<Dataset> sources;
+  std::vector<int64_t> source_first;  // first record of each source
+  std::vector<size_t> source_of_shard;
+  std::vector<std::optional<FieldMapping>> mappings;  // of each source
+
+  bool is_chain() const { return !sources.empty(); }
+  // Of a record of the whole split.
+  size_t source_of(int64_t record) const {
+    return static_cast<size_t>(std::ranges::upper_bound(source_first, record) -
+                               source_first.begin() - 1);
+  }
+  const FieldMapping* mapping(size_t source) const {
+    return mappings[source] ? &*mappings[source] : nullptr;
+  }
+
+ private:
+  void add_shard(const ShardReader& shard) {
+    shards.push_back(&shard);
+    first_record.push_back(first_record.back() + shard.num_records());
+  }
+};
+
+struct Dataset::Place {
+  size_t shard_index;
+  int64_t local_index;
+  const ShardReader& shard;
+  const FieldMapping* mapping;  // as field_mapping()
 };
 
 struct Dataset::Choice {
@@ -47,6 +90,31 @@ Dataset Dataset::open_files(const std::vector<std::filesystem::path>& files,
   });
 }
 
+Dataset Dataset::chain(const std::vector<Dataset>& sources) {
+  return errors_only(sources.empty() ? "" : sources.front().path(),
+                     [&] { return chained(sources); });
+}
+
+Dataset Dataset::chained(const std::vector<Dataset>& sources) {
+  if (sources.empty()) {
+    throw Error(ErrorCode::invalid_argument, "a chain needs at least one data set");
+  }
+  if (sources.size() == 1) return sources.front();
+  std::vector<Dataset> splits;
+  std::vector<int64_t> chosen;
+  const bool has_subset = std::ranges::any_of(sources, &Dataset::is_subset);
+  int64_t first = 0;
+  for (const Dataset& part : sources) {
+    for (int64_t i = 0; i < part.num_sources(); ++i) splits.push_back(part.source(i));
+    for (int64_t i = 0; has_subset && i < part.num_records(); ++i) {
+      chosen.push_back(first + part.index_in_split(i));
+    }
+    first += part.impl_->first_record.back();
+  }
+  Dataset all(std::make_shared<const Impl>(std::move(splits)), nullptr);
+  return has_subset ? all.subset(chosen) : all;
+}
+
 const std::filesystem::path& Dataset::path() const {
   return impl_->files.path;
 }
@@ -57,7 +125,7 @@ const Schema& Dataset::schema() const {
   return impl_->files.manifest.schema;
 }
 int Dataset::format_version() const {
-  return impl_->files.shards.empty() ? 2 : impl_->files.shards.front().facts().version;
+  return impl_->shards.empty() ? 2 : impl_->shards.front()->facts().version;
 }
 const std::vector<std::string>& Dataset::warnings() const {
   return impl_->files.warnings;
@@ -66,7 +134,7 @@ int64_t Dataset::num_records() const {
   return is_subset() ? static_cast<int64_t>(choice_->records.size()) : impl_->first_record.back();
 }
 int64_t Dataset::num_shards() const {
-  return static_cast<int64_t>(impl_->files.shards.size());
+  return static_cast<int64_t>(impl_->shards.size());
 }
 const ShardReader& Dataset::shard(int64_t shard_index) const {
   if (shard_index < 0 || shard_index >= num_shards()) {
@@ -74,7 +142,7 @@ const ShardReader& Dataset::shard(int64_t shard_index) const {
                 fmt::format("there is no shard {}; the split has {}", shard_index, num_shards()),
                 {.path = path().string()});
   }
-  return impl_->files.shards[static_cast<size_t>(shard_index)];
+  return *impl_->shards[static_cast<size_t>(shard_index)];
 }
 const std::string& Dataset::fingerprint() const {
   return is_subset() ? choice_->fingerprint : impl_->fingerprint;
@@ -114,10 +182,10 @@ Dataset Dataset::where(const Filter& filter) const {
 Dataset Dataset::filtered(const Filter& filter) const {
   // Memory is taken for the records of a shard whose columns could be read: a sparse file may claim any number.
   std::vector<bool> matches;
-  for (const ShardReader& shard : impl_->files.shards) {
+  for (const ShardReader* shard : impl_->shards) {
     const size_t first = matches.size();
-    const auto found = matching_records(shard, filter);
-    matches.resize(first + static_cast<size_t>(shard.num_records()));
+    const auto found = matching_records(*shard, filter);
+    matches.resize(first + static_cast<size_t>(shard->num_records()));
     for (const int64_t record : found) matches[first + static_cast<size_t>(record)] = true;
   }
   std::vector<int64_t> kept;
@@ -127,33 +195,101 @@ Dataset Dataset::filtered(const Filter& filter) const {
   return subset(kept);
 }
 
-std::pair<size_t, int64_t> Dataset::find(int64_t record_index) const {
+int64_t Dataset::num_sources() const {
+  return impl_->is_chain() ? std::ssize(impl_->sources) : 1;
+}
+
+Dataset Dataset::source(int64_t source) const {
+  if (source < 0 || source >= num_sources()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is no source {}; there are {}", source, num_sources()),
+                {.path = path().string()});
+  }
+  return impl_->is_chain() ? impl_->sources[static_cast<size_t>(source)] : whole_split();
+}
+
+int64_t Dataset::source_of(int64_t record_index) const {
+  const int64_t index = index_in_split(record_index);
+  return impl_->is_chain() ? static_cast<int64_t>(impl_->source_of(index)) : 0;
+}
+
+std::vector<int64_t> Dataset::source_sizes() const {
+  if (num_sources() == 1) return {num_records()};
+  std::vector<int64_t> sizes(impl_->sources.size());
+  size_t last = 0;
+  if (!is_subset()) {
+    for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = impl_->sources[i].num_records();
+    return sizes;
+  }
+  for (const int64_t record : choice_->records) {
+    const size_t source = impl_->source_of(record);
+    if (source < last) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("the subset has records of source {} behind some of source {}; choose "
+                      "from each data set before they are chained",
+                      source, last),
+          {.path = path().string()});
+    }
+    last = source;
+    ++sizes[source];
+  }
+  return sizes;
+}
+
+const FieldMapping* Dataset::field_mapping(int64_t record_index) const {
+  if (!impl_->is_chain()) return nullptr;
+  return impl_->mapping(impl_->source_of(index_in_split(record_index)));
+}
+
+Dataset::Place Dataset::find(int64_t record_index) const {
   const int64_t index = index_in_split(record_index);
   const auto& firsts = impl_->first_record;
-  const auto shard_index = std::ranges::upper_bound(firsts, index) - firsts.begin() - 1;
-  return {static_cast<size_t>(shard_index), index - firsts[static_cast<size_t>(shard_index)]};
+  const auto shard =
+      static_cast<size_t>(std::ranges::upper_bound(firsts, index) - firsts.begin() - 1);
+  return {.shard_index = shard,
+          .local_index = index - firsts[shard],
+          .shard = *impl_->shards[shard],
+          .mapping = impl_->is_chain() ? impl_->mapping(impl_->source_of_shard[shard]) : nullptr};
 }
 
 Dataset::Location Dataset::locate(int64_t record_index) const {
-  const auto [shard_index, local_index] = find(record_index);
-  return {.shard_index = static_cast<int64_t>(shard_index),
-          .local_index = local_index,
-          .record = impl_->files.shards[shard_index].locate(local_index)};
+  const Place place = find(record_index);
+  return {.shard_index = static_cast<int64_t>(place.shard_index),
+          .local_index = place.local_index,
+          .record = place.shard.locate(place.local_index)};
 }
 
 RecordName Dataset::name(int64_t record_index) const {
-  const auto [shard_index, local_index] = find(record_index);
-  return {&impl_->files.shards[shard_index].path(), local_index};
+  const Place place = find(record_index);
+  return {&place.shard.path(), place.local_index};
 }
 
 void Dataset::read(int64_t record_index, std::vector<std::byte>& out) const {
-  const auto [shard_index, local_index] = find(record_index);
-  impl_->files.shards[shard_index].read(local_index, out);
+  const Place place = find(record_index);
+  place.shard.read(place.local_index, out);
+  if (place.mapping == nullptr) return;
+  errors_only(place.shard.path(), place.local_index, kMemoryForRecords, [&] {
+    const std::vector<std::byte> stored = std::move(out);
+    const RecordView view(schema(), stored, {&place.shard.path(), place.local_index},
+                          place.mapping);
+    RecordBuilder builder(schema());
+    for (size_t i = 0; i < schema().fields.size(); ++i) {
+      if (!view.is_null(i)) builder.set_raw(i, view.field(i));
+    }
+    builder.encode(out);
+  });
 }
 
 bool Dataset::read_field(int64_t record_index, size_t field, std::vector<std::byte>& out) const {
-  const auto [shard_index, local_index] = find(record_index);
-  return impl_->files.shards[shard_index].read_field(local_index, field, out);
+  const Place place = find(record_index);
+  if (place.mapping == nullptr || field >= schema().fields.size()) {
+    return place.shard.read_field(place.local_index, field, out);
+  }
+  const int64_t position = place.mapping->positions[field];
+  out.clear();
+  return position >= 0 &&
+         place.shard.read_field(place.local_index, static_cast<size_t>(position), out);
 }
 
 template <typename T>
@@ -166,8 +302,14 @@ template <typename T>
 std::vector<T> Dataset::joined(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
                                const std::string& field) const {
   std::vector<T> all;  // grows by what was read: a sparse file may claim any number of records
-  for (const ShardReader& shard : impl_->files.shards) {
-    std::vector<T> part = (shard.*read_column)(field);
+  const size_t position = impl_->is_chain() ? schema().require(field) : 0;
+  for (size_t i = 0; i < impl_->shards.size(); ++i) {
+    const ShardReader& shard = *impl_->shards[i];
+    const FieldMapping* mapping =
+        impl_->is_chain() ? impl_->mapping(impl_->source_of_shard[i]) : nullptr;
+    const bool is_missing = mapping != nullptr && mapping->positions[position] < 0;
+    std::vector<T> part = is_missing ? std::vector<T>(static_cast<size_t>(shard.num_records()))
+                                     : (shard.*read_column)(field);
     if (all.empty()) {
       all = std::move(part);
     } else {

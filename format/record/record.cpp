@@ -36,9 +36,10 @@ uint32_t field_crc(const FieldPlace& place, std::span<const std::byte> bytes) {
   return crc32c(bytes, crc32c(std::as_bytes(std::span(&end, 1))));
 }
 
-RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name)
-    : schema_(schema), record_(record), name_(name) {
-  const size_t num_fields = schema.fields.size();
+RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name,
+                       const FieldMapping* mapping)
+    : schema_(schema), record_(record), name_(name), mapping_(mapping) {
+  const size_t num_fields = stored().fields.size();
   if (record.size() < table_bytes(num_fields)) {
     throw Error(ErrorCode::corrupt,
                 fmt::format("a record of {} bytes is too short for the table of {} fields",
@@ -52,7 +53,7 @@ RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, 
     if (end < place.begin || end > record.size() || (place.is_null && end != place.begin)) {
       throw Error(ErrorCode::corrupt,
                   fmt::format("field '{}' ends at byte {} of a record of {} bytes",
-                              schema.fields[i].name, end, record.size()),
+                              stored().fields[i].name, end, record.size()),
                   context_of(name));
     }
   }
@@ -67,21 +68,28 @@ RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, 
 FieldView RecordView::field(size_t i) const {
   const size_t num_fields = schema_.fields.size();
   if (i >= num_fields) out_of_range(i, num_fields);
-  const FieldPlace place = place_of_field(record_, num_fields, i);
-  return {schema_.fields[i], record_.subspan(place.begin, place.end - place.begin), place.is_null,
-          name_};
+  const Field& description = schema_.fields[i];
+  if (mapping_ == nullptr) return stored_field(description, i);
+  const int64_t position = mapping_->positions[i];
+  if (position < 0) return {description, {}, true, name_};
+  return stored_field(description, static_cast<size_t>(position));
+}
+
+FieldView RecordView::stored_field(const Field& field, size_t position) const {
+  const FieldPlace place = place_of_field(record_, stored().fields.size(), position);
+  return {field, record_.subspan(place.begin, place.end - place.begin), place.is_null, name_};
 }
 
 void RecordView::verify_fields() const {
-  const size_t num_fields = schema_.fields.size();
+  const size_t num_fields = stored().fields.size();
   for (size_t i = 0; i < num_fields; ++i) {
     const FieldPlace place = place_of_field(record_, num_fields, i);
-    const FieldView view = field(i);
+    const FieldView view = stored_field(stored().fields[i], i);
     const uint32_t crc = field_crc(place, view.raw());
     if (crc != place.crc32c) {
       throw Error(ErrorCode::corrupt,
                   fmt::format("field '{}' is damaged: its CRC-32C is {:08x}, expected {:08x}",
-                              schema_.fields[i].name, crc, place.crc32c),
+                              stored().fields[i].name, crc, place.crc32c),
                   context_of(name_));
     }
     view.verify();

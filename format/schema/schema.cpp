@@ -25,13 +25,6 @@ Enum parse(std::string_view name, const std::array<std::string_view, n>& names, 
               fmt::format("unknown {} '{}'; known are {}", what, name, fmt::join(names, ", ")));
 }
 
-std::string describe_field(const Field& field) {
-  std::string text = fmt::format("'{}' {}", field.name, to_string(field.type));
-  if (field.type == FieldType::list) text += fmt::format(" of {}", to_string(field.item));
-  if (has_dtype(field)) text += fmt::format(" {}", to_string(field.dtype));
-  return text + (field.column ? " with column" : "");
-}
-
 }  // namespace
 
 size_t size_of(DType dtype) {
@@ -54,6 +47,13 @@ FieldType parse_field_type(std::string_view name) {
 bool has_dtype(const Field& field) {
   const FieldType type = field.type == FieldType::list ? field.item : field.type;
   return type == FieldType::scalar || type == FieldType::tensor;
+}
+
+std::string describe(const Field& field) {
+  std::string text = fmt::format("'{}' {}", field.name, to_string(field.type));
+  if (field.type == FieldType::list) text += fmt::format(" of {}", to_string(field.item));
+  if (has_dtype(field)) text += fmt::format(" {}", to_string(field.dtype));
+  return text + (field.column ? " with column" : "");
 }
 
 int Schema::index_of(std::string_view name) const {
@@ -101,9 +101,8 @@ void Schema::validate() const {
 
 std::string Schema::difference(const Schema& other) const {
   for (size_t i = 0; i < std::max(fields.size(), other.fields.size()); ++i) {
-    const std::string mine = i < fields.size() ? describe_field(fields[i]) : "nothing";
-    const std::string theirs =
-        i < other.fields.size() ? describe_field(other.fields[i]) : "nothing";
+    const std::string mine = i < fields.size() ? describe(fields[i]) : "nothing";
+    const std::string theirs = i < other.fields.size() ? describe(other.fields[i]) : "nothing";
     if (mine != theirs) return fmt::format("field {} is {} against {}", i, mine, theirs);
   }
   return "";

@@ -5,7 +5,9 @@
 //   DST/train/shard-00001.ffr ...
 //
 // FFRecord v1 opens the same way: DST/train.ffr/PART_00000.ffr ..., one file, or a list of files. A subset is a Dataset too:
-// it numbers its records anew, from 0.
+// it numbers its records anew, from 0. So is a chain, several splits behind one another:
+//
+//   chain({a, b})    record_index 0 .. a's, then b's      source 0, 1      fields: a's, then those that b alone has
 //
 // A cheap handle: copies and subsets share the open shards. All functions are thread-safe. One that was moved from can only be destroyed or
 // assigned to.
@@ -16,7 +18,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ffkit/format/filter.h>
@@ -38,12 +39,21 @@ class Dataset {
   static Dataset open_files(const std::vector<std::filesystem::path>& files,
                             const ShardReaderOptions& options = {});
 
-  // What was opened: the split's folder, or the (first) file.
+  // The records of all of them, of the first one first: its sources, in this order. Their open shards are shared. A chain of subsets has the records that
+  // these chose, and takes 8 bytes of memory a record; a chain of chains has the sources of all.
+  //
+  // The schema has the fields of all. A field that a source lacks is null in its records, and 0 or empty in columns. A field has a column where all
+  // sources that have the field have its column. Throws Error(invalid_argument) naming both data sets when they have a field of the same name but of
+  // another type, or when they have other classes; and for none.
+  static Dataset chain(const std::vector<Dataset>& sources);
+
+  // What was opened: the split's folder, or the (first) file; of a chain that of its first source.
   const std::filesystem::path& path() const;
-  // Of the whole split, also for a subset. That of v1 files, or of single shards, is made up from what they contain.
+  // Of the whole split, also for a subset. That of v1 files, or of single shards, is made up from what they contain; that of a chain has the shards of all
+  // sources, and of facts and options those on which all agree.
   const Manifest& manifest() const;
   const Schema& schema() const;
-  int format_version() const;  // 1 or 2
+  int format_version() const;  // 1 or 2; of the first shard
   // Sentences the user should know, such as that a v1 file has no checksum.
   const std::vector<std::string>& warnings() const;
   int64_t num_records() const;
@@ -56,13 +66,26 @@ class Dataset {
   // The records of this data set with these numbers, in this order; numbers may repeat. Throws Error(invalid_argument) for one that is out of
   // range. Takes 8 bytes of memory a record.
   Dataset subset(const std::vector<int64_t>& record_indices) const;
-  // The records for which `filter` holds, in their order. Reads columns, no records. Errors as matching_records().
+  // The records for which `filter` holds, in their order. Reads columns, no records. Errors as matching_records(): of a chain, also where a source lacks
+  // a field of the filter; choose from that source before it is chained.
   Dataset where(const Filter& filter) const;
   bool is_subset() const;
   // All records of the split that this is a subset of; itself unless it is one.
   Dataset whole_split() const;
   // The number in the whole split of a record of this data set; the same number unless it is a subset.
   int64_t index_in_split(int64_t record_index) const;
+
+  // Splits that this is made of: 1 unless it is a chain, or a subset of one.
+  int64_t num_sources() const;
+  // The whole split number 0 .. num_sources()-1; itself when there is one. Error(invalid_argument) for another.
+  Dataset source(int64_t source) const;
+  // The number of the source of a record; Error(invalid_argument) when out of range.
+  int64_t source_of(int64_t record_index) const;
+  // How many records of each source there are. Throws Error(invalid_argument) for a subset in which they are not those of source 0, then those of source 1, and so on.
+  std::vector<int64_t> source_sizes() const;
+  // How a record as a shard has it is read as one of schema(), for RecordView; null where it is one. Lives as long as this data set. Error(invalid_argument)
+  // when out of range.
+  const FieldMapping* field_mapping(int64_t record_index) const;
 
   struct Location {
     int64_t shard_index = 0;
@@ -74,7 +97,7 @@ class Dataset {
   // File and number of a record, for RecordView and the messages of its errors; lives as long as this data set. Error(invalid_argument)
   // when out of range.
   RecordName name(int64_t record_index) const;
-  // Reads one record and checks its checksum.
+  // Reads one record and checks its checksum: the bytes of a record of schema().
   void read(int64_t record_index, std::vector<std::byte>& out) const;
   // Reads one field of a record (position in the schema) alone; see ShardReader::read_field.
   bool read_field(int64_t record_index, size_t field, std::vector<std::byte>& out) const;
@@ -87,6 +110,7 @@ class Dataset {
  private:
   struct Impl;
   struct Choice;  // the records of a subset
+  struct Place;   // of a record of the whole split
   Dataset(std::shared_ptr<const Impl> impl, std::shared_ptr<const Choice> choice);
   // Every shard's column, one after the other; then the choice among it.
   template <typename T>
@@ -96,8 +120,8 @@ class Dataset {
   std::vector<T> joined(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
                         const std::string& field) const;
   Dataset filtered(const Filter& filter) const;
-  // Shard and number in it of a record of the whole split, which is in range.
-  std::pair<size_t, int64_t> find(int64_t record_index) const;
+  Place find(int64_t record_index) const;
+  static Dataset chained(const std::vector<Dataset>& sources);
 
   std::shared_ptr<const Impl> impl_;
   std::shared_ptr<const Choice> choice_;  // null: all

@@ -152,6 +152,13 @@ class RecordBuilder {
   std::vector<Value> values_;
 };
 
+// How records of one schema are read as records of a wider one: what a data set of Dataset::chain() needs. A plain value.
+struct FieldMapping {
+  Schema stored;  // of the records
+  // By position in the wider schema: the position in `stored`, or -1 for a field that is null in all of the records.
+  std::vector<int64_t> positions;
+};
+
 // Reads the fields of an encoded record. Does not own the bytes: spans and views live as long as
 // those do.
 class RecordView {
@@ -159,7 +166,9 @@ class RecordView {
   // Checks the field table against the length of `record`; throws Error(corrupt) where it does not
   // fit. The fields' checksums are not checked: the one over the record covers them. `schema` and
   // `record` must outlive the view. Errors of the view and its fields name the record as `name` says.
-  RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name = {});
+  // `mapping`, which must outlive the view too: the record is one of mapping->stored, and is seen as one of `schema`; null: it is one of `schema`.
+  RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name = {},
+             const FieldMapping* mapping = nullptr);
 
   // Throws Error(invalid_argument) when out of range.
   FieldView field(size_t field) const;
@@ -179,9 +188,13 @@ class RecordView {
   ListView list(size_t i) const { return field(i).list(); }
 
  private:
+  const Schema& stored() const { return mapping_ == nullptr ? schema_ : mapping_->stored; }
+  FieldView stored_field(const Field& field, size_t position) const;
+
   const Schema& schema_;
   std::span<const std::byte> record_;
   RecordName name_;
+  const FieldMapping* mapping_;
 };
 
 }  // namespace ffkit

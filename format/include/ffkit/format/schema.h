@@ -60,6 +60,9 @@ struct Schema {
   bool operator==(const Schema&) const = default;
 };
 
+// "'label' scalar i64 with column".
+std::string describe(const Field& field);
+
 // The schema of image classification sets: image (image), label (scalar i64, column), id (string,
 // column). `id` is the path of the picture in its source, e.g. "n01440764/n01440764_10026.JPEG".
 Schema image_classification_schema();

@@ -1,0 +1,23 @@
+// What several splits are as one: Dataset::chain().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+
+namespace ffkit {
+
+struct JoinedSplits {
+  Manifest manifest;
+  std::vector<std::optional<FieldMapping>>
+      mappings;  // of each source; none: its records have the manifest's schema
+  std::vector<std::string> warnings;
+  std::string fingerprint;
+};
+
+// `sources` are whole splits. Throws as Dataset::chain().
+JoinedSplits join_splits(const std::vector<Dataset>& sources);
+
+}  // namespace ffkit
