@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "format/mix64.h"
 #include "sampling/alias_table.h"
 #include "sampling/group_order.h"
+#include "sampling/mixed_order.h"
 #include "sampling/windowed_order.h"
 
 namespace ffkit {
@@ -47,6 +49,22 @@ void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order
         fmt::format("group {} begins at record {}; groups must ascend and begin before record {}",
                     i, groups[i], num_records));
   }
+}
+
+// The length of an epoch.
+int64_t check_mixture_of(int64_t num_records, const SamplerOptions& options) {
+  if (options.order != Order::shuffle || options.groups != nullptr) {
+    refuse_sampler(
+        "a mixture needs Order::shuffle without groups; leave the order, or mix without it");
+  }
+  const std::vector<int64_t> counts = mixture_counts(*options.mixture, options.epoch_size);
+  const std::vector<int64_t>& sizes = options.mixture->num_records;
+  if (const auto sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+      sum != num_records) {
+    refuse_sampler(
+        fmt::format("the mixture's data sets have {} records, but there are {}", sum, num_records));
+  }
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
 // The length of an epoch.
@@ -84,10 +102,11 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   if (options.share_randomness && options.groups == nullptr) {
     refuse_sampler("share_randomness needs groups");
   }
+  if (options.mixture) return check_mixture_of(num_records, options);
   if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
     refuse_sampler(
         fmt::format("epoch_size is {}, must be 0 .. {}, the number of records; only "
-                    "Order::weighted can draw more",
+                    "Order::weighted and a mixture can draw more",
                     options.epoch_size, num_records));
   }
   return options.epoch_size == 0 ? num_records : options.epoch_size;
@@ -100,13 +119,22 @@ std::string hash_of(const std::vector<T>& values) {
   return fmt::format("{:016x}", hash);
 }
 
+std::string describe_mixture(const Mixture& mixture, int64_t epoch_size) {
+  const std::vector<int64_t> counts = mixture_counts(mixture, epoch_size);
+  std::string text = "mixture of ";
+  for (size_t i = 0; i < counts.size(); ++i) {
+    text += fmt::format("{}{}/{}", i == 0 ? "" : " + ", counts[i], mixture.num_records[i]);
+  }
+  return text;
+}
+
 std::string describe(const SamplerOptions& options, int64_t epoch_size) {
   const auto text = [&]() -> std::string {
     switch (options.order) {
       case Order::sequential:
         return "sequential";
       case Order::shuffle:
-        return "shuffle";
+        return options.mixture ? describe_mixture(*options.mixture, epoch_size) : "shuffle";
       case Order::windowed:
         return fmt::format("windowed by {} x {}", options.window_block, options.window_blocks);
       case Order::weighted:
@@ -158,6 +186,10 @@ Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options
     table_ = errors_only({}, [&] { return std::make_shared<AliasTable>(*options_.weights); });
     options_.weights = nullptr;
   }
+  if (options_.mixture) {
+    sets_ = std::make_shared<MixedSets>(*options_.mixture,
+                                        mixture_counts(*options_.mixture, epoch_size_));
+  }
 }
 
 int64_t Sampler::num_batches(int64_t start) const {
@@ -176,6 +208,12 @@ void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) co
 }
 
 void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const {
+  std::vector<int64_t> repetitions;
+  batch(epoch, start, step, out, repetitions);
+}
+
+void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out,
+                    std::vector<int64_t>& repetitions) const {
   if (start < 0 || start > epoch_size_ || step < 0 ||
       step > kMaxSamples / (batch_size_ * options_.world_size)) {
     refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
@@ -187,17 +225,27 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
     count = std::clamp<int64_t>(epoch_size_ - first, 0, batch_size_);
   }
   out.clear();
-  errors_only({}, [&] { add_records(epoch, first, count, out); });
+  repetitions.clear();
+  errors_only({}, [&] { add_records(epoch, first, count, out, repetitions); });
 }
 
-void Sampler::add_records(int64_t epoch, int64_t first, int64_t count,
-                          std::vector<int64_t>& out) const {
+void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
+                          std::vector<int64_t>& repetitions) const {
   const uint64_t key = mix64(options_.seed, static_cast<uint64_t>(epoch));
   switch (options_.order) {
     case Order::sequential:
       for_positions(first, count, [&](int64_t position) { out.push_back(position); });
       break;
     case Order::shuffle: {
+      if (sets_ != nullptr) {
+        const MixedOrder order(*sets_, key);
+        for_positions(first, count, [&](int64_t position) {
+          const MixedOrder::Sample sample = order(position);
+          out.push_back(sample.record);
+          repetitions.push_back(sample.repetition);
+        });
+        break;
+      }
       if (options_.groups != nullptr) {
         GroupOrder order(*options_.groups, num_records_, key);
         for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
@@ -233,6 +281,10 @@ int64_t Sampler::replacement(int64_t epoch, int64_t bad, int attempt) const {
   if (options_.order == Order::weighted) {
     const auto column = static_cast<int64_t>(drawn % static_cast<uint64_t>(table_->size()));
     return table_->draw(column, static_cast<uint32_t>(mix64(drawn) >> 32));
+  }
+  if (sets_ != nullptr) {
+    const MixedSets::Set& set = (*sets_)[sets_->of_record(bad)];
+    return set.first_record + static_cast<int64_t>(drawn % static_cast<uint64_t>(set.num_records));
   }
   // A shuffled epoch that is shorter than the data has other records the next time; a sequential one never.
   const int64_t num_candidates = options_.order == Order::sequential ? epoch_size_ : num_records_;

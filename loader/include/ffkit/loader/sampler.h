@@ -15,9 +15,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <ffkit/loader/mixture.h>
 
 namespace ffkit {
 
@@ -53,8 +56,8 @@ struct SamplerOptions {
   int rank = 0;        // 0 .. world_size-1
   int world_size = 1;  // number of processes that share the epoch
 
-  // Samples in an epoch; 0: as many as there are records. Less than that takes the beginning of the epoch's sequence; more is for
-  // Order::weighted alone.
+  // Samples in an epoch; 0: as many as there are records, or those of mixture_counts(). Less than that takes the beginning of the epoch's sequence; more is
+  // for Order::weighted and mixtures alone.
   int64_t epoch_size = 0;
 
   // Of Order::windowed, both >= 1: records in a block, blocks in a window.
@@ -71,6 +74,13 @@ struct SamplerOptions {
   // Order::sequential are the orders for it. A batch holds whole groups where all are of one size that batch_size is a multiple of.
   // A LoaderState knows them by their hash: resume with the same ones.
   std::shared_ptr<const std::vector<int64_t>> groups = nullptr;
+  // Several data sets behind one another, such as those of a Dataset::chain(): the epoch has as many samples of each as mixture_counts() says. Of Order::shuffle
+  // without groups alone. Where and in which order the samples of a data set come is keyed by (seed, epoch). A data set of R records gives them
+  // in another permutation for each R samples: over an epoch, each record is used floor(samples / R) times or once more. All
+  // positions are permuted together: one record may come twice before another one comes, and a batch's shares are the epoch's on average.
+  // A record that comes again is another sample: its SampleKey has record_index + repetition * num_records.
+  // A LoaderState knows the samples and records of each data set: resume with the same ones.
+  std::optional<Mixture> mixture = std::nullopt;
   // All records of a group draw the same random numbers: its SampleKeys have the record_index of its first record.
   bool share_randomness = false;
 };
@@ -82,6 +92,7 @@ int64_t random_record(const SamplerOptions& options, int64_t record_index);
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels);
 
 class AliasTable;
+class MixedSets;
 
 class Sampler {
  public:
@@ -103,15 +114,18 @@ class Sampler {
   // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held. Throws Error(invalid_argument)
   // for a step below 0 and a start that is not within the epoch.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const;
+  // The same, and into `repetitions` how many times all records of its data set are used up before each sample; empty without a mixture.
+  void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out,
+             std::vector<int64_t>& repetitions) const;
 
   // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt` 0, 1, ... are those to try one after
   // another. It depends on nothing else of the batch, and is one that the order could give: under Order::weighted it is drawn with the
-  // weights; with groups it is the nearest of the group of `bad` (of eight tried, the earlier first), then the one at its
+  // weights; with a mixture it is of the same data set; with groups it is the nearest of the group of `bad` (of eight tried, the earlier first), then the one at its
   // place in other groups, the same ones for the whole group. Else every record is equally likely. It may be `bad` itself.
   int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
   // What the sequences of this sampler depend on besides the data and the seed, as text: order, epoch size, windows, and a hash of the weights
-  // or groups. "shuffle, 1281167 samples".
+  // or groups, or samples and records of each data set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
   const std::string& description() const { return description_; }
 
   // Position in the epoch's sequence of the first sample of that batch; under Tail::exact it may lie behind the end.
@@ -125,8 +139,9 @@ class Sampler {
   template <typename Visit>
   void for_positions(int64_t first, int64_t count, const Visit& visit) const;
 
-  // Appends the records at `count` positions from `first` on.
-  void add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out) const;
+  // Appends the records at `count` positions from `first` on, and of a mixture their repetitions.
+  void add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
+                   std::vector<int64_t>& repetitions) const;
 
   int64_t replacement_in_groups(uint64_t epoch_key, int64_t bad, int attempt) const;
 
@@ -136,6 +151,7 @@ class Sampler {
   std::string description_;
   SamplerOptions options_;
   std::shared_ptr<const AliasTable> table_;  // of Order::weighted
+  std::shared_ptr<const MixedSets> sets_;    // of a mixture
 };
 
 }  // namespace ffkit
