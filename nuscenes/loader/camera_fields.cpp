@@ -80,28 +80,6 @@ class CameraImages final : public PartsDecoder {
   size_t bytes_per_image_ = 0;
 };
 
-// 1 for each of the fields that is not null.
-class ValidFields final : public FieldDecoder {
- public:
-  ValidFields(const Schema& schema, const std::vector<std::string>& fields, bool is_scalar)
-      : is_scalar_(is_scalar) {
-    for (const std::string& field : fields) fields_.push_back(schema.require(field));
-  }
-  DType dtype() const override { return DType::u8; }
-  std::vector<int64_t> shape() const override {
-    if (is_scalar_) return {};
-    return {std::ssize(fields_)};
-  }
-  void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
-    auto* to = static_cast<uint8_t*>(out);
-    for (const size_t field : fields_) *to++ = record.is_null(field) ? 0 : 1;
-  }
-
- private:
-  bool is_scalar_;
-  std::vector<size_t> fields_;
-};
-
 enum class Matrices { intrinsics, lidar_to_camera, lidar_to_image };
 
 // One of the matrices of all cameras.
@@ -198,15 +176,6 @@ class LidarToGlobal final : public FieldDecoder {
 };
 
 }  // namespace
-
-std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
-                                                 const std::vector<std::string>& fields) {
-  return std::make_shared<ValidFields>(schema, fields, false);
-}
-
-std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field) {
-  return std::make_shared<ValidFields>(schema, std::vector<std::string>{field}, true);
-}
 
 void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
                        std::vector<BatchField>& fields) {

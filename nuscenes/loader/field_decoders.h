@@ -20,10 +20,6 @@ std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
                                                   const std::vector<std::string>& channels,
                                                   int64_t columns, const PointOptions& points,
                                                   const KeyframeOptions& options);
-// u8, 1 where the field is not null: [fields], or a number for one field.
-std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
-                                                 const std::vector<std::string>& fields);
-std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 // [18] f64 by options.can_bus, which is not none. Throws Error(not_found) for a set without CAN bus poses.
 std::shared_ptr<const FieldDecoder> decode_can_bus(const Dataset& keyframes, CanBusRule rule);
 // [18] f64, KeyframeOptions::motion. A set without CAN bus poses gives zeros for what comes from them.

@@ -25,6 +25,12 @@ namespace {
 
 // Keyframes refer to sweeps and to each other by their numbers in the whole splits.
 Split whole(const Split& given) {
+  if (given.keyframes.num_sources() > 1) {
+    throw Error(ErrorCode::invalid_argument,
+                "is the first of several data sets, and keyframes refer to others by their numbers "
+                "in one; load each by itself",
+                {.path = given.keyframes.path().string()});
+  }
   Split split{.keyframes = given.keyframes.whole_split()};
   if (!given.sweeps) return split;
   split.sweeps = given.sweeps->whole_split();

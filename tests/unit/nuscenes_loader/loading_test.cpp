@@ -167,6 +167,12 @@ TEST_F(KeyframeLoading, RefusesTheSweepsOfAnotherSplit) {
                "the sweeps are of 'mini_train_sweeps', but the keyframes of 'mini_val'");
 }
 
+TEST_F(KeyframeLoading, RefusesKeyframesOfSeveralDataSets) {
+  const Dataset both = Dataset::chain({split_->keyframes, split_->keyframes});
+  EXPECT_ERROR(keyframe_fields({.keyframes = both, .sweeps = split_->sweeps}, fields()),
+               invalid_argument, "is the first of several data sets");
+}
+
 TEST_F(KeyframeLoading, RefusesKeyframesOfAnotherSplit) {
   testing::make_nuscenes(dir_ / "other", {.split = "mini_train", .num_scenes = 5});
   const Split other = open_split(dir_ / "other", "mini_train");

@@ -139,6 +139,20 @@ std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
                                                 int64_t max_bytes = 256);
 
+// Of a data set whose records do not all have a field, such as a Dataset::chain() of sets with and without depth. A record in which a field is null is a bad
+// sample for the decoders above, copy_string() aside; with these it is an ordinary one: zeros in the array, and a mask beside it.
+//
+//   .fields = {{"depth", zeros_where_null(schema, "depth", copy_field(schema, "depth"))}, {"depth_valid", decode_valid(schema, "depth")}}
+
+// u8, 1 where the field is not null and 0 where it is: {} of one field, [number of fields] of several. A field of any type.
+std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
+std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
+                                                 const std::vector<std::string>& fields);
+// What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows. Parts stay parts, but those of a RowPartsDecoder are decoded by
+// one thread. `decoder` must not need other fields that may be null. Throws Error(invalid_argument) when it is null.
+std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
+                                                     std::shared_ptr<const FieldDecoder> decoder);
+
 // An array of the batches and its name, by which Batch::field() finds it.
 struct BatchField {
   std::string name;
