@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,19 @@
 
 namespace ffkit {
 namespace {
+
+// A mixture without numbers of records is one of the data set's sources.
+LoaderOptions with_mixed_sizes(LoaderOptions options, const Dataset& dataset) {
+  std::optional<Mixture>& mixture = options.sampler.mixture;
+  if (!mixture || !mixture->num_records.empty()) return options;
+  mixture->num_records = dataset.source_sizes();
+  for (size_t i = 0; i < mixture->num_records.size(); ++i) {
+    if (mixture->num_records[i] > 0) continue;
+    throw Error(ErrorCode::invalid_argument, "has no record; leave it out of the mixture",
+                {.path = dataset.source(static_cast<int64_t>(i)).path().string()});
+  }
+  return options;
+}
 
 Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
   Sampler sampler(dataset.num_records(), options.batch_size, options.sampler);
@@ -77,7 +91,7 @@ size_t max_pending_samples(const LoaderOptions& options) {
 
 LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
     : dataset(std::move(data)),
-      options(check_options(std::move(loader_options))),
+      options(with_mixed_sizes(check_options(std::move(loader_options)), dataset)),
       sampler(make_sampler(dataset, options)),
       fields(batch_fields(dataset.schema(), options)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),

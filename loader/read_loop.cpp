@@ -104,8 +104,9 @@ bool ReadLoop::open_batch() {
   if (batch_ == nullptr) return false;
   Batch::Slab* slab = parts_.slabs->acquire();
   batch_->slab = slab;
-  parts_.sampler.batch(epoch_, start_, next_step_, slab->record_indices);
+  parts_.sampler.batch(epoch_, start_, next_step_, slab->record_indices, slab->repetitions);
   slab->size = static_cast<int64_t>(slab->record_indices.size());
+  name_sources(*slab);
   slab->epoch = epoch_;
   slab->step = next_step_;
   slab->position = parts_.sampler.first_position(start_, next_step_);
@@ -127,6 +128,14 @@ bool ReadLoop::open_batch() {
   next_read_ = 0;
   ++next_step_;
   return true;
+}
+
+void ReadLoop::name_sources(Batch::Slab& slab) const {
+  slab.sources.resize(slab.record_indices.size());  // zeros
+  if (parts_.dataset.num_sources() == 1) return;
+  for (size_t i = 0; i < slab.sources.size(); ++i) {
+    slab.sources[i] = static_cast<int32_t>(parts_.dataset.source_of(slab.record_indices[i]));
+  }
 }
 
 // False when there is none.

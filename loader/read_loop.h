@@ -37,6 +37,7 @@ class ReadLoop {
   bool at_end() const;
   bool open_batch();
   bool begin_next_epoch();
+  void name_sources(Batch::Slab& slab) const;
   bool submit(const PlannedRead& read);
   void hand_over_unread(std::span<const int64_t> indices_in_batch, const std::exception_ptr& error);
   void check(const ReadCompletion& completion) const;

@@ -52,6 +52,7 @@ Batch Batch::copy() const {
   slab->shapes = slab_->shapes;
   slab->row_offsets = slab_->row_offsets;
   slab->record_indices = slab_->record_indices;
+  slab->sources = slab_->sources;
   slab->replacements = slab_->replacements;
   slab->size = slab_->size;
   slab->epoch = slab_->epoch;
@@ -72,6 +73,11 @@ int64_t Batch::size() const {
 std::span<const int64_t> Batch::record_indices() const {
   if (slab_ == nullptr) return {};
   return slab_->record_indices;
+}
+
+std::span<const int32_t> Batch::source() const {
+  if (slab_ == nullptr) return {};
+  return slab_->sources;
 }
 
 int64_t Batch::epoch() const {

@@ -38,10 +38,12 @@ void BatchQueue::complete(PendingBatch& batch) {
   batch.queue->completed_.notify_one();
 }
 
-void BatchQueue::replace_sample(PendingBatch& batch, Replacement replacement,
-                                int64_t record_index) {
+void BatchQueue::replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index,
+                                int32_t source) {
   std::lock_guard lock(batch.queue->mutex_);
-  batch.slab->record_indices[static_cast<size_t>(replacement.index_in_batch)] = record_index;
+  const auto at = static_cast<size_t>(replacement.index_in_batch);
+  batch.slab->record_indices[at] = record_index;
+  batch.slab->sources[at] = source;
   batch.slab->replacements.push_back(std::move(replacement));
 }
 

@@ -59,8 +59,9 @@ class BatchQueue {
   // Decoding threads: `count` more samples are done with. True for the thread that did the last ones: it calls complete().
   static bool finish(PendingBatch& batch, int64_t count);
   static void complete(PendingBatch& batch);
-  // Decoding threads, before finish(): another record took the place of a bad one.
-  static void replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index);
+  // Decoding threads, before finish(): another record, of data set `source`, took the place of a bad one.
+  static void replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index,
+                             int32_t source);
   // Decoding threads, before finish(): sample `index_in_batch` could not be had.
   static void fail_sample(PendingBatch& batch, int64_t index_in_batch, std::exception_ptr error);
 

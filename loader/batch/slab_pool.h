@@ -24,7 +24,10 @@ struct Batch::Slab {
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
   // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
   std::vector<std::vector<int64_t>> row_offsets;
-  std::vector<int64_t> record_indices;    // [size]
+  std::vector<int64_t> record_indices;  // [size]
+  std::vector<int32_t> sources;         // [size], of the records
+  std::vector<int64_t>
+      repetitions;  // of a mixture [size], as Sampler::batch() has them; empty otherwise
   std::vector<Replacement> replacements;  // in the order of the batch once it is handed over
   int64_t size = 0;
   int64_t epoch = 0;

@@ -76,10 +76,12 @@ std::byte* FieldWriter::place_of(const Sample& sample, const SlabField& field) {
          static_cast<size_t>(sample.index_in_batch) * field.bytes_per_sample;
 }
 
-FieldWriter::FieldWriter(const Schema& schema, const SamplerOptions& sampler,
+FieldWriter::FieldWriter(const Dataset& dataset, const SamplerOptions& sampler,
                          std::vector<BatchField> fields, const SlabLayout& layout, int num_threads,
                          StatsCounters& stats)
-    : schema_(schema),
+    : dataset_(dataset),
+      schema_(dataset.schema()),
+      is_chain_(dataset.num_sources() > 1),
       sampler_(sampler),
       fields_(std::move(fields)),
       layout_(layout),
@@ -103,8 +105,13 @@ FieldWriter::FieldWriter(const Schema& schema, const SamplerOptions& sampler,
 
 void FieldWriter::write(Helpers& helpers, int worker, Batch::Slab& slab, int64_t index_in_batch,
                         std::span<const std::byte> record, int64_t record_index) {
-  const RecordView view(schema_, record);
-  const SampleKey key{sampler_.seed, slab.epoch, random_record(sampler_, record_index)};
+  const FieldMapping* mapping = is_chain_ ? dataset_.field_mapping(record_index) : nullptr;
+  const RecordView view(schema_, record, {}, mapping);
+  SampleKey key{sampler_.seed, slab.epoch, random_record(sampler_, record_index)};
+  if (!slab.repetitions.empty()) {
+    key.record_index +=
+        slab.repetitions[static_cast<size_t>(index_in_batch)] * dataset_.num_records();
+  }
   const Sample sample{
       .record = view, .key = key, .slab = slab, .index_in_batch = index_in_batch, .worker = worker};
   if (has_parts_) {

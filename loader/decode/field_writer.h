@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
-#include <ffkit/format/schema.h>
 #include <ffkit/loader/batch.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/sampler.h>
@@ -26,7 +26,7 @@ namespace ffkit {
 class FieldWriter {
  public:
   // `layout` is that of `fields`. What is given by reference must outlive the writer.
-  FieldWriter(const Schema& schema, const SamplerOptions& sampler, std::vector<BatchField> fields,
+  FieldWriter(const Dataset& dataset, const SamplerOptions& sampler, std::vector<BatchField> fields,
               const SlabLayout& layout, int num_threads, StatsCounters& stats);
 
   // Writes sample `index_in_batch` of `slab` from `record`, which is record `record_index`. Called by the decoding thread `worker`, with whose
@@ -56,7 +56,9 @@ class FieldWriter {
                       Stopwatch& watch);
   void finish_rows(const Sample& sample, size_t field, int64_t num_rows);
 
+  const Dataset& dataset_;
   const Schema& schema_;
+  const bool is_chain_;
   const SamplerOptions& sampler_;
   const std::vector<BatchField> fields_;
   const SlabLayout& layout_;

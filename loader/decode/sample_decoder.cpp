@@ -29,8 +29,7 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
       sampler_(sampler),
       files_(cached_reader.files()),
       fetcher_(dataset, options.num_threads, options.verify_checksums, cached_reader, stats),
-      writer_(dataset.schema(), options.sampler, std::move(fields), layout, options.num_threads,
-              stats) {}
+      writer_(dataset, options.sampler, std::move(fields), layout, options.num_threads, stats) {}
 
 void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
                            int64_t index_in_batch) {
@@ -110,7 +109,7 @@ void SampleDecoder::replace(const Job& job, int64_t bad_record, const std::strin
     BatchQueue::replace_sample(
         job.batch,
         {.index_in_batch = job.index_in_batch, .bad_record = bad_record, .reason = reason},
-        candidate);
+        candidate, static_cast<int32_t>(dataset_.source_of(candidate)));
     return;
   }
   throw Error(

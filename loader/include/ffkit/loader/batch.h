@@ -52,6 +52,8 @@ class Batch {
   int64_t size() const;
   // [size] numbers of the records in the data set.
   std::span<const int64_t> record_indices() const;
+  // [size] numbers of the data sets that the samples are of, Dataset::source_of(): 0 unless the loader has a chain.
+  std::span<const int32_t> source() const;
   int64_t epoch() const;
   // Number of the batch in this epoch on this rank, from where the epoch was started.
   int64_t step() const;
