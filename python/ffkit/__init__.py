@@ -26,7 +26,7 @@ from ._errors import (
 )
 from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, class_balanced_weights
 from ._ffkit import version as __version__
-from ._fields import CopyField, ImageField, ImagesField, IntegerField, PythonField, TextField
+from ._fields import CopyField, ImageField, ImagesField, IntegerField, PythonField, TextField, ValidField, ZerosWhereNull
 from ._image import (
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -89,7 +89,9 @@ __all__ = [
     "TextField",
     "TrivialAugmentWide",
     "UnsupportedError",
+    "ValidField",
     "Writer",
+    "ZerosWhereNull",
     "__version__",
     "class_balanced_weights",
     "convert",

@@ -50,6 +50,11 @@ class Batch(dict[str, Any]):
         return self._batch.record_indices
 
     @property
+    def source(self) -> Any:
+        """numpy.ndarray [size] i32: numbers of the data sets that the samples are of; 0 unless the loader has a chain."""
+        return self._batch.source
+
+    @property
     def mix_lambda(self) -> float:
         """1, unless MixUp or CutMix has blended each image with the one before it (the first with the last): the weight of the image itself. The loss is
         then `lam * loss(labels) + (1 - lam) * loss(labels.roll(1))`."""
@@ -88,6 +93,7 @@ class _Facts:
         self.mix_lambda: float = batch.mix_lambda
         self.replacements: list[tuple[int, int, str]] = batch.replacements
         self.record_indices: Any = batch.record_indices.copy()
+        self.source: Any = batch.source.copy()
         self._row_offsets = {name: offsets for name in names if (offsets := _offsets_of(batch, name)) is not None}
 
     def row_offsets(self, name: str) -> Any:

@@ -35,7 +35,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     def __init__(self, path: PathLike, split: str = "", *, max_record_bytes: int = 0, index_cache_bytes: int = 0) -> None:
         self._limits = (max_record_bytes, index_cache_bytes)
-        self._source: tuple[str, str] | list[str] = (os.fspath(path), split)
+        self._source: _Source = (os.fspath(path), split)
         self._dataset = _ffkit.Dataset.open(path, split, max_record_bytes, index_cache_bytes)
 
     @classmethod
@@ -46,7 +46,21 @@ class Dataset(Sequence[dict[str, Any]]):
         return cls._made(opened, names, (max_record_bytes, index_cache_bytes))
 
     @classmethod
-    def _made(cls, dataset: _ffkit.Dataset, source: tuple[str, str] | list[str], limits: tuple[int, int]) -> Dataset:
+    def chain(cls, sources: Iterable[Dataset]) -> Dataset:
+        """The records of all of them, of the first one first, as one data set; `Loader(mixture=...)` takes shares of each. Fields are those of all: one that a data set
+        lacks is None in its records, and 0 or "" in columns.
+
+        Raises:
+            InvalidArgumentError: (a ValueError) a field is of two types, or the classes differ; names both data sets.
+        """
+        parts = list(sources)
+        opened = _ffkit.Dataset.chain([part._dataset for part in parts])
+        if len(parts) == 1:
+            return parts[0]
+        return cls._made(opened, tuple(part.whole_split() for part in parts), (0, 0))
+
+    @classmethod
+    def _made(cls, dataset: _ffkit.Dataset, source: _Source, limits: tuple[int, int]) -> Dataset:
         made = cls.__new__(cls)
         made._limits = limits
         made._source = source
@@ -157,6 +171,15 @@ class Dataset(Sequence[dict[str, Any]]):
         """The number in the whole split of record `index`."""
         return self._dataset.index_in_split(self._index(index))
 
+    @property
+    def num_sources(self) -> int:
+        """Data sets that `chain()` made this of; 1 without."""
+        return self._dataset.num_sources
+
+    def source_of(self, index: int) -> int:
+        """The number of the data set that record `index` is of, from 0."""
+        return self._dataset.source_of(self._index(index))
+
     def __reduce__(self) -> tuple[Any, ...]:
         chosen = [self._dataset.index_in_split(i) for i in range(len(self))] if self.is_subset else None
         return _reopen, (self._source, self._limits, chosen)
@@ -166,8 +189,14 @@ class Dataset(Sequence[dict[str, Any]]):
         return f"<ffkit.Dataset: {kind}{self.path}, {len(self)} records of {', '.join(self.schema)}>"
 
 
-def _reopen(source: tuple[str, str] | list[str], limits: tuple[int, int], chosen: list[int] | None) -> Dataset:
-    if isinstance(source, list):
+# What a whole split is opened from: a folder and a split, files, or the whole splits of a chain.
+_Source = tuple[str, str] | list[str] | tuple[Dataset, ...]
+
+
+def _reopen(source: Any, limits: tuple[int, int], chosen: list[int] | None) -> Dataset:
+    if isinstance(source[0], Dataset):
+        dataset = Dataset.chain(source)
+    elif isinstance(source, list):
         dataset = Dataset.from_files(source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
     else:
         dataset = Dataset(*source, max_record_bytes=limits[0], index_cache_bytes=limits[1])

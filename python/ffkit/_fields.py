@@ -49,6 +49,21 @@ class TextField:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidField:
+    """A mask, [N] u8: 1 where the record has the field, 0 where it is null, as in records of a chain whose data set lacks it."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class ZerosWhereNull:
+    """The array of a CopyField, IntegerField, ImageField or PythonField, with zeros where `field` is null in the record, which would be a bad sample otherwise."""
+
+    field: str
+    array: ImageField | IntegerField | CopyField | PythonField
+
+
+@dataclass(frozen=True, slots=True)
 class PythonField:
     """An array made by a function of Python.
 
@@ -74,5 +89,5 @@ class PythonField:
     padded: bool = False
 
 
-BatchField = ImageField | ImagesField | IntegerField | CopyField | TextField | PythonField | _ffkit.FieldDecoder
+BatchField = ImageField | ImagesField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
 Fields = Mapping[str, BatchField]

@@ -97,6 +97,8 @@ class Loader:
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
         weights: of "weighted": a number for each record; see `class_balanced_weights`.
         groups: the first record of each group of records that stay together in their order, ascending from 0.
+        mixture: of a `Dataset.chain()`, with order "shuffle": a weight for each data set, or "equal" for equal shares, the smaller ones repeated as often as the largest
+            needs. Each epoch has exact counts of each, and `batch.source` says which data set a sample is of.
         share_randomness: all records of a group draw the same random numbers.
         num_threads: that decode; 0: all cores that this process may use.
         prefetch_batches: prepared ahead, >= 1.
@@ -145,6 +147,7 @@ class Loader:
         window_blocks: int = 64,
         weights: Iterable[float] | None = None,
         groups: Iterable[int] | None = None,
+        mixture: Literal["equal"] | Iterable[float] | None = None,
         share_randomness: bool = False,
         num_threads: int = 0,
         prefetch_batches: int = 3,
@@ -179,8 +182,8 @@ class Loader:
                 "batch_size": batch_size, "image_field": image_field or "", "image": options, "label_field": label_field or "",
                 "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": rank,
                 "world_size": world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
-                "weights": _numbers(weights), "groups": _numbers(groups), "share_randomness": share_randomness, "num_threads": num_threads,
-                "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
+                "weights": _numbers(weights), "groups": _numbers(groups), "mixture": _mixture(mixture), "share_randomness": share_randomness,
+                "num_threads": num_threads, "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
                 "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
                 "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,
                 "read_ahead_epochs": read_ahead_epochs, "allocate": self._allocator(pin_memory),
@@ -349,6 +352,15 @@ class _Loop(Iterator[Batch]):
 
 def _numbers(values: Any) -> list[Any] | None:
     return None if values is None else values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _mixture(value: Any) -> list[Any] | None:
+    if isinstance(value, str) and value != "equal":
+        raise InvalidArgumentError(f"mixture is '{value}', expected 'equal' or a weight for each data set")
+    weights = [] if isinstance(value, str) else _numbers(value)
+    if weights == [] and not isinstance(value, str):
+        raise InvalidArgumentError("mixture has no weight, expected 'equal' or a weight for each data set")
+    return weights
 
 
 def _close_all() -> None:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
 
 #include "bindings.h"
 #include "values.h"
@@ -37,9 +38,10 @@ nb::any numpy_of(nb::handle self, size_t i) {
   return any_of(numpy_array(array.data, array.shape, array.dtype, self));
 }
 
-nb::any numbers_of(nb::handle self, std::span<const int64_t> numbers) {
+template <typename T>
+nb::any numbers_of(nb::handle self, std::span<const T> numbers) {
   const int64_t size = std::ssize(numbers);
-  return any_of(numpy_array(const_cast<int64_t*>(numbers.data()), {&size, 1}, DType::i64, self));
+  return any_of(numpy_array(const_cast<T*>(numbers.data()), {&size, 1}, dtype_of<T>(), self));
 }
 
 nb::typed<nb::list, nb::str> names_of(const PyBatch& self) {
@@ -78,6 +80,7 @@ void bind_batch(nb::module_& module) {
       .def_prop_ro("replacements", &replacements_of)
       .def_prop_ro("record_indices",
                    [](Self self) { return numbers_of(self, batch_of(self).record_indices()); })
+      .def_prop_ro("source", [](Self self) { return numbers_of(self, batch_of(self).source()); })
       .def("row_offsets",
            [](Self self, const std::string& name) {
              return numbers_of(self, batch_of(self).row_offsets(name));

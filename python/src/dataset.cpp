@@ -118,6 +118,7 @@ void bind_dataset(nb::module_& module) {
             return Dataset::open_files(files, options(max_record_bytes, index_cache_bytes));
           },
           nb::arg("files"), nb::arg("max_record_bytes"), nb::arg("index_cache_bytes"), Release())
+      .def_static("chain", &Dataset::chain, nb::arg("sources"), Release())
       .def_prop_ro("path", [](const Dataset& d) { return text_to_python(d.path().native()); })
       .def_prop_ro("split", [](const Dataset& d) { return text_to_python(d.manifest().split); })
       .def_prop_ro("num_records", &Dataset::num_records)
@@ -136,6 +137,8 @@ void bind_dataset(nb::module_& module) {
                    [](const Dataset& d) { return text_to_python(d.manifest().created_by); })
       .def_prop_ro("is_subset", &Dataset::is_subset)
       .def("whole_split", &Dataset::whole_split)
+      .def_prop_ro("num_sources", &Dataset::num_sources)
+      .def("source_of", &Dataset::source_of, nb::arg("record_index"))
       .def("index_in_split", &Dataset::index_in_split, nb::arg("record_index"))
       .def("subset", &Dataset::subset, nb::arg("record_indices"), Release())
       .def(

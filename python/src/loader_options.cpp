@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,6 +60,12 @@ std::shared_ptr<const std::vector<T>> shared_numbers(const nb::dict& options, co
   return std::make_shared<const std::vector<T>>(option<std::vector<T>>(options, name));
 }
 
+// A list of weights, of which there are none for equal shares.
+std::optional<Mixture> mixture_option(const nb::dict& options) {
+  if (options["mixture"].is_none()) return std::nullopt;
+  return Mixture{.weights = option<std::vector<double>>(options, "mixture")};
+}
+
 SamplerOptions sampler_options(const nb::dict& options) {
   return {.order = named(options, "order", kOrders),
           .tail = named(options, "tail", kTails),
@@ -70,6 +77,7 @@ SamplerOptions sampler_options(const nb::dict& options) {
           .window_blocks = option<int64_t>(options, "window_blocks"),
           .weights = shared_numbers<double>(options, "weights"),
           .groups = shared_numbers<int64_t>(options, "groups"),
+          .mixture = mixture_option(options),
           .share_randomness = option<bool>(options, "share_randomness")};
 }
 
@@ -103,10 +111,15 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
   if (name == "TextField") {
     return copy_string(schema, get<std::string>(spec, "field"), get<int64_t>(spec, "max_bytes"));
   }
+  if (name == "ValidField") return decode_valid(schema, get<std::string>(spec, "field"));
+  if (name == "ZerosWhereNull") {
+    return zeros_where_null(schema, get<std::string>(spec, "field"),
+                            decoder_from_python(schema, spec.attr("array")));
+  }
   if (name == "PythonField") return make_python_decoder(schema, spec);
   throw nb::type_error(
       fmt::format("{} is no field of a batch; expected ImageField, ImagesField, IntegerField, "
-                  "CopyField, TextField, PythonField or a decoder",
+                  "CopyField, TextField, ValidField, ZerosWhereNull, PythonField or a decoder",
                   nb::cast<std::string>(nb::repr(spec)))
           .c_str());
 }
