@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/pose/person_record.h>
@@ -55,7 +56,7 @@ std::string fact(const Manifest& manifest, const char* name) {
   return found == manifest.source.end() ? "" : found->second;
 }
 
-std::optional<int64_t> valid_roots_fact(const Dataset& split) {
+std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   const std::string text = fact(split.manifest(), kValidRootsFact);
   if (text.empty()) return {};
   int64_t count = 0;
@@ -69,7 +70,39 @@ std::optional<int64_t> valid_roots_fact(const Dataset& split) {
   return count;
 }
 
+// Over all data sets of a chain; nothing when one does not say it.
+std::optional<int64_t> valid_roots_fact(const Dataset& split) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < split.num_sources(); ++i) {
+    const std::optional<int64_t> count = valid_roots_of_source(split.source(i));
+    if (!count) return std::nullopt;
+    sum += *count;
+  }
+  return sum;
+}
+
+// Numbers of pictures, in the order of the records; of one data set those that it has.
+std::vector<int64_t> picture_numbers(const Dataset& split) {
+  std::vector<int64_t> images = split.int_column(person::kImageId);
+  if (split.num_sources() == 1) return images;
+  std::map<std::pair<int64_t, int64_t>, int64_t> numbers;  // by source and image_id
+  for (size_t i = 0; i < images.size(); ++i) {
+    const std::pair key(split.source_of(static_cast<int64_t>(i)), images[i]);
+    images[i] = numbers.try_emplace(key, std::ssize(numbers)).first->second;
+  }
+  return images;
+}
+
 }  // namespace
+
+std::string_view length_unit(const Manifest& manifest) {
+  const std::string set = fact(manifest, kSetFact);
+  if (set == "3dpw") return "m";
+  for (const char* name : {"human36m", "muco", "mupots", "demo"}) {
+    if (set == name) return "mm";
+  }
+  return "";
+}
 
 bool RootTruth::has_any_truth() const {
   for (const RootPerson& person : persons) {
@@ -86,7 +119,7 @@ RootTruth read_root_truth(const Dataset& split) {
        {person::kImageId, person::kAnnotationId, person::kScore, person::kHasDepth, person::kId}) {
     const PersonColumn required(split, name);
   }
-  const std::vector<int64_t> images = split.int_column(person::kImageId);
+  const std::vector<int64_t> images = picture_numbers(split);
   const std::vector<int64_t> annotations = split.int_column(person::kAnnotationId);
   const std::vector<int64_t> depths = split.int_column(person::kHasDepth);
   const std::vector<double> scores = split.float_column(person::kScore);

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
@@ -42,7 +43,12 @@ struct RootTruth {
   bool has_any_truth() const;
 };
 
-// Reads all but the pictures. Throws Error(invalid_argument) for a split without persons.
+// The unit of lengths before the camera in a split, by the set that it is of: "mm", or "m" of 3DPW; empty where no depth is known (MPII, MSCOCO), and of sets that the
+// converter does not know.
+std::string_view length_unit(const Manifest& manifest);
+
+// Reads all but the pictures. Of a Dataset::chain() pictures are numbered anew, since two sets may have one with the same image_id; valid roots are known where all sets
+// have them. Throws Error(invalid_argument) for a split without persons.
 RootTruth read_root_truth(const Dataset& split);
 
 struct RootEvaluation {

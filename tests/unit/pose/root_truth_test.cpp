@@ -1,0 +1,109 @@
+// What splits say of the roots, one by one and chained.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/pose/person_record.h>
+#include <ffkit/pose/root_truth.h>
+
+#include "temp_dir.h"
+
+namespace ffkit::pose {
+namespace {
+
+Schema truth_schema() {
+  const auto scalar = [](const char* name, DType dtype) {
+    return Field{.name = name, .type = FieldType::scalar, .dtype = dtype, .column = true};
+  };
+  const auto tensor = [](const char* name) {
+    return Field{.name = name, .type = FieldType::tensor, .dtype = DType::f64};
+  };
+  return {{scalar(person::kImageId, DType::i64),
+           scalar(person::kAnnotationId, DType::i64),
+           scalar(person::kScore, DType::f64),
+           scalar(person::kHasDepth, DType::u8),
+           {.name = person::kId, .type = FieldType::string, .column = true},
+           tensor(person::kBox),
+           tensor(person::kFocal),
+           tensor(person::kCentre),
+           tensor(person::kRootCamera),
+           tensor(person::kPictureRoots)}};
+}
+
+// Persons of pictures 5, 6, ..., each with its root at (0, 0, depth).
+Dataset write_persons(const std::filesystem::path& folder, int64_t count, double depth,
+                      std::map<std::string, std::string> facts) {
+  const Schema schema = truth_schema();
+  DatasetWriter writer(folder, {.split = "val", .schema = schema, .source = std::move(facts)});
+  RecordBuilder builder(schema);
+  std::vector<std::byte> record;
+  const std::vector<double> numbers = {0, 0, depth, 100};
+  const auto part = [&](int64_t size) {
+    return std::as_bytes(std::span(numbers).first(static_cast<size_t>(size)));
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    builder.set_scalar<int64_t>(0, 5 + i);
+    builder.set_scalar<int64_t>(1, i);
+    builder.set_scalar<double>(2, 1.0);
+    builder.set_scalar<uint8_t>(3, 1);
+    builder.set_string(4, "x.jpg#1");
+    builder.set_tensor(5, {DType::f64, {4}, part(4)});
+    builder.set_tensor(6, {DType::f64, {2}, part(2)});
+    builder.set_tensor(7, {DType::f64, {2}, part(2)});
+    builder.set_tensor(8, {DType::f64, {3}, part(3)});
+    builder.set_tensor(9, {DType::f64, {1, 3}, part(3)});
+    builder.encode(record);
+    writer.append(record);
+  }
+  writer.finish();
+  return Dataset::open(folder);
+}
+
+// Picture 5 of one set is not picture 5 of the other.
+TEST(RootTruth, PicturesOfChainedSetsAreTold) {
+  const testing::TempDir dir;
+  const Dataset near =
+      write_persons(dir / "near", 2, 1000, {{kSetFact, "demo"}, {kValidRootsFact, "2"}});
+  const Dataset far =
+      write_persons(dir / "far", 3, 4000, {{kSetFact, "mupots"}, {kValidRootsFact, "7"}});
+  const RootTruth one = read_root_truth(far);
+  EXPECT_EQ(one.persons[0].image_id, 5);
+  EXPECT_EQ(one.num_valid_roots, 7);
+  EXPECT_EQ(one.set, "mupots");
+
+  const RootTruth both = read_root_truth(Dataset::chain({near, far}));
+  EXPECT_EQ(both.set, "");
+  EXPECT_EQ(both.num_valid_roots, 9);
+  ASSERT_EQ(both.persons.size(), 5U);
+  ASSERT_EQ(both.valid_roots.size(), 5U);
+  std::vector<Point3> found;
+  for (const RootPerson& person : both.persons) {
+    EXPECT_EQ(both.valid_roots.at(person.image_id).front()[2], person.root[2]);
+    found.push_back(person.root);
+  }
+  const RootEvaluation figures = evaluate_roots(both, found, 250);
+  EXPECT_EQ(figures.error->total, 0);
+  // All are right, of nine that there are.
+  EXPECT_GT(*figures.average_precision, 0.4);
+
+  const Dataset unknown = write_persons(dir / "unknown", 1, 1000, {{kSetFact, "muco"}});
+  EXPECT_FALSE(read_root_truth(Dataset::chain({far, unknown})).num_valid_roots.has_value());
+}
+
+TEST(RootTruth, TheUnitFollowsFromTheSet) {
+  const auto unit = [](const char* set) {
+    Manifest manifest;
+    manifest.source[kSetFact] = set;
+    return length_unit(manifest);
+  };
+  EXPECT_EQ(unit("3dpw"), "m");
+  for (const char* set : {"human36m", "muco", "mupots", "demo"}) EXPECT_EQ(unit(set), "mm");
+  for (const char* set : {"mpii", "mscoco", "mine"}) EXPECT_EQ(unit(set), "");
+  EXPECT_EQ(length_unit({}), "");
+}
+
+}  // namespace
+}  // namespace ffkit::pose
