@@ -8,10 +8,11 @@
 namespace ffkit {
 namespace {
 
-// Nothing when there is no such split.
+// Of the first data set, whose task is the others' too. Nothing when there is no such split.
 std::optional<Dataset> find_split(const TrainOptions& options, const char* split) {
   try {
-    return Dataset::open(options.data, split, {.max_record_bytes = options.max_record_bytes});
+    return Dataset::open(options.data.folders().front().path, split,
+                         {.max_record_bytes = options.max_record_bytes});
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
     return std::nullopt;

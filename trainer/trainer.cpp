@@ -298,6 +298,12 @@ EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
       throw Error(ErrorCode::unsupported,
                   fmt::format("the task {} writes no results; leave --results out", task.name));
     }
+    if (!output.results.empty() && options.data.are_several()) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("results are of one data set, and {} were given ({}); evaluate each "
+                              "by itself",
+                              options.data.folders().size(), options.data.string()));
+    }
     const Waiting waiting("validating", Waiting::kNothingToLose);
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);

@@ -124,6 +124,14 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
                                   "start a new run",
                                   options_.data.string()));
   }
+  const std::string order = train_->state().order;
+  if (options_.data.are_several() && !stored.loader.order.empty() && stored.loader.order != order) {
+    refuse_checkpoint(checkpoint,
+                      fmt::format("its run had the order '{}', and {} give '{}'; give the weights "
+                                  "of its run, {}, or start a new one",
+                                  stored.loader.order, options_.data.string(), order,
+                                  stored.options.data.string()));
+  }
   if (stored.loader.seed != state_.loader.seed) {
     refuse_checkpoint(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
                                               stored.loader.seed, options_.seed));

@@ -25,6 +25,7 @@ namespace {
 constexpr char kFooter[] =
     R"(Examples:
   fftrain --data /fast/imagenet --work-dir runs/a --arch resnet50
+  fftrain --data /fast/muco:1 --data /fast/mscoco:1 --work-dir runs/p --config trainer/recipes/rootnet-20-epochs.toml
   fftrain --data /fast/imagenet --work-dir runs/b --config trainer/recipes/resnet50-90-epochs.toml
   fftrain --nproc 8 --data /fast/imagenet --work-dir runs/c --amp bf16 --resume
   torchrun --nproc-per-node 8 --no-python fftrain --data /fast/imagenet --work-dir runs/c --resume
@@ -73,8 +74,21 @@ CLI::Option* add_number_or_word(CLI::App& app, const Option& option) {
       option.help);
 }
 
+// Each time with one value.
+CLI::Option* let_repeat(CLI::Option* option) {
+  return option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+}
+
+CLI::Option* add_repeated(CLI::App& app, const Option& option) {
+  return let_repeat(app.add_option_function<std::vector<std::string>>(
+      "--" + option.name,
+      [&option](const std::vector<std::string>& words) { option.parts[0].set(words); },
+      option.help));
+}
+
 CLI::Option* add_by_type(CLI::App& app, const Option& option) {
   const OptionValue value = option.parts[0].get();
+  if (option.is_repeated) return add_repeated(app, option);
   if (!option.zero_word.empty()) return add_number_or_word(app, option);
   if (std::holds_alternative<int64_t>(value)) return add_values<int64_t>(app, option);
   if (std::holds_alternative<uint64_t>(value))
@@ -278,7 +292,7 @@ struct TaskHints {
     app.allow_config_extras(CLI::config_extras_mode::ignore);
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.add_option("--task", task);
-    app.add_option("--data", data);
+    let_repeat(app.add_option("--data", data));
     app.add_option("--resume-from", resume_from);
     app.add_option("--evaluate", evaluate);
     app.set_config("--config")->check(regular_file());
@@ -290,7 +304,8 @@ struct TaskHints {
   }
 
   std::string task;
-  std::filesystem::path data, resume_from, evaluate;
+  std::vector<std::string> data;
+  std::filesystem::path resume_from, evaluate;
 };
 
 }  // namespace
@@ -308,7 +323,7 @@ void set_first_options(int argc, char** argv, TrainCommand& command) {
       if (hints.task != command.options.task_name()) command.options = {};
       command.options.task = hints.task;
     } else if (!has_options) {
-      command.options.task = with_task({.data = hints.data}).task;
+      command.options.task = with_task({.data = DataFolders::parse(hints.data)}).task;
     }
   } catch (...) {
     command.late_error = std::current_exception();

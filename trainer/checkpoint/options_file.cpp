@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -14,15 +15,33 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string line_of(const std::string& name, const Json& value) {
-  if (!value.is_string()) return fmt::format("{} = {}\n", name, value.dump());
-  const auto text = value.get<std::string>();
-  if (text.empty()) return "";  // the default of every option that is a text
+// Nothing where CLI11's reader could not take it back.
+std::optional<std::string> quoted(const std::string& text) {
   const char quote = text.find('"') == std::string::npos ? '"' : '\'';
-  const bool is_readable =
-      text.find_first_of("#\n\r") == std::string::npos && text.find(quote) == std::string::npos;
-  if (!is_readable) return fmt::format("# {}: give it by --{}\n", name, name);
-  return fmt::format("{} = {}{}{}\n", name, quote, text, quote);
+  if (text.find_first_of("#\n\r") != std::string::npos || text.find(quote) != std::string::npos)
+    return std::nullopt;
+  return fmt::format("{}{}{}", quote, text, quote);
+}
+
+// As quoted(), of one text or a list of several; the empty text of an option that is not set.
+std::optional<std::string> text_value(const Json& value) {
+  if (!value.is_array()) return quoted(value.get<std::string>());
+  std::string out;
+  for (const Json& item : value) {
+    const std::optional<std::string> one = quoted(item.get<std::string>());
+    if (!one) return std::nullopt;
+    out += (out.empty() ? "[" : ", ") + *one;
+  }
+  return out + "]";
+}
+
+std::string line_of(const std::string& name, const Json& value) {
+  const bool is_text = value.is_string() || (value.is_array() && value.front().is_string());
+  if (!is_text) return fmt::format("{} = {}\n", name, value.dump());
+  if (value == "") return "";  // the default of every option that is a text
+  const std::optional<std::string> text = text_value(value);
+  if (!text) return fmt::format("# {}: give it by --{}\n", name, name);
+  return fmt::format("{} = {}\n", name, *text);
 }
 
 }  // namespace

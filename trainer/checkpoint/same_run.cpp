@@ -33,6 +33,8 @@ Json shared_options(const TrainOptions& options) {
     if (!option->is_local) continue;
     for (const OptionPart& part : option->parts) json.erase(part.key);
   }
+  // Where the data lies may differ, the shares of several sets not.
+  json["data_weights"] = options.data.weights();
   json["work_dir"] = options.work_dir.empty() ? "none" : "given";
   return json;
 }
@@ -56,7 +58,7 @@ void check_same_options(Communicator& communicator, const TrainOptions& options)
 }
 
 void check_same_data(Communicator& communicator, const std::string& fingerprint,
-                     const std::filesystem::path& data) {
+                     const DataFolders& data) {
   if (communicator.is_alone()) return;
   const std::string first = communicator.broadcast(fingerprint);
   fail_together(communicator,

@@ -2,7 +2,6 @@
 // collective, and do nothing in a world of one.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include <ffkit/trainer/train_options.h>
@@ -17,6 +16,6 @@ void check_same_options(Communicator& communicator, const TrainOptions& options)
 
 // The same for the content of the data set, by its fingerprint.
 void check_same_data(Communicator& communicator, const std::string& fingerprint,
-                     const std::filesystem::path& data);
+                     const DataFolders& data);
 
 }  // namespace ffkit

@@ -36,17 +36,7 @@ LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPl
 }
 
 Dataset open_split(const TrainOptions& options, const std::string& split) {
-  return Dataset::open(options.data, split, {.max_record_bytes = options.max_record_bytes});
-}
-
-void require_a_step(const TrainOptions& options, const Dataset& train) {
-  if (train.num_records() >= options.global_batch_size) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format(
-          "the split has {} records, fewer than one step of {}; give a smaller --batch-size",
-          train.num_records(), options.global_batch_size),
-      {.path = train.path().string()});
+  return Dataset::open(options.data.only(), split, {.max_record_bytes = options.max_record_bytes});
 }
 
 LoaderSource::LoaderSource(Dataset dataset, LoaderOptions options, int64_t limit_batches,

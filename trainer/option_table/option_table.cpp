@@ -53,8 +53,12 @@ Option& Option::set_names_model() {
 std::string Option::text() const {
   std::vector<std::string> texts;
   for (const OptionPart& part : parts) {
-    texts.push_back(
-        std::visit([](const auto& value) { return fmt::format("{}", value); }, part.get()));
+    const OptionValue value = part.get();
+    if (const auto* words = std::get_if<std::vector<std::string>>(&value)) {
+      texts.insert(texts.end(), words->begin(), words->end());
+    } else {
+      texts.push_back(std::visit([](const auto& v) { return fmt::format("{}", v); }, value));
+    }
   }
   return fmt::format("{}", fmt::join(texts, " "));
 }
@@ -65,6 +69,27 @@ Option& OptionTable::start(std::string name, std::string help) {
   option.group = group_;
   option.help = std::move(help);
   option.stored_behind = stored_behind_;
+  return option;
+}
+
+Option& OptionTable::add_paths(std::string name, std::function<std::vector<std::string>()> get,
+                               std::function<void(const std::vector<std::string>&)> set,
+                               std::string help) {
+  Option& option = start(std::move(name), std::move(help));
+  option.is_path = option.is_repeated = true;
+  option.parts.push_back({.key = key_of(option.name),
+                          .get = [get = std::move(get)]() -> OptionValue {
+                            std::vector<std::string> words = get();
+                            if (words.size() > 1) return words;
+                            return words.empty() ? std::string() : std::move(words.front());
+                          },
+                          .set =
+                              [set = std::move(set)](const OptionValue& value) {
+                                const auto* words = std::get_if<std::vector<std::string>>(&value);
+                                set(words != nullptr
+                                        ? *words
+                                        : std::vector<std::string>{std::get<std::string>(value)});
+                              }});
   return option;
 }
 

@@ -1,7 +1,9 @@
 #include "options/options_json.h"
 
 #include <filesystem>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -12,17 +14,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string absolute_path(const std::filesystem::path& path) {
+  return path.empty() ? "" : std::filesystem::absolute(path).lexically_normal().string();
+}
+
 Json to_json(const Option& option, const OptionPart& part) {
-  const OptionValue value = part.get();
-  if (option.is_path) {
-    const std::filesystem::path path = std::get<std::string>(value);
-    return path.empty() ? "" : std::filesystem::absolute(path).lexically_normal().string();
-  }
-  return std::visit([](const auto& v) { return Json(v); }, value);
+  OptionValue value = part.get();
+  if (!option.is_path) return std::visit([](const auto& v) { return Json(v); }, value);
+  auto* words = std::get_if<std::vector<std::string>>(&value);
+  if (words == nullptr) return absolute_path(std::get<std::string>(value));
+  for (std::string& word : *words) word = absolute_path(word);
+  return *words;
 }
 
 // Throws Json::exception for a value of another type.
-OptionValue value_like(const OptionValue& old, const Json& json) {
+OptionValue value_like(const Option& option, const OptionValue& old, const Json& json) {
+  if (option.is_repeated) {
+    if (json.is_array()) return json.get<std::vector<std::string>>();
+    return json.get<std::string>();
+  }
   return std::visit(
       [&](const auto& v) { return OptionValue(json.get<std::decay_t<decltype(v)>>()); }, old);
 }
@@ -56,7 +66,7 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
         // A checkpoint of before there was this option: its default is what the run had.
         if (!json.contains(part.key)) continue;
         try {
-          part.set(value_like(part.get(), json.at(part.key)));
+          part.set(value_like(option, part.get(), json.at(part.key)));
         } catch (const Json::exception&) {
           throw Error(ErrorCode::corrupt,
                       std::string("option '") + part.key +

@@ -18,7 +18,15 @@ void add_data_options(OptionTable& t, TrainOptions& o) {
       .set_type_name("NAME")
       .set_stored(o.task_name() != kFirstTask)
       .set_choices(TaskRegistry::instance().names());
-  t.add("data", o.data, "Data set folder with the splits train and val")
+  t.add_paths(
+       "data", [&o] { return o.data.words(); },
+       [&o](const std::vector<std::string>& words) { o.data = DataFolders::parse(words); },
+       "Data set folder with the splits train and val. Given several times, the data sets are "
+       "mixed: "
+       "DATA:WEIGHT gives each its share of an epoch, which has as many samples as there are "
+       "records; "
+       "without any weight shares are equal, and the smaller sets are repeated as often as the "
+       "largest needs")
       .set_type_name("DATA")
       .set_local();
   t.group("Model");

@@ -63,7 +63,7 @@ std::vector<std::string> class_list(const Dataset& dataset) {
 }
 
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes) {
-  Dataset val = open_split(options, "val");
+  Dataset val = open_mixed_validation(options, {"val"}, classification_misfit);
   const std::vector<std::string>& own = val.manifest().classes;
   if (!own.empty() && own != classes) {
     throw Error(ErrorCode::invalid_argument,
@@ -108,6 +108,7 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPla
   const ClassificationOptions& own = classification(options);
   LoaderOptions out = image_loader_options(options, place, device);
   out.sampler.order = Order::shuffle;
+  out.sampler.mixture = training_mixture(options);
   out.sampler.tail = Tail::drop;
   out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
                                           .scale_min = own.crop_scale_min,

@@ -18,7 +18,7 @@ std::vector<std::string> class_list(const Dataset& dataset);
 // Why records of `schema` are none to train a classifier on; empty: they are.
 std::string classification_misfit(const Schema& schema);
 
-// Opens the split "val". Throws Error(invalid_argument) when its classes are not `classes`, Error(not_found) when there is none.
+// Opens the split "val" of the data sets that have one. Throws Error(invalid_argument) when its classes are not `classes`, Error(not_found) when there is none.
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes);
 
 // `dataset` itself. Throws Error(invalid_argument) naming the first record whose label is not in 0 .. num_classes-1.

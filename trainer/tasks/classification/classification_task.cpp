@@ -59,7 +59,7 @@ class ClassificationTask final : public Task {
       : Task(std::move(setting)), entry_(ModelRegistry::instance().find(own().arch)) {}
 
   void open() override {
-    train_ = open_split(options(), "train");
+    train_ = open_mixed_split(options(), {"train"}, classification_misfit);
     classes_ = class_list(*train_);
   }
   void open_noise() override {
@@ -94,12 +94,16 @@ class ClassificationTask final : public Task {
     return train_image_size(options(), epoch) == train_image_size(options(), other);
   }
   std::unique_ptr<BatchSource> validation_batches() override {
+    val_ = with_valid_labels(open_val(options(), classes_), num_classes());
     return std::make_unique<LoaderSource>(
-        with_valid_labels(open_val(options(), classes_), num_classes()),
-        val_loader_options(options(), setting().place, setting().device), options().limit_batches,
-        setting().device);
+        *val_, val_loader_options(options(), setting().place, setting().device),
+        options().limit_batches, setting().device);
   }
   DeviceBatch noise() override;
+  std::vector<std::string> notes() const override {
+    return train_ ? mixture_notes(options(), *train_, val_ ? &*val_ : nullptr)
+                  : std::vector<std::string>();
+  }
 
   Model& make_model() override {
     model_ = entry_.make({.num_classes = num_classes(), .image_size = own().image_size});
@@ -133,7 +137,7 @@ class ClassificationTask final : public Task {
 
   const ModelEntry& entry_;
   std::vector<std::string> classes_;
-  std::optional<Dataset> train_;
+  std::optional<Dataset> train_, val_;
   bool is_train_checked_ = false;
   std::unique_ptr<ImageModel> model_;
 };
@@ -141,7 +145,7 @@ class ClassificationTask final : public Task {
 TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& weights,
                                                const std::filesystem::path& file) {
   const int64_t classes = head_rows({.path = file, .tensors = weights}, weight_rules());
-  classes_ = open_split(options(), "val").manifest().classes;
+  classes_ = open_mixed_validation(options(), {"val"}, classification_misfit).manifest().classes;
   if (!classes_.empty() && int64_t(classes_.size()) != classes) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("its {} classes are not the {} of the data set {}", classes,

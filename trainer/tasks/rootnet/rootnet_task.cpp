@@ -28,7 +28,7 @@ class RootNetTask final : public Task {
   explicit RootNetTask(TaskSetting setting)
       : Task(std::move(setting)), config_(rootnet_config(own().arch)) {}
 
-  void open() override { train_ = open_persons_split(options(), own().train_split); }
+  void open() override { train_ = open_training_persons(options(), own().train_split); }
   void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->fingerprint() : ""; }
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
@@ -50,6 +50,10 @@ class RootNetTask final : public Task {
   }
   std::unique_ptr<BatchSource> validation_batches() override;
   DeviceBatch noise() override;
+  std::vector<std::string> notes() const override {
+    return train_ ? mixture_notes(options(), *train_, val_ ? &*val_ : nullptr)
+                  : std::vector<std::string>();
+  }
 
   Model& make_model() override {
     network_ = std::make_shared<RootNetNetwork>(config_);
@@ -89,7 +93,7 @@ class RootNetTask final : public Task {
 };
 
 std::unique_ptr<BatchSource> RootNetTask::validation_batches() {
-  val_ = open_persons_split(options(), own().val_split);
+  val_ = open_validation_persons(options(), own().val_split);
   // Said before a training begins; an evaluation may write results without a metric.
   if (train_) {
     const std::vector<int64_t> depths = val_->int_column(pose::person::kHasDepth);

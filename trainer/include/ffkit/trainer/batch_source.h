@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/loader.h>
+#include <ffkit/loader/mixture.h>
 #include <ffkit/trainer/device_prefetcher.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/train_options.h>
@@ -45,11 +47,29 @@ int default_decoding_threads(int cores, c10::Device device);
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device);
 
-// Opens a split of options.data. Throws Error(not_found) when there is none.
+// Opens a split of options.data. Throws Error(not_found) when there is none, and Error(invalid_argument) when there are several data sets: a task that mixes
+// them takes the functions below.
 Dataset open_split(const TrainOptions& options, const std::string& split);
 
-// Throws Error(invalid_argument) when `train` has fewer records than one step of all processes. `options`: resolved.
+// The split of each folder of options.data, behind one another (Dataset::chain()). `names`: a folder gives the first of these splits that it has. `misfit`, as
+// TaskEntry's, says why records of a schema are none for the task. Throws Error(not_found) for a folder without any, Error(invalid_argument) for one that does not
+// fit, and what chain() throws.
+Dataset open_mixed_split(const TrainOptions& options, const std::vector<std::string>& names,
+                         std::string (*misfit)(const Schema&));
+// The same without the folders that lack the split, as long as one has it: what is validated.
+Dataset open_mixed_validation(const TrainOptions& options, const std::vector<std::string>& names,
+                              std::string (*misfit)(const Schema&));
+
+// What SamplerOptions::mixture is for training; none for one data set.
+std::optional<Mixture> training_mixture(const TrainOptions& options);
+
+// Throws Error(invalid_argument) when an epoch of `train` has fewer samples than one step of all processes. `options`: resolved.
 void require_a_step(const TrainOptions& options, const Dataset& train);
+
+// For Task::notes(): a line for each data set with its share of an epoch and its samples, and one for each that is validated; nothing for one data set.
+// `val` may be null.
+std::vector<std::string> mixture_notes(const TrainOptions& options, const Dataset& train,
+                                       const Dataset* val);
 
 // From a loader. A batch shares its memory: it lives until the last tensor over it is gone. Images of bytes are normalised on the device, by
 // mean and std of the loader's output options.

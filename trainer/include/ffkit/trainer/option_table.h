@@ -23,7 +23,9 @@
 
 namespace ffkit {
 
-using OptionValue = std::variant<bool, int64_t, uint64_t, double, std::string>;
+// Several texts are the value of an option that may be given several times.
+using OptionValue =
+    std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<std::string>>;
 
 // One value of an option: most have one, a range has two.
 struct OptionPart {
@@ -42,7 +44,8 @@ struct Option {
   std::string zero_word;             // stands for 0: "dynamic"; empty: none
   std::string
       stored_behind;  // the option of the table before, behind which JSON and TOML have it; empty: last
-  bool is_path = false;
+  bool is_path = false;      // or paths, each perhaps with more behind it
+  bool is_repeated = false;  // may be given several times; its value is a text, or several
   bool is_size = false;      // bytes, also as "256M"
   bool is_stored = true;     // in checkpoints and config.toml
   bool names_model = false;  // chooses the model: weights that come without a checkpoint need it
@@ -109,6 +112,10 @@ class OptionTable {
     for (const ListedValue<T>& v : values) option.parts.push_back(part_of(v.key, *v.value));
     return option;
   }
+
+  // Paths, of which an option may be given several: `get` gives them, and `set` takes them. One is stored as a text, several as a list.
+  Option& add_paths(std::string name, std::function<std::vector<std::string>()> get,
+                    std::function<void(const std::vector<std::string>&)> set, std::string help);
 
   const std::deque<Option>& options() const { return options_; }
   // Null when there is none.

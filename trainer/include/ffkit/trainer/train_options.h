@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ffkit/format/shard_facts.h>
 #include <ffkit/trainer/option_table.h>
@@ -53,10 +55,52 @@ OptimizerKind parse_optimizer(std::string_view name);
 // The task of checkpoints from before there were tasks, and of measurements without data.
 inline constexpr char kFirstTask[] = "classification";
 
+struct DataFolder {
+  std::filesystem::path path;
+  std::optional<double> weight = std::nullopt;  // finite and > 0
+  bool operator==(const DataFolder&) const = default;
+};
+
+// The data set folders of a run, as --data names them: one, or several that are mixed. A plain value.
+//
+//   A            one
+//   A B          equal shares; the smaller ones are repeated as often as the largest needs
+//   A:1 B:3      shares by weight; a folder without a weight has 1 then
+class DataFolders {
+ public:
+  DataFolders() = default;
+  // One folder; none where the path is empty. Not explicit: most runs have one.
+  DataFolders(const std::filesystem::path& folder);  // NOLINT(google-explicit-constructor)
+  DataFolders(const std::string& folder);            // NOLINT(google-explicit-constructor)
+  DataFolders(const char* folder);                   // NOLINT(google-explicit-constructor)
+  explicit DataFolders(std::vector<DataFolder> folders);
+
+  // Of the words of a command line or a file. A word that names something in the file system is that folder; otherwise the number behind its last colon is a weight. Throws
+  // Error(invalid_argument) for a weight that is not finite and more than 0.
+  static DataFolders parse(const std::vector<std::string>& words);
+  // parse() takes them back: "A:1", "B:3".
+  std::vector<std::string> words() const;
+
+  bool empty() const { return folders_.empty(); }
+  bool are_several() const { return folders_.size() > 1; }
+  const std::vector<DataFolder>& folders() const { return folders_; }
+  // The weights of Mixture; empty for equal shares and for one folder.
+  std::vector<double> weights() const;
+  // The one folder, an empty path for none. Throws Error(invalid_argument) when there are several: for what takes one data set.
+  const std::filesystem::path& only() const;
+  // For messages: "A", "A:1 and B:3".
+  std::string string() const;
+
+  bool operator==(const DataFolders&) const = default;
+
+ private:
+  std::vector<DataFolder> folders_;
+};
+
 struct TrainOptions {
   // What is trained, a name of the TaskRegistry; empty: the one task that the schema of the data fits.
   std::string task;
-  std::filesystem::path data;  // data set folder with the splits "train" and "val"
+  DataFolders data;  // folders with the splits "train" and "val": one, or several that are mixed
   std::filesystem::path
       work_dir;  // checkpoints and metrics; made when missing. Empty: nothing is written
 

@@ -70,7 +70,7 @@ Gpt2Facts Gpt2Facts::of_data(const TrainOptions& options, const Dataset& split) 
   const TokenFacts facts = token_facts(split);
   Gpt2Facts out{.vocabulary = facts.vocabulary_size};
   // Where the tokens came as numbers, there is none.
-  if (!facts.tokenizer.empty()) out.tokenizer = stored_tokenizer(options.data).to_json();
+  if (!facts.tokenizer.empty()) out.tokenizer = stored_tokenizer(options.data.only()).to_json();
   return out;
 }
 

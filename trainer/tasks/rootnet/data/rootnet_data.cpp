@@ -4,10 +4,13 @@
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <ffkit/format/error.h>
 #include <ffkit/pose/person_record.h>
+#include <ffkit/pose/root_truth.h>
 
 #include "tasks/rootnet/data/person_crop.h"
 
@@ -26,15 +29,39 @@ std::string rootnet_misfit(const Schema& schema) {
   return {};
 }
 
-Dataset open_persons_split(const TrainOptions& options, const std::string& name) {
-  const bool is_test = name == "val" && !std::filesystem::exists(options.data / name) &&
-                       std::filesystem::exists(options.data / "test");
-  Dataset split = open_split(options, is_test ? "test" : name);
-  const std::string misfit = rootnet_misfit(split.schema());
-  if (!misfit.empty()) {
-    throw Error(ErrorCode::invalid_argument, misfit, {.path = split.path().string()});
+namespace {
+
+// A depth of 3 would be 3 m in one set and 3 mm in another.
+Dataset with_one_unit(Dataset persons) {
+  std::string first_unit, first_path;
+  for (int64_t i = 0; i < persons.num_sources(); ++i) {
+    const Dataset source = persons.source(i);
+    const std::string unit(pose::length_unit(source.manifest()));
+    if (unit.empty()) continue;
+    if (first_unit.empty()) {
+      first_unit = unit;
+      first_path = source.path().string();
+    }
+    if (unit == first_unit) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("its lengths are in {}, and those of {} in {}, so that they cannot be "
+                            "mixed; train on one of them",
+                            unit, first_path, first_unit),
+                {.path = source.path().string()});
   }
-  return split;
+  return persons;
+}
+
+}  // namespace
+
+Dataset open_training_persons(const TrainOptions& options, const std::string& name) {
+  return with_one_unit(open_mixed_split(options, {name}, rootnet_misfit));
+}
+
+Dataset open_validation_persons(const TrainOptions& options, const std::string& name) {
+  std::vector<std::string> names = {name};
+  if (name == "val") names.emplace_back("test");
+  return with_one_unit(open_mixed_validation(options, names, rootnet_misfit));
 }
 
 LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPlace& place,
@@ -53,6 +80,7 @@ LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPl
   out.fields = {{"crop", person_crop_decoder(schema, size, augmentation)},
                 {"target", crop_target_decoder(schema, size, own.real_size, augmentation)}};
   out.sampler.order = is_training ? Order::shuffle : Order::sequential;
+  if (is_training) out.sampler.mixture = training_mixture(options);
   out.sampler.tail = is_training ? Tail::drop : Tail::exact;
   return out;
 }

@@ -15,8 +15,10 @@ namespace ffkit {
 // Why records of `schema` are none to train RootNet on; empty: they are.
 std::string rootnet_misfit(const Schema& schema);
 
-// The split `name`, or `test` where there is no `val`. Throws Error(not_found) when there is none, Error(invalid_argument) when it is not of persons.
-Dataset open_persons_split(const TrainOptions& options, const std::string& name);
+// The split `name` of each data set. Throws as open_mixed_split(), and Error(invalid_argument) for sets whose lengths have different units.
+Dataset open_training_persons(const TrainOptions& options, const std::string& name);
+// The same of the data sets that have it, as open_mixed_validation(); `test` stands for `val` where there is none.
+Dataset open_validation_persons(const TrainOptions& options, const std::string& name);
 
 LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device, const Schema& schema, bool is_training);
