@@ -219,7 +219,13 @@ TEST_F(DatasetChainTest, TheManifestHasWhatAllAgreeOn) {
   EXPECT_EQ(manifest.split, "train");
   EXPECT_THAT(manifest.classes, ElementsAre("cat", "dog"));
   EXPECT_THAT(manifest.class_names, ElementsAre("Cat", "Dog"));
-  EXPECT_EQ(manifest.source, (std::map<std::string, std::string>{{"kind", "test"}}));
+  // What one lacks, and what is another value.
+  const Dataset d = write_set(
+      dir_ / "d", {.fields = {kIdField}, .source = {{"kind", "test"}, {"persons", "mpii"}}});
+  const std::map<std::string, std::string> common = {{"kind", "test"}};
+  EXPECT_EQ(manifest.source, common);
+  EXPECT_EQ(Dataset::chain({c, a_}).manifest().source, common);
+  EXPECT_EQ(Dataset::chain({c, d}).manifest().source, common);
 }
 
 TEST_F(DatasetChainTest, WhatCannotBeMixedIsNamed) {

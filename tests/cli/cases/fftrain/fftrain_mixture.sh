@@ -31,6 +31,15 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl two-thirds/m
 run 0 "$FFTRAIN" --config whole/config.toml --work-dir by-file
 check cmp whole/epoch-0002.safetensors by-file/epoch-0002.safetensors
 
+# All processes have the same shares.
+rank=(env WORLD_SIZE=2 MASTER_ADDR=x MASTER_PORT=1)
+meeting=("${slow[@]}" --dist-init-method "file://$PWD/meet")
+"${rank[@]}" RANK=1 LOCAL_RANK=1 "$FFTRAIN" --data a:1 --data b:2 "${meeting[@]}" >second.out 2>&1 &
+run 1 "${rank[@]}" RANK=0 LOCAL_RANK=0 "$FFTRAIN" --data a:1 --data b:3 "${meeting[@]}"
+one_line_err '1 of 2 processes were started for another run than rank 0'
+wait $!
+check grep -q 'rank 1 was started with data_weights \[1.0,2.0\], and rank 0 with \[1.0,3.0\]' second.out
+
 # Stopped within an epoch or at its end and continued, with other processes too. Other shares of the sets are another run.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir once
 mkdir middle && mv once/epoch-0001-samples-000000016.safetensors middle
