@@ -20,11 +20,11 @@ def make(folder):
 class Pictures(litdata.StreamingDataset):
     def __init__(self, folder):
         super().__init__(input_dir=str(folder / "chunks"), shuffle=True, drop_last=True, seed=1)
-        self.transform = common.torch_transform(options)
+        self.picture_transform = common.torch_transform(options)
 
     def __getitem__(self, index):
         stored = super().__getitem__(index)
-        return self.transform(common.open_picture(stored["image"])), stored["label"]
+        return self.picture_transform(common.open_picture(stored["image"])), stored["label"]
 
 
 def batches(folder):
