@@ -24,9 +24,13 @@ if(FFKIT_OPENCV)
   ffkit_require_library(FFKIT_STATIC_OPENCV_IMGPROC libopencv_imgproc.a)
   ffkit_require_library(FFKIT_STATIC_OPENCV_CORE libopencv_core.a)
   # OpenCV asks GLX for functions of OpenGL when it is told to use OpenGL, which ffkit never does.
+  # warpAffine() keeps OpenCV's solvers, whose LAPACK is for large matrices: ffkit has none, so nobody calls these.
+  set(lapack cblas_cgemm cblas_dgemm cblas_sgemm cblas_zgemm dgels_ dgeqrf_ dgesdd_ dgesv_ dgetrf_ dposv_ dpotrf_ sgels_ sgeqrf_
+    sgesdd_ sgesv_ sgetrf_ sposv_ spotrf_)
+  list(TRANSFORM lapack REPLACE "(.+)" "-Wl,--defsym=\\1=0")
   set_target_properties(ffkit_opencv PROPERTIES
     INTERFACE_LINK_LIBRARIES "${FFKIT_STATIC_OPENCV_IMGPROC};${FFKIT_STATIC_OPENCV_CORE};TBB::tbb;ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}"
-    INTERFACE_LINK_OPTIONS "-Wl,--gc-sections;-Wl,--defsym=glXGetProcAddressARB=0")
+    INTERFACE_LINK_OPTIONS "-Wl,--gc-sections;-Wl,--defsym=glXGetProcAddressARB=0;${lapack}")
 endif()
 
 # Tables of Unicode, 0.3 MB.
