@@ -2,8 +2,6 @@
 
 #ifdef FFKIT_OPENCV
 #include <cmath>
-#include <limits>
-#include <utility>
 
 #include <opencv2/imgproc.hpp>
 
@@ -36,44 +34,6 @@ std::array<cv::Point2f, 3> three_points(cv::Point2f centre, cv::Point2f down, cv
   return {centre, centre + down, centre + right};
 }
 
-// cv::getAffineTransform() to the bit, whose equations LU with partial pivots solves. The call itself brings LAPACK along, which a static OpenCV lacks.
-AffineMap map_of_points(const std::array<cv::Point2f, 3>& from,
-                        const std::array<cv::Point2f, 3>& to) {
-  double a[6][6] = {};
-  double b[6] = {};
-  for (size_t i = 0; i < 3; ++i) {
-    const size_t x = 2 * i, y = 2 * i + 1;
-    a[x][0] = a[y][3] = double(from[i].x);
-    a[x][1] = a[y][4] = double(from[i].y);
-    a[x][2] = a[y][5] = 1;
-    b[x] = double(to[i].x);
-    b[y] = double(to[i].y);
-  }
-  for (size_t i = 0; i < 6; ++i) {
-    size_t pivot = i;
-    for (size_t j = i + 1; j < 6; ++j) {
-      if (std::abs(a[j][i]) > std::abs(a[pivot][i])) pivot = j;
-    }
-    if (std::abs(a[pivot][i]) < std::numeric_limits<double>::epsilon() * 100)
-      return {};  // a box without extent
-    std::swap(a[i], a[pivot]);
-    std::swap(b[i], b[pivot]);
-    const double d = -1 / a[i][i];
-    for (size_t j = i + 1; j < 6; ++j) {
-      const double alpha = a[j][i] * d;
-      for (size_t k = i + 1; k < 6; ++k) a[j][k] += alpha * a[i][k];
-      b[j] += alpha * b[i];
-    }
-  }
-  AffineMap map;
-  for (size_t i = 6; i-- > 0;) {
-    double sum = b[i];
-    for (size_t k = i + 1; k < 6; ++k) sum -= a[i][k] * map[k];
-    map[i] = sum / a[i][i];
-  }
-  return map;
-}
-
 }  // namespace
 
 AffineMap affine_map(const AffineCrop& crop, int picture_width, ImageSize size) {
@@ -90,7 +50,10 @@ AffineMap affine_map(const AffineCrop& crop, int picture_width, ImageSize size) 
   const auto to_x = static_cast<float>(double(size.width) * 0.5);
   const auto to_y = static_cast<float>(double(size.height) * 0.5);
   const std::array to = three_points({to_x, to_y}, {0, to_y}, {to_x, 0});
-  return map_of_points(from, to);
+  const cv::Mat map = cv::getAffineTransform(from.data(), to.data());
+  AffineMap out;
+  for (int i = 0; i < 6; ++i) out[static_cast<size_t>(i)] = map.at<double>(i / 3, i % 3);
+  return out;
 }
 
 void crop_pixels(const RgbView& picture, const AffineCrop& crop, const AffineMap& map,
