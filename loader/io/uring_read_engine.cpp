@@ -1,4 +1,4 @@
-// The io_uring engine: one system call submits all prepared reads and waits for completions. A ring that takes no more reads is replaced
+// The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that takes no more reads is replaced
 // by a new one: the reads that it did not take fail, later ones do not.
 #include <errno.h>
 #include <liburing.h>
@@ -47,6 +47,10 @@ int open_ring(const ReadEngineOptions& options, io_uring& ring) {
   }
   return 0;
 }
+
+// So many prepared reads go to the kernel at once. More at a time cost less (3.5 us of processor time a small read instead of 4.2), but the disk waits for them
+// meanwhile: a virtual one gives 8 to 10 % fewer.
+constexpr int kSubmittedTogether = 4;
 
 // How often reads are offered again to a kernel that is short of memory and has none of them; the waits in between double from 1 ms on and
 // are 1 s together.
@@ -116,6 +120,8 @@ class UringReadEngine final : public KernelReadEngine {
     is_busy_[slot] = true;
     ++num_in_flight_;
     prepare(slot);
+    // What the kernel does not take now is offered again, and an error seen, by enter().
+    if (num_prepared_ >= kSubmittedTogether) count_taken(io_uring_submit(&ring_));
   }
 
   std::span<const ReadCompletion> wait_for(int wanted) override {
@@ -180,20 +186,23 @@ class UringReadEngine final : public KernelReadEngine {
     return sqe;
   }
 
+  // Counts what the kernel took by a call with this result. Returns false of a call that failed.
+  bool count_taken(int result) {
+    if (result < 0) return false;
+    // With a submission thread liburing's count may include earlier ones; all that is prepared is on its way.
+    const int num_taken = options_.sqpoll ? num_prepared_ : result;
+    num_in_kernel_ += num_taken;
+    num_prepared_ -= num_taken;
+    if (num_taken > 0) num_refusals_ = 0;
+    return true;
+  }
+
   // Submits what is prepared and blocks until there is a completion, or `wanted` of them. No more than the kernel has taken for sure can
   // be waited for.
   void enter(int wanted) {
     const int num_awaited = std::clamp(wanted, 1, std::max(num_in_kernel_, 1));
     const int result = io_uring_submit_and_wait(&ring_, static_cast<unsigned>(num_awaited));
-    if (result >= 0) {
-      // With a submission thread liburing's count may include earlier ones; all that is prepared is on its way.
-      const int num_taken = options_.sqpoll ? num_prepared_ : result;
-      num_in_kernel_ += num_taken;
-      num_prepared_ -= num_taken;
-      if (num_taken > 0) num_refusals_ = 0;
-      return;
-    }
-    if (result == -EINTR) return;
+    if (count_taken(result) || result == -EINTR) return;
     // The kernel is short of memory or its completion queue is full: what completes makes room, and so does time.
     if (result == -EAGAIN || result == -EBUSY || result == -ENOMEM) {
       if (num_in_kernel_ > 0) {
