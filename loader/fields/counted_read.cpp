@@ -1,4 +1,5 @@
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -9,8 +10,11 @@
 namespace ffkit {
 namespace {
 
-int64_t nanoseconds(const timeval& time) {
-  return int64_t{1'000'000'000} * time.tv_sec + int64_t{1000} * time.tv_usec;
+// Of the calling thread. getrusage() knows it only up to the last tick of the kernel's clock, milliseconds ago, and would count what ran before a read as running in it.
+int64_t running_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
 }
 
 }  // namespace
@@ -29,9 +33,7 @@ CountedRead::~CountedRead() {
 CountedRead::Moment CountedRead::now() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
-  return {.ns = now_ns(),
-          .running_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime),
-          .num_sleeps = usage.ru_nvcsw};
+  return {.ns = now_ns(), .running_ns = running_ns(), .num_sleeps = usage.ru_nvcsw};
 }
 
 void CountedRead::add_bytes(size_t num_bytes) {
