@@ -1,5 +1,5 @@
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
-run 0 "$FFCONVERT" demo data --classes 4 --images 320 --val-images 15 --size 32 --quiet
+run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 15 --size 32 --quiet
 # Two processes do what one does with all the pictures: every layer of a ResNet, its batch norm over both. Three steps: batch norm with ReLU makes of a
 # difference in the last bit one of 1e-2 within ten, whatever caused it. A learning rate that is a tenth larger is noticed.
 steps=(--data data --arch resnet18 --image-size 32 --global-batch-size 16 --sync-bn --lr 0.002 --epochs 1 --limit-batches 3 --log-every 1 --compute-threads 1)
