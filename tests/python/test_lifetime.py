@@ -308,7 +308,8 @@ def test_many_epochs_take_no_more(ds):
     epochs(num_epochs)
     rss_now, threads_now, files_now = resources()
     assert (threads_now, files_now) == (threads, files)
-    assert rss_now - rss < 2048, f"{rss_now - rss} KiB more after {num_epochs} epochs"
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps what is freed for a while
+        assert rss_now - rss < 2048, f"{rss_now - rss} KiB more after {num_epochs} epochs"
     for _ in range(10):
         next(iter(make(ds)))
     rss, threads, files = resources()
