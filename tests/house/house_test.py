@@ -62,7 +62,7 @@ ARROWS = {
     'tools/ffeval': ['tools', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/ffinspect': ['tools', 'nuscenes', 'text', 'image', 'format'],
+    'tools/ffinspect': ['tools', 'nuscenes', 'pose', 'text', 'image', 'format'],
 }
 MAX_FILES = 25
 MAX_LINES = 500

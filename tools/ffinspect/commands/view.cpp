@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "draw/contact_sheet.h"
+#include "draw/root_results.h"
 #include "draw/scene_view.h"
 #include "format/with_commas.h"
 #include "text/output.h"
@@ -34,7 +35,9 @@ With --json: one document with split, field, output, width, height, samples: [re
   problem], where problem says why a picture cannot be shown; num_boxes and num_joints too, where records have them.
 With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
   width, height; with --results also num_predictions, num_predictions_drawn.
-For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.)";
+For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.
+With --results of persons, each picture is what was cropped of it, with the true root in green and the found one in magenta; --json has root, found_root and
+distance of each.)";
 
 struct ViewOptions {
   Target target;
@@ -47,6 +50,7 @@ struct ViewOptions {
   bool size_is_given = false;
   std::string results;
   double min_score = 0.3;
+  bool min_score_is_given = false;
 };
 
 // `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same everywhere: the generator and the
@@ -147,7 +151,9 @@ std::vector<SheetPoint> read_joints(const Schema& schema, const RecordView& reco
   for (size_t i = 0; i < points.size(); ++i) {
     std::array<float, 3> numbers{};
     std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));
-    points[i] = {.x = numbers[0], .y = numbers[1], .is_visible = numbers[2] > 0};
+    points[i] = {.x = numbers[0],
+                 .y = numbers[1],
+                 .kind = numbers[2] > 0 ? SheetPoint::Kind::joint : SheetPoint::Kind::hidden_joint};
   }
   return points;
 }
@@ -227,11 +233,20 @@ int view(const ViewOptions& options) {
   if (chosen && options.field.empty() && has_scenes(dataset.schema())) {
     return view_scene(options, dataset, *chosen);
   }
+  std::optional<RootResults> roots;
   if (!options.results.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "results can be drawn into keyframes of a nuScenes split alone; give --record of "
-                "such a split, and no --field",
-                {.path = dataset.path().string()});
+    if (!RootResults::can_be_of(dataset.schema()) || !options.field.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "results can be drawn into keyframes of a nuScenes split, one at a time, and into "
+                  "a split of persons; give --record of the first or a split of persons, and no "
+                  "--field",
+                  {.path = dataset.path().string()});
+    }
+    if (options.min_score_is_given) {
+      throw CLI::ValidationError("--min-score",
+                                 "has no effect on a split of persons; leave it out");
+    }
+    roots.emplace(dataset.whole_split(), options.results);
   }
   const size_t image_field = find_image_field(dataset, options.field);
   const std::vector<int64_t> records =
@@ -246,10 +261,11 @@ int view(const ViewOptions& options) {
   std::vector<Json> samples(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
     entries.push_back(make_entry(dataset, records[i], image_field, samples[i]));
+    if (roots) roots->add(dataset.index_in_split(records[i]), entries.back(), samples[i]);
   }
-  const std::string title =
-      fmt::format("{}: {} of {} records", dataset.manifest().split,
-                  with_commas(std::ssize(records)), with_commas(dataset.num_records()));
+  const std::string title = fmt::format(
+      "{}: {} of {} records{}", dataset.manifest().split, with_commas(std::ssize(records)),
+      with_commas(dataset.num_records()), roots ? "; true roots green, found ones magenta" : "");
   const Canvas canvas = make_contact_sheet(title, entries, options.sheet);
   write_output(options.output, encode_png(canvas.view()));
   if (options.target.json) {
@@ -285,8 +301,9 @@ void add_view_command(CLI::App& app, Action& action) {
   CLI::Option* results =
       command
           ->add_option("--results", options->results,
-                       "Detections in nuScenes' official JSON format, to draw beside the "
-                       "annotations of --record")
+                       "What was found, to draw beside the truth: detections in nuScenes' official "
+                       "JSON format with --record, or roots of persons as fftrain --task rootnet "
+                       "writes them")
           ->option_text("FILE");
   command
       ->add_option("--min-score", options->min_score, "Lowest score of a detection that is drawn")
@@ -314,6 +331,7 @@ void add_view_command(CLI::App& app, Action& action) {
   add_choice_options(*command, options->target);
   command->callback([options, command, &action] {
     options->size_is_given = command->count("--size") > 0;
+    options->min_score_is_given = command->count("--min-score") > 0;
     action = [options] { return view(*options); };
   });
 }

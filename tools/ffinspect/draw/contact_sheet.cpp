@@ -21,6 +21,8 @@ constexpr Color kPaper = {240, 240, 240};  // beside pictures that are not squar
 constexpr Color kRed = {200, 40, 40};
 constexpr Color kJoint = {30, 220, 60};
 constexpr Color kHiddenJoint = {150, 150, 150};
+constexpr Color kTrueRoot = {0, 200, 0};  // as annotations and predictions in a scene's view
+constexpr Color kFoundRoot = {255, 0, 255};
 constexpr int kSheetMargin = 8;
 
 struct Layout {
@@ -84,14 +86,13 @@ Color color_of_box(int64_t class_number) {
   return kColors[static_cast<size_t>(class_number) % kColors.size()];
 }
 
-// `picture` is where the picture of width x height pixels lies on the canvas.
-void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, int width,
-                int height) {
-  const double scale_x = double(picture.width) / width;
-  const double scale_y = double(picture.height) / height;
+// `picture` is where `region` of the picture lies on the canvas.
+void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, const Rect& region) {
+  const double scale_x = double(picture.width) / region.width;
+  const double scale_y = double(picture.height) / region.height;
   for (const SheetBox& box : entry.boxes) {
-    const double left = picture.x + box.x * scale_x;
-    const double top = picture.y + box.y * scale_y;
+    const double left = picture.x + (box.x - region.x) * scale_x;
+    const double top = picture.y + (box.y - region.y) * scale_y;
     const double right = left + box.width * scale_x;
     const double bottom = top + box.height * scale_y;
     const Color color = color_of_box(box.class_number);
@@ -108,27 +109,59 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, in
   }
 }
 
-void draw_points(Canvas& canvas, const SheetEntry& entry, const Rect& picture, int width,
-                 int height) {
-  const double arm = std::max(1.5, 0.012 * picture.height);
+Color color_of_point(SheetPoint::Kind kind) {
+  switch (kind) {
+    case SheetPoint::Kind::hidden_joint:
+      return kHiddenJoint;
+    case SheetPoint::Kind::true_root:
+      return kTrueRoot;
+    case SheetPoint::Kind::found_root:
+      return kFoundRoot;
+    case SheetPoint::Kind::joint:
+      break;
+  }
+  return kJoint;
+}
+
+void draw_points(Canvas& canvas, const SheetEntry& entry, const Rect& picture, const Rect& region) {
   for (const SheetPoint& point : entry.points) {
-    const double x = picture.x + point.x * picture.width / width;
-    const double y = picture.y + point.y * picture.height / height;
-    const Color color = point.is_visible ? kJoint : kHiddenJoint;
+    const bool is_joint =
+        point.kind == SheetPoint::Kind::joint || point.kind == SheetPoint::Kind::hidden_joint;
+    const double arm = std::max(1.5, (is_joint ? 0.012 : 0.05) * picture.height);
+    const double x = picture.x + (point.x - region.x) * picture.width / region.width;
+    const double y = picture.y + (point.y - region.y) * picture.height / region.height;
+    const Color color = color_of_point(point.kind);
     canvas.draw_line(picture, x - arm, y, x + arm, y, color);
     canvas.draw_line(picture, x, y - arm, x, y + arm, color);
   }
+}
+
+// What is shown of the picture; all of it where no pixel of it is in the crop.
+Rect region_of(const SheetEntry& entry, const ImageInfo& info) {
+  const Rect whole{0, 0, info.width, info.height};
+  if (!entry.crop) return whole;
+  const auto bounded = [](double value, int most) {
+    return static_cast<int>(std::clamp(value, 0.0, double(most)));
+  };
+  const int left = bounded(std::floor(entry.crop->x), info.width);
+  const int top = bounded(std::floor(entry.crop->y), info.height);
+  const int right = bounded(std::ceil(entry.crop->x + entry.crop->width), info.width);
+  const int bottom = bounded(std::ceil(entry.crop->y + entry.crop->height), info.height);
+  if (right <= left || bottom <= top) return whole;
+  return {left, top, right - left, bottom - top};
 }
 
 void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, const Rect& box) {
   if (!entry.problem.empty()) return;
   try {
     const ImageInfo info = decoder.read_info(entry.image);
-    const Rect to = fit(info.width, info.height, box);
-    canvas.draw_picture(decoder.read_region({0, 0, info.width, info.height}, to.width, to.height),
-                        to);
-    draw_boxes(canvas, entry, to, info.width, info.height);
-    draw_points(canvas, entry, to, info.width, info.height);
+    const Rect region = region_of(entry, info);
+    const Rect to = fit(region.width, region.height, box);
+    canvas.draw_picture(
+        decoder.read_region({region.x, region.y, region.width, region.height}, to.width, to.height),
+        to);
+    draw_boxes(canvas, entry, to, region);
+    draw_points(canvas, entry, to, region);
   } catch (const Error& error) {
     entry.problem = error.what();
   }

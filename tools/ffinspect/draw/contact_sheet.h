@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,11 @@ struct SheetBox {
   std::string name;           // may be empty
 };
 
-// A joint of a person, in the picture's pixels.
+// A joint of a person, or the root of one, in the picture's pixels.
 struct SheetPoint {
+  enum class Kind { joint, hidden_joint, true_root, found_root };
   double x = 0, y = 0;
-  bool is_visible = true;
+  Kind kind = Kind::joint;
 };
 
 struct SheetEntry {
@@ -36,6 +38,7 @@ struct SheetEntry {
   std::vector<std::string> lines;  // under the picture
   std::vector<SheetBox> boxes;     // drawn into the picture
   std::vector<SheetPoint> points;  // likewise, as crosses
+  std::optional<SheetBox> crop;    // what is shown of the picture; all of it without
   // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be decoded. It is written into a crossed box.
   std::string problem;
 };

@@ -44,6 +44,17 @@ json "abs(d['mrpe']['total'] - $mrpe) < 0.06 and d['persons'] == 9 and d['ap'] i
 run 0 "$FFEVAL" rootnet data --split val --results one.json
 out "^MRPE >> tot: [0-9.]+, x: "
 out "^AP_root: "
+# Found roots beside the true ones, in what was cropped.
+run 0 "$FFINSPECT" view data --split val --results one.json --output found.png --json
+json "len(d['samples']) == 9 and abs(sum(s['distance'] for s in d['samples']) / 9 - $mrpe) < 0.06 and all(s['problem'] is None for s in d['samples'])"
+check test -s found.png
+run 0 "$FFINSPECT" view data --split val --record 4 --results one.json --output four.png --json
+json "abs(d['samples'][0]['found_root'][2] - $(python3 -c 'import json; print(json.load(open("one.json"))[4]["root_cam"][2])')) < 1e-6"
+run 2 "$FFINSPECT" view data --split val --results one.json --min-score 0.5 --output other.png
+one_line_err '--min-score: has no effect on a split of persons; leave it out'
+run 1 "$FFINSPECT" view data --split train --results one.json --output other.png
+one_line_err 'one.json: '
+check test ! -e other.png
 
 # Half precision, the profile and the bottleneck.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --amp bf16

@@ -1,0 +1,57 @@
+#include "draw/root_results.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/pose/person_record.h>
+
+namespace ffkit {
+namespace {
+
+SheetPoint point_of(const pose::Point3& root, const pose::Camera& camera, SheetPoint::Kind kind) {
+  const pose::Point3 pixel = pose::camera_to_pixel(root, camera);
+  return {.x = pixel[0], .y = pixel[1], .kind = kind};
+}
+
+}  // namespace
+
+bool RootResults::can_be_of(const Schema& schema) {
+  return schema.index_of(pose::person::kRootCamera) >= 0;
+}
+
+RootResults::RootResults(const Dataset& split, const std::filesystem::path& file)
+    : truth_(pose::read_root_truth(split)),
+      found_(pose::read_root_results(file, truth_)),
+      unit_(pose::length_unit(split.manifest())) {}
+
+void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const {
+  const auto i = static_cast<size_t>(record);
+  const pose::RootPerson& person = truth_.persons[i];
+  const pose::Point3& found = found_[i];
+  entry.crop = SheetBox{.x = person.box.x,
+                        .y = person.box.y,
+                        .width = person.box.width,
+                        .height = person.box.height};
+  entry.boxes.clear();
+  entry.points.clear();
+  json["root"] = nullptr;
+  json["found_root"] = found;
+  json["distance"] = nullptr;
+  std::string line = fmt::format("found at {:.4g}", found[2]);
+  if (person.has_truth) {
+    const double distance = std::hypot(found[0] - person.root[0], found[1] - person.root[1],
+                                       found[2] - person.root[2]);
+    entry.points.push_back(point_of(person.root, person.camera, SheetPoint::Kind::true_root));
+    entry.lines.push_back(fmt::format("root at {:.4g} {}", person.root[2], unit_));
+    line += fmt::format(", off by {:.3g}", distance);
+    json["root"] = person.root;
+    json["distance"] = distance;
+  }
+  entry.points.push_back(point_of(found, person.camera, SheetPoint::Kind::found_root));
+  entry.lines.push_back(line);
+}
+
+}  // namespace ffkit
