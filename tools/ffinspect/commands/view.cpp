@@ -236,11 +236,12 @@ int view(const ViewOptions& options) {
   std::optional<RootResults> roots;
   if (!options.results.empty()) {
     if (!RootResults::can_be_of(dataset.schema()) || !options.field.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "results can be drawn into keyframes of a nuScenes split, one at a time, and into "
-                  "a split of persons; give --record of the first or a split of persons, and no "
-                  "--field",
-                  {.path = dataset.path().string()});
+      throw Error(
+          ErrorCode::invalid_argument,
+          "results can be drawn into keyframes of a nuScenes split, one at a time, and into "
+          "a split of persons; give --record of the first or a split of persons, and no "
+          "--field",
+          {.path = dataset.path().string()});
     }
     if (options.min_score_is_given) {
       throw CLI::ValidationError("--min-score",

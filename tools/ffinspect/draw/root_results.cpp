@@ -31,10 +31,8 @@ void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json&
   const auto i = static_cast<size_t>(record);
   const pose::RootPerson& person = truth_.persons[i];
   const pose::Point3& found = found_[i];
-  entry.crop = SheetBox{.x = person.box.x,
-                        .y = person.box.y,
-                        .width = person.box.width,
-                        .height = person.box.height};
+  entry.crop = SheetBox{
+      .x = person.box.x, .y = person.box.y, .width = person.box.width, .height = person.box.height};
   entry.boxes.clear();
   entry.points.clear();
   json["root"] = nullptr;
@@ -42,8 +40,8 @@ void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json&
   json["distance"] = nullptr;
   std::string line = fmt::format("found at {:.4g}", found[2]);
   if (person.has_truth) {
-    const double distance = std::hypot(found[0] - person.root[0], found[1] - person.root[1],
-                                       found[2] - person.root[2]);
+    const double distance =
+        std::hypot(found[0] - person.root[0], found[1] - person.root[1], found[2] - person.root[2]);
     entry.points.push_back(point_of(person.root, person.camera, SheetPoint::Kind::true_root));
     entry.lines.push_back(fmt::format("root at {:.4g} {}", person.root[2], unit_));
     line += fmt::format(", off by {:.3g}", distance);
