@@ -312,6 +312,7 @@ def test_many_epochs_take_no_more(ds):
         assert rss_now - rss < 2048, f"{rss_now - rss} KiB more after {num_epochs} epochs"
     for _ in range(10):
         next(iter(make(ds)))
+    gc.collect()
     rss, threads, files = resources()
     for _ in range(40):
         next(iter(make(ds)))
