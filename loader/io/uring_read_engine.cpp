@@ -121,7 +121,7 @@ class UringReadEngine final : public KernelReadEngine {
     ++num_in_flight_;
     prepare(slot);
     // What the kernel does not take now is offered again, and an error seen, by enter().
-    if (num_prepared_ >= kSubmittedTogether) count_taken(io_uring_submit(&ring_));
+    if (num_prepared_ >= kSubmittedTogether) count_taken(io_uring_submit_and_wait(&ring_, 0));
   }
 
   std::span<const ReadCompletion> wait_for(int wanted) override {

@@ -106,8 +106,13 @@ TEST_F(SlowDiskTest, IsToldFromAFastOneByItsSeeks) {
     EXPECT_NEAR(static_cast<double>(apart[i]), static_cast<double>(i) / 24 * kArchiveBytes, 1 << 20)
         << i;
   }
+  // Without these seeks it is a fast one, but where the machine is so busy that a try is late.
   seek_time = {};
-  EXPECT_FALSE(dislikes(ArchiveSource(archive_), scattered_));
+  bool is_disliked = true;
+  for (int i = 0; i < 5 && is_disliked; ++i) {
+    is_disliked = dislikes(ArchiveSource(archive_), scattered_);
+  }
+  EXPECT_FALSE(is_disliked);
 }
 
 TEST_F(SlowDiskTest, IsNotAskedWhereItDoesNotMatter) {
