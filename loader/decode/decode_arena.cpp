@@ -242,9 +242,10 @@ void DecodeArena::start(std::unique_lock<std::mutex>& lock, int num_drains) {
 void DecodeArena::wake(std::unique_lock<std::mutex>& lock, size_t count) {
   const auto num_things = static_cast<int>(std::min<size_t>(count, size_t{1} << 20));
   const int num_to_notify = std::min(num_things, num_lingering_);
-  const int num_coming = num_started_ - num_running_;
-  const int num_to_start =
-      uses_tbb_ ? std::min(num_things - num_to_notify - num_coming, limit_ - num_started_) : 0;
+  // A thread that comes for what came before may hang in it, so it is not counted on for this.
+  const int num_free = std::clamp(num_lingering_ - num_notified_, 0, num_things);
+  num_notified_ += num_free;
+  const int num_to_start = uses_tbb_ ? std::min(num_things - num_free, limit_ - num_started_) : 0;
   start(lock, std::max(num_to_start, 0));
   for (int i = 0; i < num_to_notify; ++i) arrived_.notify_one();
 }
@@ -274,6 +275,7 @@ bool DecodeArena::linger(std::unique_lock<std::mutex>& lock) {
   const bool stays =
       arrived_.wait_for(lock, kLinger, [this] { return has_work() || num_reading_ > 0; });
   --num_lingering_;
+  num_notified_ = std::max(num_notified_ - 1, 0);
   return stays;
 }
 
@@ -292,6 +294,7 @@ void DecodeArena::drain_on_own_thread() {
     ++num_lingering_;
     arrived_.wait(lock, [this] { return own_threads_end_ || has_work(); });
     --num_lingering_;
+    num_notified_ = std::max(num_notified_ - 1, 0);
   }
 }
 

@@ -102,8 +102,9 @@ class DecodeArena {
   int num_started_ = 0;  // drains, running or about to
   int num_running_ = 0;
   int num_lingering_ = 0;
-  int num_reading_ = 0;  // clients
-  int num_wanted_ = 0;   // so many must run at once before any ends
+  int num_notified_ = 0;  // of these, about: they are on their way to work
+  int num_reading_ = 0;   // clients
+  int num_wanted_ = 0;    // so many must run at once before any ends
   bool own_threads_end_ = false;
 };
 
