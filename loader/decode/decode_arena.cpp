@@ -274,9 +274,14 @@ bool DecodeArena::linger(std::unique_lock<std::mutex>& lock) {
   }
   const bool stays =
       arrived_.wait_for(lock, kLinger, [this] { return has_work() || num_reading_ > 0; });
+  end_lingering();
+  return stays;
+}
+
+// Whether it was notified or came by itself: one thread fewer is on its way.
+void DecodeArena::end_lingering() {
   --num_lingering_;
   num_notified_ = std::max(num_notified_ - 1, 0);
-  return stays;
 }
 
 void DecodeArena::count_reader(int change) {
@@ -293,8 +298,7 @@ void DecodeArena::drain_on_own_thread() {
     }
     ++num_lingering_;
     arrived_.wait(lock, [this] { return own_threads_end_ || has_work(); });
-    --num_lingering_;
-    num_notified_ = std::max(num_notified_ - 1, 0);
+    end_lingering();
   }
 }
 

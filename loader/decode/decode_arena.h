@@ -75,6 +75,7 @@ class DecodeArena {
   void drain_on_own_thread();
   // False when there is nothing, nothing is being read, and that for a time.
   bool linger(std::unique_lock<std::mutex>& lock);
+  void end_lingering();
   bool has_work() const;
   Client* next_with_work();
   void start(std::unique_lock<std::mutex>& lock, int num_drains);
@@ -102,9 +103,10 @@ class DecodeArena {
   int num_started_ = 0;  // drains, running or about to
   int num_running_ = 0;
   int num_lingering_ = 0;
-  int num_notified_ = 0;  // of these, about: they are on their way to work
-  int num_reading_ = 0;   // clients
-  int num_wanted_ = 0;    // so many must run at once before any ends
+  int num_notified_ =
+      0;  // of these: on their way to work; too many where they found none, so that a drain too many starts
+  int num_reading_ = 0;  // clients
+  int num_wanted_ = 0;   // so many must run at once before any ends
   bool own_threads_end_ = false;
 };
 

@@ -133,6 +133,24 @@ TEST(DecodeArena, ThreadsThatHangAreReplaced) {
   go_on.notify();
 }
 
+// The first pool's work waits for the second's, which comes while the thread for the first is on its way.
+TEST(DecodeArena, WorkDoesNotWaitForAnotherPoolsThatHangs) {
+  DecodeArena& arena = DecodeArena::of_process();
+  for (int i = 0; i < 20; ++i) {
+    Event second_done;
+    Event first_done;
+    DecodePool first(2, 10, [&](int, Helpers&, const SampleChunk&) {
+      second_done.wait();
+      first_done.notify();
+    });
+    DecodePool second(2, 10, [&](int, Helpers&, const SampleChunk&) { second_done.notify(); });
+    while (arena.num_running() > 0) std::this_thread::yield();
+    first.submit(chunks_from(0, 1));
+    second.submit(chunks_from(0, 1));
+    first_done.wait();
+  }
+}
+
 // As a TBB program may read its batches.
 TEST(DecodeArena, TasksMayWaitForItOnAllOfTbbsThreads) {
 #if defined(__SANITIZE_THREAD__)
