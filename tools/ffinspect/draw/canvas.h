@@ -13,6 +13,10 @@ namespace ffkit {
 
 using Color = std::array<uint8_t, 3>;
 
+// What is annotated and what was found: a pair that people who cannot tell red from green tell apart.
+inline constexpr Color kTruthColor = {0, 150, 60};
+inline constexpr Color kPredictionColor = {225, 0, 200};
+
 class Canvas {
  public:
   Canvas(int width, int height, Color background);

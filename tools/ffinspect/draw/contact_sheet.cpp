@@ -21,8 +21,6 @@ constexpr Color kPaper = {240, 240, 240};  // beside pictures that are not squar
 constexpr Color kRed = {200, 40, 40};
 constexpr Color kJoint = {30, 220, 60};
 constexpr Color kHiddenJoint = {150, 150, 150};
-constexpr Color kTrueRoot = {0, 200, 0};  // as annotations and predictions in a scene's view
-constexpr Color kFoundRoot = {255, 0, 255};
 constexpr int kSheetMargin = 8;
 
 struct Layout {
@@ -109,30 +107,33 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, co
   }
 }
 
-Color color_of_point(SheetPoint::Kind kind) {
+struct PointStyle {
+  Color color;
+  double arm;  // of the cross, in heights of the picture
+};
+
+PointStyle style_of(SheetPoint::Kind kind) {
   switch (kind) {
     case SheetPoint::Kind::hidden_joint:
-      return kHiddenJoint;
+      return {kHiddenJoint, 0.012};
     case SheetPoint::Kind::true_root:
-      return kTrueRoot;
+      return {kTruthColor, 0.05};
     case SheetPoint::Kind::found_root:
-      return kFoundRoot;
+      return {kPredictionColor, 0.05};
     case SheetPoint::Kind::joint:
       break;
   }
-  return kJoint;
+  return {kJoint, 0.012};
 }
 
 void draw_points(Canvas& canvas, const SheetEntry& entry, const Rect& picture, const Rect& region) {
   for (const SheetPoint& point : entry.points) {
-    const bool is_joint =
-        point.kind == SheetPoint::Kind::joint || point.kind == SheetPoint::Kind::hidden_joint;
-    const double arm = std::max(1.5, (is_joint ? 0.012 : 0.05) * picture.height);
+    const PointStyle style = style_of(point.kind);
+    const double arm = std::max(1.5, style.arm * picture.height);
     const double x = picture.x + (point.x - region.x) * picture.width / region.width;
     const double y = picture.y + (point.y - region.y) * picture.height / region.height;
-    const Color color = color_of_point(point.kind);
-    canvas.draw_line(picture, x - arm, y, x + arm, y, color);
-    canvas.draw_line(picture, x, y - arm, x, y + arm, color);
+    canvas.draw_line(picture, x - arm, y, x + arm, y, style.color);
+    canvas.draw_line(picture, x, y - arm, x, y + arm, style.color);
   }
 }
 

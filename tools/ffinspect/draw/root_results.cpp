@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -41,7 +41,7 @@ void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json&
   std::string line = fmt::format("found at {:.4g}", found[2]);
   if (person.has_truth) {
     const double distance =
-        std::hypot(found[0] - person.root[0], found[1] - person.root[1], found[2] - person.root[2]);
+        pose::root_error(std::span(&found, 1), std::span(&person.root, 1)).total;
     entry.points.push_back(point_of(person.root, person.camera, SheetPoint::Kind::true_root));
     entry.lines.push_back(fmt::format("root at {:.4g} {}", person.root[2], unit_));
     line += fmt::format(", off by {:.3g}", distance);

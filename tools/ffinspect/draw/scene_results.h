@@ -9,10 +9,6 @@
 
 namespace ffkit {
 
-// A pair that people who cannot tell red from green tell apart.
-inline constexpr Color kTruthColor = {0, 150, 60};
-inline constexpr Color kPredictionColor = {225, 0, 200};
-
 // Those of the sample `token` with at least results.min_score, named by class and score. Reads the whole file. Throws what read_submission() throws, and
 // Error(not_found) when the file lacks the sample.
 std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token);
