@@ -1,5 +1,5 @@
-// The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that takes no more reads is replaced
-// by a new one: the reads that it did not take fail, later ones do not.
+// The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that
+// takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do not.
 #include <errno.h>
 #include <liburing.h>
 
