@@ -1,7 +1,6 @@
 #include "dct/dct_coefficients.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "dct/dct_tables.h"
@@ -95,18 +94,11 @@ bool DctCoefficients::is_next(int16_t* blocks) {
     different |= static_cast<unsigned>(blocks[64 * i] ^ dc_[next_block_ + i]);
     blocks[64 * i] = 0;
   }
-  std::array<DctBlockTiles, DctGeometry::kMaxBlocksInMcu> tiles;
-  std::array<int16_t, 64 * DctGeometry::kMaxBlocksInMcu + 8> values;
-  const auto num_values = static_cast<size_t>(
-      gather_dct_tiles(blocks, count, tiles.data(), values.data()) - values.data());
-  if (different != 0 || num_values > num_values_ - next_value_ ||
-      std::memcmp(tiles.data(), blocks_.data() + next_block_, count * sizeof(tiles[0])) != 0 ||
-      std::memcmp(values.data(), values_.data() + next_value_, num_values * sizeof(values[0])) !=
-          0) {
-    return false;
-  }
+  const int16_t* const next = values_.data() + next_value_;
+  const int16_t* const end = match_dct_tiles(blocks, count, blocks_.data() + next_block_, next);
+  if (different != 0 || end == nullptr) return false;
   next_block_ += count;
-  next_value_ += num_values;
+  next_value_ += static_cast<size_t>(end - next);
   return true;
 }
 

@@ -1,6 +1,5 @@
 #include "dct/dct_kernels.h"
 
-#include <bit>
 #include <cstring>
 
 // As in resize_kernels.cpp.
@@ -25,6 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Bytes16 = hn::FixedTag<uint8_t, 16>;
 using Words8 = hn::FixedTag<int16_t, 8>;
 using Words4 = hn::FixedTag<int16_t, 4>;
+using Longs2 = hn::FixedTag<uint64_t, 2>;
 
 bool UnpackTiles(DctTiles& tiles, const uint8_t* flags, const uint8_t* widths, size_t num_blocks,
                  int16_t* blocks) {
@@ -80,45 +80,110 @@ size_t CountBits(const uint8_t* in, size_t num_bytes) {
   return count;
 }
 
-// Gathers one tile, whose two rows of four are given.
+// Gathers one tile, whose two rows of four are given: sets its mask, and appends its values.
 template <class V>
-HWY_INLINE int16_t* gather_tile(V coefficients, size_t tile, DctBlockTiles& out, int16_t* values) {
+HWY_INLINE int16_t* gather_tile(V coefficients, uint8_t& mask, int16_t* values) {
   const Bytes16 bytes;
   const Words8 words;
-  const hn::FixedTag<uint64_t, 2> longs;
   const auto zero = hn::Zero(words);
   uint8_t unset[8] = {};
   hn::StoreMaskBits(words, hn::Eq(coefficients, zero), unset);
-  const size_t mask = 0xFF & ~size_t{unset[0]};
+  mask = static_cast<uint8_t>(~unset[0]);
   // Subtracts one from what is positive.
   const auto value = hn::Add(coefficients, hn::VecFromMask(words, hn::Gt(coefficients, zero)));
   const auto gathered = hn::TableLookupBytesOr0(hn::BitCast(bytes, value),
                                                 hn::Load(bytes, kDctTables.compress[mask].data()));
   hn::StoreU(hn::BitCast(words, gathered), words, values);
-  // The same bits as the largest has: where a number is negative, those that are not its sign.
-  const auto magnitude = hn::BitCast(longs, hn::Xor(value, hn::ShiftRight<15>(value)));
-  uint64_t all =
-      hn::GetLane(magnitude) | hn::GetLane(hn::UpperHalf(hn::Half<decltype(longs)>(), magnitude));
-  all |= all >> 32;
-  all |= all >> 16;
-  out.masks[tile] = static_cast<uint8_t>(mask);
-  out.widths[tile] = static_cast<uint8_t>((mask != 0 ? 1 : 0) + std::bit_width(all & 0xFFFF));
   return values + kDctTables.num_bits[mask];
+}
+
+// 2 |c| - 1 for a coefficient c, and 0 for 0: its bits are as many as its value takes in two's complement, and those of several are as many as all take.
+template <class V>
+HWY_INLINE hn::VFromD<Longs2> bits_of(V coefficients) {
+  const hn::FixedTag<uint16_t, 8> unsigned_words;
+  const auto magnitude = hn::BitCast(unsigned_words, hn::Abs(coefficients));
+  return hn::BitCast(Longs2(), hn::SaturatedSub(hn::Add(magnitude, magnitude),
+                                                hn::Set(unsigned_words, uint16_t{1})));
+}
+
+// Tiles 2 * kPair and 2 * kPair + 1 of a block. ORs the bits that the values of the first have into word kPair of `bits`, those of the second into word 4 + kPair.
+template <int kPair>
+HWY_INLINE int16_t* gather_pair(const int16_t* block, uint8_t* masks, hn::VFromD<Longs2>& bits,
+                                int16_t* values) {
+  const Words8 words;
+  const Longs2 longs;
+  const auto even = hn::LoadU(words, block + 16 * kPair);
+  const auto odd = hn::LoadU(words, block + 16 * kPair + 8);
+  values = gather_tile(hn::ConcatLowerLower(words, odd, even), masks[2 * kPair], values);
+  values = gather_tile(hn::ConcatUpperUpper(words, odd, even), masks[2 * kPair + 1], values);
+  auto all = hn::Or(bits_of(even), bits_of(odd));
+  all = hn::Or(all, hn::ShiftRight<32>(all));
+  all = hn::And(hn::Or(all, hn::ShiftRight<16>(all)), hn::Set(longs, uint64_t{0xFFFF}));
+  bits = hn::Or(bits, hn::ShiftLeft<16 * kPair>(all));
+  return values;
+}
+
+// Of the 8 words that gather_pair() leaves: how many bits each takes, in the order of tiles.
+HWY_INLINE void store_widths(hn::VFromD<Longs2> bits, uint8_t* widths) {
+  const hn::FixedTag<int32_t, 4> ints;
+  const hn::FixedTag<uint16_t, 4> half;
+  const hn::FixedTag<uint16_t, 8> words;
+  const auto numbers = hn::BitCast(words, bits);
+  // A float's exponent is 126 more; that of 0 is 0.
+  const auto exponents = [&](auto four) {
+    const auto number = hn::ConvertTo(hn::FixedTag<float, 4>(), hn::PromoteTo(ints, four));
+    return hn::ShiftRight<23>(hn::BitCast(ints, number));
+  };
+  const auto even = exponents(hn::LowerHalf(half, numbers));
+  const auto odd = exponents(hn::UpperHalf(half, numbers));
+  const auto in_order = hn::BitCast(words, hn::Or(even, hn::ShiftLeft<16>(odd)));
+  const auto result = hn::SaturatedSub(in_order, hn::Set(words, uint16_t{126}));
+  const hn::FixedTag<uint8_t, 8> bytes;
+  hn::StoreU(hn::DemoteTo(bytes, hn::BitCast(Words8(), result)), bytes, widths);
 }
 
 int16_t* GatherTiles(const int16_t* blocks, size_t num_blocks, DctBlockTiles* tiles,
                      int16_t* values) {
-  const Words8 words;
-  for (size_t block = 0; block < num_blocks; ++block) {
-    for (size_t row = 0; row < 4; ++row) {
-      const auto even = hn::LoadU(words, blocks + 64 * block + 16 * row);
-      const auto odd = hn::LoadU(words, blocks + 64 * block + 16 * row + 8);
-      values = gather_tile(hn::ConcatLowerLower(words, odd, even), 2 * row, tiles[block], values);
-      values =
-          gather_tile(hn::ConcatUpperUpper(words, odd, even), 2 * row + 1, tiles[block], values);
-    }
+  for (size_t i = 0; i < num_blocks; ++i) {
+    const int16_t* const block = blocks + 64 * i;
+    uint8_t* const masks = tiles[i].masks;
+    auto bits = hn::Zero(Longs2());
+    values = gather_pair<0>(block, masks, bits, values);
+    values = gather_pair<1>(block, masks, bits, values);
+    values = gather_pair<2>(block, masks, bits, values);
+    values = gather_pair<3>(block, masks, bits, values);
+    store_widths(bits, tiles[i].widths);
   }
   return values;
+}
+
+const int16_t* MatchTiles(const int16_t* blocks, size_t num_blocks, const DctBlockTiles* tiles,
+                          const int16_t* values) {
+  const Bytes16 bytes;
+  const Words8 words;
+  const auto minus_one = hn::Set(words, int16_t{-1});
+  // The coefficients of the next tile, in two rows of four.
+  const auto next = [&](size_t mask) {
+    const auto value = hn::LoadU(words, values);
+    values += kDctTables.num_bits[mask];
+    const auto coefficients = hn::Sub(value, hn::VecFromMask(words, hn::Gt(value, minus_one)));
+    return hn::BitCast(words,
+                       hn::TableLookupBytesOr0(hn::BitCast(bytes, coefficients),
+                                               hn::Load(bytes, kDctTables.expand[mask].data())));
+  };
+  auto different = hn::Zero(words);
+  for (size_t i = 0; i < num_blocks; ++i) {
+    for (size_t row = 0; row < 4; ++row) {
+      const int16_t* const rows = blocks + 64 * i + 16 * row;
+      const auto left = next(tiles[i].masks[2 * row]);
+      const auto right = next(tiles[i].masks[2 * row + 1]);
+      const auto even = hn::Xor(hn::LoadU(words, rows), hn::ConcatLowerLower(words, right, left));
+      const auto odd =
+          hn::Xor(hn::LoadU(words, rows + 8), hn::ConcatUpperUpper(words, right, left));
+      different = hn::Or(different, hn::Or(even, odd));
+    }
+  }
+  return hn::AllTrue(words, hn::Eq(different, hn::Zero(words))) ? values : nullptr;
 }
 
 }  // namespace
@@ -132,6 +197,7 @@ namespace {
 HWY_EXPORT(UnpackTiles);
 HWY_EXPORT(CountBits);
 HWY_EXPORT(GatherTiles);
+HWY_EXPORT(MatchTiles);
 }  // namespace
 
 UnpackDctTiles unpack_dct_tiles() {
@@ -147,6 +213,11 @@ size_t count_dct_bits(const uint8_t* bytes, size_t num_bytes) {
 int16_t* gather_dct_tiles(const int16_t* blocks, size_t num_blocks, DctBlockTiles* tiles,
                           int16_t* values) {
   return HWY_DYNAMIC_DISPATCH(GatherTiles)(blocks, num_blocks, tiles, values);
+}
+
+const int16_t* match_dct_tiles(const int16_t* blocks, size_t num_blocks, const DctBlockTiles* tiles,
+                               const int16_t* values) {
+  return HWY_DYNAMIC_DISPATCH(MatchTiles)(blocks, num_blocks, tiles, values);
 }
 
 }  // namespace ffkit

@@ -44,9 +44,13 @@ struct DctBlockTiles {
   }
 };
 
-// Measures blocks of 64 coefficients. Appends their values that are not of 0, tile by tile, to `values`, where 8 more than there are can be written; returns
+// Measures blocks of 64 coefficients, none of -32768. Appends their values that are not of 0, tile by tile, to `values`, where 8 more than there are can be written; returns
 // the end of them.
 int16_t* gather_dct_tiles(const int16_t* blocks, size_t num_blocks, DctBlockTiles* tiles,
                           int16_t* values);
+
+// Whether blocks have been gathered to these tiles, whose values, and 8 more that can be read, begin at `values`. Returns the end of those values; else nullptr.
+const int16_t* match_dct_tiles(const int16_t* blocks, size_t num_blocks, const DctBlockTiles* tiles,
+                               const int16_t* values);
 
 }  // namespace ffkit
