@@ -56,11 +56,13 @@ class Keeper {
   const bool is_filtered_;
 };
 
-template <typename T>
+// kColumns: the number of columns where the compiler is to know it, else 0.
+template <typename T, size_t kColumns>
 int64_t append(const std::byte* from, int64_t num_points, const SweepPlacement& placement,
-               size_t columns, int64_t max_rows, float* out) {
-  const Matrix3& r = placement.to_target.rotation;
-  const Vector3& t = placement.to_target.translation;
+               size_t given_columns, int64_t max_rows, float* out) {
+  const size_t columns = kColumns != 0 ? kColumns : given_columns;
+  const Matrix3 r = placement.to_target.rotation;
+  const Vector3 t = placement.to_target.translation;
   const auto lag = static_cast<float>(placement.time_lag);
   const Keeper<T> is_kept(placement, columns);
   int64_t num_rows = 0;
@@ -121,8 +123,10 @@ double time_lag(int64_t target_us, int64_t timestamp_us) {
 int64_t append_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns,
                      int64_t max_rows, float* out) {
   return visit_points(points, columns, [&](auto type) {
-    return append<decltype(type)>(points.data.data(), points.shape[0], placement,
-                                  static_cast<size_t>(columns), max_rows, out);
+    using T = decltype(type);
+    const auto work = columns == kLidarColumns ? append<T, kLidarColumns> : append<T, 0>;
+    return work(points.data.data(), points.shape[0], placement, static_cast<size_t>(columns),
+                max_rows, out);
   });
 }
 

@@ -46,6 +46,7 @@ struct Options {
   bool exact = false;
   bool cold = false;
   bool clouds_only = false;
+  bool cameras_only = false;
   bool bevformer = false;
   bool dct = false;
 
@@ -188,6 +189,7 @@ LoaderOptions loader_options(const Options& options, const Split& split) {
   if (options.bevformer) fields.cameras.image = bevformer_images();
   fields.lidar.is_on = !options.bevformer;
   if (options.clouds_only) fields.cameras.channels.clear();
+  if (options.cameras_only) fields.lidar.is_on = false;
   fields.lidar.num_sweeps = kSweeps;
   fields.boxes.is_on = false;
   LoaderOptions out{.batch_size = options.batch, .image_field = "", .label_field = ""};
@@ -227,7 +229,10 @@ void run(const Options& options) {
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   const double processor_seconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
-  const char* work = options.bevformer ? ", BEVFormer" : options.exact ? ", exact pixels" : "";
+  const char* work = options.bevformer      ? ", BEVFormer"
+                     : options.exact        ? ", exact pixels"
+                     : options.cameras_only ? ", cameras alone"
+                                            : "";
   fmt::print(
       "{{\"loader\": \"ffkit{}{}{}\", \"samples/s\": {:.2f}, \"processor s/sample\": {:.4f}, "
       "\"threads\": {}, \"verdict\": \"{}\"}}\n",
@@ -254,6 +259,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 100));
   app.add_flag("--cold", options.cold, "Drops the records from the page cache before each epoch");
   app.add_flag("--clouds-only", options.clouds_only, "Without the cameras");
+  app.add_flag("--cameras-only", options.cameras_only, "Without the cloud");
   app.add_flag("--bevformer", options.bevformer,
                "What BEVFormer trains with: the cameras distorted, halved and padded, no cloud");
   app.add_flag("--dct", options.dct, "With the pictures in the dct code");
