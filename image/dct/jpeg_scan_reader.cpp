@@ -25,8 +25,15 @@ void JpegScanReader::begin(const JpegHead& head, std::span<const std::byte> jpeg
   geometry_ = &head.geometry();
   is_plain_ = true;
   for (size_t c = 0; c < geometry_->num_components; ++c) {
-    dc_tables_[c].build(head.dc_table(c), true, false);
-    ac_tables_[c].build(head.ac_table(c), false, false);
+    // Two colours mostly have the same tables, which then take less of the cache.
+    size_t dc = 0;
+    while (&head.dc_table(dc) != &head.dc_table(c)) ++dc;
+    dc_table_[c] = &dc_tables_[dc];
+    dc_tables_[dc].build(head.dc_table(c), true, false);
+    size_t ac = 0;
+    while (&head.ac_table(ac) != &head.ac_table(c)) ++ac;
+    ac_table_[c] = &ac_tables_[ac];
+    ac_tables_[ac].build(head.ac_table(c), false, false);
     is_plain_ &= is_plain_table(head.dc_table(c)) && is_plain_table(head.ac_table(c));
   }
   last_dc_ = {};
@@ -69,8 +76,8 @@ bool JpegScanReader::read_mcu(int16_t* blocks, int16_t* dc) {
     int16_t* const block = blocks + 64 * i;
     uint32_t place = 0;
     uint32_t step = 0;
-    if (!bits.decode_dc(dc_tables_[c], last_dc) ||
-        !bits.decode_ac(ac_tables_[c], block, place, step)) {
+    if (!bits.decode_dc(*dc_table_[c], last_dc) ||
+        !bits.decode_ac(*ac_table_[c], block, place, step)) {
       return false;
     }
     // An end of block comes right behind a value, or there is none; without it the last value is at the last place.

@@ -34,6 +34,9 @@ class JpegScanReader {
   void remove_stuffing(std::span<const std::byte> scan);
 
   const DctGeometry* geometry_ = nullptr;
+  // Those of a component: its own, or those of another that has the same.
+  std::array<const JpegHuffmanTable*, DctGeometry::kMaxComponents> dc_table_ = {};
+  std::array<const JpegHuffmanTable*, DctGeometry::kMaxComponents> ac_table_ = {};
   std::array<JpegHuffmanTable, DctGeometry::kMaxComponents> dc_tables_;
   std::array<JpegHuffmanTable, DctGeometry::kMaxComponents> ac_tables_;
   std::array<int, DctGeometry::kMaxComponents> last_dc_ = {};

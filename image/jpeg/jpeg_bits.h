@@ -56,6 +56,13 @@ struct JpegBits {
   // The same; `place`, of the zigzag order, and `step` tell how the block ends: the last symbol led from the one to their sum.
   [[gnu::always_inline]] bool decode_ac(const JpegHuffmanTable& table, JCOEF* block,
                                         uint32_t& place, uint32_t& step);
+
+ private:
+  // The next symbol, whose code is longer than a lookup; moves `k` behind it.
+  [[gnu::always_inline]] bool decode_long_ac(const JpegHuffmanTable& table, JCOEF* block,
+                                             uint32_t& k);
+  // The next `size` bits, where there are any.
+  [[gnu::always_inline]] void read_value(uint32_t size, JCOEF& coefficient);
 };
 
 inline bool JpegBits::decode_dc(const JpegHuffmanTable& table, int& last_dc) {
@@ -83,31 +90,64 @@ inline bool JpegBits::decode_dc(const JpegHuffmanTable& table, int& last_dc) {
 inline bool JpegBits::decode_ac(const JpegHuffmanTable& table, JCOEF* block, uint32_t& place,
                                 uint32_t& step) {
   using Table = JpegHuffmanTable;
-  for (uint32_t k = 0; k < 63;) {
+  uint32_t k = 0;
+  // The last lookup: where it began, and its lower half.
+  uint32_t before = 0;
+  uint32_t low = 0;
+  // Where the first symbol of a pair cannot end the block: two symbols with a lookup.
+  while (k < 63 - Table::kMaxAdvance) {
+    if (num_bits < 32) refill();
+    const uint64_t pair = table.pairs[top(Table::kLookupBits)];
+    before = k;
+    if (pair == Table::kLongCode) {
+      if (!decode_long_ac(table, block, k)) return false;
+      low = (k - before) << Table::kAdvanceShift;
+      continue;
+    }
+    low = static_cast<uint32_t>(pair);
+    drop(low & Table::kLengthMask);
+    k += low >> Table::kAdvanceShift & Table::kAdvanceMask;
+    block[kNaturalOrder[k]] = static_cast<JCOEF>(pair >> Table::kFirstValueShift);
+    k += low >> Table::kSecondAdvanceShift;
+    block[kNaturalOrder[k]] = static_cast<JCOEF>(pair >> Table::kLastValueShift);
+    read_value(low >> Table::kSizeShift & Table::kSizeMask, block[kNaturalOrder[k]]);
+  }
+  while (k < 63) {
     if (num_bits < 32) refill();
     const uint32_t entry = table.entries[top(Table::kLookupBits)];
-    uint32_t size;
-    place = k;
-    if (entry != Table::kLongCode) {
-      drop(entry & Table::kLengthMask);
-      step = entry >> Table::kAdvanceShift & Table::kAdvanceMask;
-      k += step;
-      size = entry >> Table::kSizeShift & Table::kSizeMask;
-      block[kNaturalOrder[k]] = static_cast<JCOEF>(static_cast<int>(entry) >> Table::kValueShift);
-    } else {
-      const Table::Symbol symbol = table.long_code(window);
-      if (symbol.length > 16) return false;
-      drop(symbol.length);
-      size = symbol.size;
-      step = size == 0 && symbol.run != 15 ? Table::kEndOfBlock : symbol.run + 1;
-      k += step;
+    before = k;
+    if (entry == Table::kLongCode) {
+      if (!decode_long_ac(table, block, k)) return false;
+      low = (k - before) << Table::kAdvanceShift;
+      continue;
     }
-    if (size > 0) {
-      block[kNaturalOrder[k]] = static_cast<JCOEF>(Table::extend(top(size), size));
-      drop(size);
-    }
+    low = entry & 0xFFFF;
+    drop(entry & Table::kLengthMask);
+    k += entry >> Table::kAdvanceShift & Table::kAdvanceMask;
+    block[kNaturalOrder[k]] = static_cast<JCOEF>(static_cast<int>(entry) >> Table::kValueShift);
+    read_value(entry >> Table::kSizeShift & Table::kSizeMask, block[kNaturalOrder[k]]);
   }
+  const uint32_t advance = low >> Table::kAdvanceShift & Table::kAdvanceMask;
+  const uint32_t second_advance = low >> Table::kSecondAdvanceShift;
+  place = second_advance != 0 ? before + advance : before;
+  step = second_advance != 0 ? second_advance : advance;
   return true;
+}
+
+inline bool JpegBits::decode_long_ac(const JpegHuffmanTable& table, JCOEF* block, uint32_t& k) {
+  using Table = JpegHuffmanTable;
+  const Table::Symbol symbol = table.long_code(window);
+  if (symbol.length > 16) return false;
+  drop(symbol.length);
+  k += symbol.size == 0 && symbol.run != 15 ? Table::kEndOfBlock : symbol.run + 1;
+  read_value(symbol.size, block[kNaturalOrder[k]]);
+  return true;
+}
+
+inline void JpegBits::read_value(uint32_t size, JCOEF& coefficient) {
+  if (size == 0) return;
+  coefficient = static_cast<JCOEF>(JpegHuffmanTable::extend(top(size), size));
+  drop(size);
 }
 
 }  // namespace ffkit

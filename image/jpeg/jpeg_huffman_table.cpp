@@ -44,8 +44,32 @@ void JpegHuffmanTable::build(const JHUFF_TBL& source, bool is_dc, bool with_skip
     limit[static_cast<size_t>(length)] = code << (16 - length);
   }
   limit[17] = 0xFFFFFFFF;
+  if (!is_dc) build_pairs();
   if (with_skips) build_skips();
   is_built = true;
+}
+
+void JpegHuffmanTable::build_pairs() {
+  constexpr uint32_t kMask = (1U << kLookupBits) - 1;
+  for (uint32_t window = 0; window <= kMask; ++window) {
+    const uint32_t first = entries[window];
+    const uint32_t value = first >> kValueShift;
+    uint64_t& pair = pairs[window];
+    pair = uint64_t{first & 0xFFFF} | uint64_t{value} << kFirstValueShift |
+           uint64_t{value} << kLastValueShift;
+    const uint32_t length = first & kLengthMask;
+    const bool is_last = (first >> kAdvanceShift & kAdvanceMask) == kEndOfBlock ||
+                         (first >> kSizeShift & kSizeMask) != 0;
+    if (first == kLongCode || is_last) continue;
+    // Zeros come in from the right; a symbol that reaches into them is not taken.
+    const uint32_t second = entries[(window << length) & kMask];
+    const uint32_t both = length + (second & kLengthMask);
+    if (second == kLongCode || both > kLookupBits) continue;
+    pair = both | uint64_t{first >> kAdvanceShift & kAdvanceMask} << kAdvanceShift |
+           uint64_t{second >> kSizeShift & kSizeMask} << kSizeShift |
+           uint64_t{second >> kAdvanceShift & kAdvanceMask} << kSecondAdvanceShift |
+           uint64_t{value} << kFirstValueShift | uint64_t{second >> kValueShift} << kLastValueShift;
+  }
 }
 
 void JpegHuffmanTable::build_skips() {

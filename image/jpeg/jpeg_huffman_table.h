@@ -21,6 +21,15 @@ struct JpegHuffmanTable {
   static constexpr int kSizeShift = 12;
   static constexpr uint32_t kSizeMask = 15;
   static constexpr int kValueShift = 16;
+
+  // Pairs stand for one symbol, or for two where both codes, and the value of the first, lie within kLookupBits bits. From the lowest bit: as in an entry the
+  // length of both, the coefficients to advance for the first, and the size of a value of the last that still has to be read; 16 bits coefficients to advance
+  // from the first to the second, 0 where there is none; 16 bits value of the first; 16 bits value of the last.
+  static constexpr int kSecondAdvanceShift = 16;
+  static constexpr int kFirstValueShift = 32;
+  static constexpr int kLastValueShift = 48;
+  // The longest advance of a symbol that ends no block.
+  static constexpr uint32_t kMaxAdvance = 16;
   // Advance of an end of block: leads beyond the last coefficient from anywhere.
   static constexpr uint32_t kEndOfBlock = 63;
   // Not an entry: the code is longer than the lookup.
@@ -59,7 +68,8 @@ struct JpegHuffmanTable {
   }
 
   std::array<uint32_t, 1 << kLookupBits> entries;
-  std::array<uint16_t, 1 << kSkipBits> skips;  // of AC tables only
+  std::array<uint64_t, 1 << kLookupBits> pairs;  // of AC tables only, as are skips
+  std::array<uint16_t, 1 << kSkipBits> skips;
   // Codes of length n end before limit[n], left-aligned to 16 bits, and are source_symbols[code + offset[n]].
   std::array<uint32_t, 18> limit;
   std::array<int, 17> offset;
@@ -69,6 +79,7 @@ struct JpegHuffmanTable {
   bool is_built = false;
 
  private:
+  void build_pairs();
   void build_skips();
 };
 
