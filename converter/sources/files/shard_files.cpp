@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
 
 #include <ffkit/format/error.h>
 
+#include "input/split_name.h"
 #include "sources/pictures/image_tree.h"
 
 namespace ffkit {
@@ -40,32 +39,6 @@ std::string without_number(std::string stem) {
   if (!is_separator(stem.back())) return whole;  // train2017
   while (!stem.empty() && is_separator(stem.back())) stem.pop_back();
   return stem;
-}
-
-// The split called `word`, as the trainer and everyone writes it; empty for a word that is no split's name.
-std::string split_called(std::string word) {
-  std::ranges::transform(word, word.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const size_t length = static_cast<size_t>(std::ranges::find_if(word, is_digit) - word.begin());
-  const std::string number = word.substr(length);
-  if (!std::ranges::all_of(number, is_digit)) return {};
-  word.resize(length);
-  constexpr std::array<std::array<const char*, 2>, 12> kNames = {{{"train", "train"},
-                                                                  {"training", "train"},
-                                                                  {"val", "val"},
-                                                                  {"valid", "val"},
-                                                                  {"validation", "val"},
-                                                                  {"test", "test"},
-                                                                  {"testing", "test"},
-                                                                  {"dev", "dev"},
-                                                                  {"eval", "eval"},
-                                                                  {"trainval", "trainval"},
-                                                                  {"minival", "minival"},
-                                                                  {"testdev", "testdev"}}};
-  for (const auto& [written, name] : kNames) {
-    if (word == written) return name + number;
-  }
-  return {};
 }
 
 std::vector<fs::path> files_with_ending(const fs::path& folder, const std::string& ending) {

@@ -1,0 +1,297 @@
+#include "content_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace ffkit {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Signature {
+  size_t offset;
+  std::string_view bytes;
+  ContentKind kind;
+};
+
+// Longer ones before those that they begin with.
+constexpr std::array kSignatures = {
+    Signature{0, "\xFF\xD8\xFF"sv, ContentKind::jpeg},
+    Signature{0, "\x89PNG\r\n\x1A\n"sv, ContentKind::png},
+    Signature{0, "\x89PNG"sv, ContentKind::png_through_text},
+    // The eighth bit lost, U+FFFD for the first byte, or its UTF-8.
+    Signature{0, "\x09PNG"sv, ContentKind::png_through_text},
+    Signature{0, "\xEF\xBF\xBDPNG"sv, ContentKind::png_through_text},
+    Signature{0, "\xC2\x89PNG"sv, ContentKind::png_through_text},
+    Signature{8, "WEBP"sv, ContentKind::webp},
+    Signature{0, "GIF87a"sv, ContentKind::gif},
+    Signature{0, "GIF89a"sv, ContentKind::gif},
+    Signature{0, "II*\0"sv, ContentKind::tiff},
+    Signature{0, "MM\0*"sv, ContentKind::tiff},
+    Signature{0, "II+\0"sv, ContentKind::tiff},
+    Signature{0, "MM\0+"sv, ContentKind::tiff},
+    Signature{0, "\0\0\0\x0CjP  \r\n\x87\n"sv, ContentKind::jpeg_2000},
+    Signature{0, "\xFF\x4F\xFF\x51"sv, ContentKind::jpeg_2000},
+    Signature{0, "\0\0\0\x0CJXL \r\n\x87\n"sv, ContentKind::jpeg_xl},
+    Signature{0, "\xFF\x0A"sv, ContentKind::jpeg_xl},
+    Signature{0, "\0\0\1\0"sv, ContentKind::icon},
+    Signature{0, "8BPS"sv, ContentKind::photoshop},
+    Signature{0, "\x1F\x8B"sv, ContentKind::gzip},
+    Signature{0, "\x28\xB5\x2F\xFD"sv, ContentKind::zstd},
+    Signature{0, "BZh"sv, ContentKind::bzip2},
+    Signature{0, "\xFD\x37zXZ\0"sv, ContentKind::xz},
+    Signature{0, "\x04\x22\x4D\x18"sv, ContentKind::lz4},
+    Signature{0, "PK\x03\x04"sv, ContentKind::zip},
+    Signature{0, "PK\x05\x06"sv, ContentKind::zip},
+    Signature{0, "7z\xBC\xAF\x27\x1C"sv, ContentKind::seven_zip},
+    Signature{0, "Rar!\x1A\x07"sv, ContentKind::rar},
+    Signature{257, "ustar"sv, ContentKind::tar},
+    Signature{0, "PAR1"sv, ContentKind::parquet},
+    Signature{0, "PARE"sv, ContentKind::parquet},
+    Signature{0, "ARROW1\0\0"sv, ContentKind::arrow},
+    Signature{0, "\x89HDF\r\n\x1A\n"sv, ContentKind::hdf5},
+    Signature{0, "\x93NUMPY"sv, ContentKind::numpy},
+    Signature{0, "SQLite format 3\0"sv, ContentKind::sqlite},
+    Signature{0, "\x80\x02"sv, ContentKind::pickle},
+    Signature{0, "\x80\x03"sv, ContentKind::pickle},
+    Signature{0, "\x80\x04\x95"sv, ContentKind::pickle},
+    Signature{0, "\x80\x05\x95"sv, ContentKind::pickle},
+    Signature{0,
+              "\x93"
+              "FFR2\r\n\x1A"sv,
+              ContentKind::record_shard},  // FORMAT.md
+    Signature{0, "\x7F\x45LF"sv, ContentKind::elf},
+    Signature{0, "%PDF-"sv, ContentKind::pdf},
+    Signature{0, "version https://git-lfs.github.com/spec/"sv, ContentKind::git_lfs_pointer},
+    Signature{0, "\x1A\x45\xDF\xA3"sv, ContentKind::video},  // Matroska, WebM
+    Signature{8, "AVI "sv, ContentKind::video},
+    Signature{8, "WAVE"sv, ContentKind::audio},
+    Signature{0, "ID3"sv, ContentKind::audio},
+    Signature{0, "fLaC"sv, ContentKind::audio},
+    Signature{0, "OggS"sv, ContentKind::audio},
+    Signature{0, "\xFF\xFE\0\0"sv, ContentKind::utf32},
+    Signature{0, "\0\0\xFE\xFF"sv, ContentKind::utf32},
+    Signature{0, "\xFF\xFE"sv, ContentKind::utf16},
+    Signature{0, "\xFE\xFF"sv, ContentKind::utf16},
+};
+
+// ISO base media files (AVIF, HEIC, MP4) say in the box "ftyp" what they are: ISO/IEC 14496-12, 4.3.
+ContentKind kind_of_brand(std::string_view brand) {
+  if (brand == "avif"sv || brand == "avis"sv) return ContentKind::avif;
+  for (const std::string_view known :
+       {"heic"sv, "heix"sv, "hevc"sv, "hevx"sv, "heim"sv, "heis"sv, "mif1"sv, "msf1"sv}) {
+    if (brand == known) return ContentKind::heic;
+  }
+  return ContentKind::video;
+}
+
+ContentKind kind_of_media(std::string_view text) {
+  ContentKind kind = kind_of_brand(text.substr(8, 4));
+  // "mif1" is any picture: the compatible brands, behind the minor version, tell AVIF.
+  for (size_t at = 16; kind == ContentKind::heic && at + 4 <= std::min<size_t>(text.size(), 64);
+       at += 4) {
+    if (text.substr(at, 4) == "avif"sv) kind = ContentKind::avif;
+  }
+  return kind;
+}
+
+bool begins_with(std::string_view text, std::string_view lower) {
+  return text.size() >= lower.size() &&
+         std::equal(lower.begin(), lower.end(), text.begin(), [](char l, char c) {
+           return l == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+         });
+}
+
+ContentKind kind_of_markup(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF"sv)) text.remove_prefix(3);
+  const size_t begin = text.find_first_not_of(" \t\r\n\f");
+  if (begin == std::string_view::npos) return ContentKind::unknown;
+  text.remove_prefix(begin);
+  if (begins_with(text, "<!doctype html"sv) || begins_with(text, "<html"sv) ||
+      begins_with(text, "<head"sv) || begins_with(text, "<body"sv)) {
+    return ContentKind::html;
+  }
+  if (begins_with(text, "<svg"sv) || begins_with(text, "<!doctype svg"sv)) return ContentKind::svg;
+  if (begins_with(text, "<?xml"sv)) {
+    if (text.find("<svg"sv) != std::string_view::npos) return ContentKind::svg;
+    return text.find("<html"sv) != std::string_view::npos ? ContentKind::html : ContentKind::xml;
+  }
+  return ContentKind::unknown;
+}
+
+// PGM, PPM and their kin: "P5" and white space or a comment.
+bool is_pnm(std::string_view text) {
+  return text.size() >= 3 && text[0] == 'P' && text[1] >= '1' && text[1] <= '7' &&
+         (text[2] == ' ' || text[2] == '\n' || text[2] == '\t' || text[2] == '\r' ||
+          text[2] == '#');
+}
+
+// BITMAPFILEHEADER and the size of a known header behind it: "BM" alone begins texts as well.
+bool is_bmp(std::string_view text) {
+  if (!text.starts_with("BM"sv) || text.size() < 18) return false;
+  const std::string_view header_bytes = text.substr(14, 4);
+  if (header_bytes.substr(1) != "\0\0\0"sv) return false;
+  const auto n = static_cast<unsigned char>(header_bytes[0]);
+  return n == 12 || n == 16 || n == 40 || n == 52 || n == 56 || n == 64 || n == 108 || n == 124;
+}
+
+}  // namespace
+
+ContentKind content_kind(std::span<const std::byte> head) noexcept {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  if (text.empty()) return ContentKind::empty;
+  for (const Signature& signature : kSignatures) {
+    if (text.size() >= signature.offset + signature.bytes.size() &&
+        text.substr(signature.offset, signature.bytes.size()) == signature.bytes) {
+      // RIFF's forms: "WEBP" at byte 8 of a text means nothing.
+      if (signature.offset == 8 && !text.starts_with("RIFF"sv)) continue;
+      return signature.kind;
+    }
+  }
+  if (text.size() >= 12 && text.substr(4, 4) == "ftyp"sv) return kind_of_media(text);
+  if (is_bmp(text)) return ContentKind::bmp;
+  if (is_pnm(text)) return ContentKind::pnm;
+  if (const ContentKind markup = kind_of_markup(text); markup != ContentKind::unknown) {
+    return markup;
+  }
+  if (text.starts_with("\xEF\xBB\xBF"sv)) return ContentKind::utf8_with_bom;
+  return ContentKind::unknown;
+}
+
+const char* content_name(ContentKind kind) noexcept {
+  switch (kind) {
+    case ContentKind::unknown:
+      return "data of an unknown kind";
+    case ContentKind::empty:
+      return "an empty file";
+    case ContentKind::jpeg:
+      return "a JPEG";
+    case ContentKind::png:
+      return "a PNG";
+    case ContentKind::png_through_text:
+      return "a PNG that was transferred as text, which changed its bytes";
+    case ContentKind::webp:
+      return "a WebP picture";
+    case ContentKind::bmp:
+      return "a BMP picture";
+    case ContentKind::pnm:
+      return "a PNM picture";
+    case ContentKind::gif:
+      return "a GIF";
+    case ContentKind::tiff:
+      return "a TIFF";
+    case ContentKind::avif:
+      return "an AVIF picture";
+    case ContentKind::heic:
+      return "a HEIC picture";
+    case ContentKind::jpeg_2000:
+      return "a JPEG 2000 picture";
+    case ContentKind::jpeg_xl:
+      return "a JPEG XL picture";
+    case ContentKind::icon:
+      return "an icon file (ICO)";
+    case ContentKind::photoshop:
+      return "a Photoshop file";
+    case ContentKind::svg:
+      return "an SVG drawing";
+    case ContentKind::gzip:
+      return "gzip data";
+    case ContentKind::zstd:
+      return "zstd data";
+    case ContentKind::bzip2:
+      return "bzip2 data";
+    case ContentKind::xz:
+      return "xz data";
+    case ContentKind::lz4:
+      return "lz4 data";
+    case ContentKind::zip:
+      return "a ZIP archive";
+    case ContentKind::seven_zip:
+      return "a 7-Zip archive";
+    case ContentKind::rar:
+      return "a RAR archive";
+    case ContentKind::tar:
+      return "a tar archive";
+    case ContentKind::parquet:
+      return "a parquet file";
+    case ContentKind::arrow:
+      return "an Arrow file";
+    case ContentKind::hdf5:
+      return "an HDF5 file";
+    case ContentKind::numpy:
+      return "a NumPy array";
+    case ContentKind::sqlite:
+      return "an SQLite database";
+    case ContentKind::pickle:
+      return "a Python pickle";
+    case ContentKind::record_shard:
+      return "a record shard of ffkit";
+    case ContentKind::elf:
+      return "a program or a library (ELF)";
+    case ContentKind::pdf:
+      return "a PDF";
+    case ContentKind::video:
+      return "a video";
+    case ContentKind::audio:
+      return "a sound file";
+    case ContentKind::html:
+      return "an HTML page";
+    case ContentKind::xml:
+      return "an XML file";
+    case ContentKind::git_lfs_pointer:
+      return "a Git LFS pointer";
+    case ContentKind::utf8_with_bom:
+      return "UTF-8 text with a byte order mark";
+    case ContentKind::utf16:
+      return "UTF-16 text";
+    case ContentKind::utf32:
+      return "UTF-32 text";
+  }
+  return "data of an unknown kind";
+}
+
+const char* content_remedy(ContentKind kind) noexcept {
+  switch (kind) {
+    case ContentKind::empty:
+    case ContentKind::html:
+      return "download it again";
+    case ContentKind::git_lfs_pointer:
+      return "download the file itself with git lfs pull";
+    case ContentKind::png_through_text:
+      return "transfer it again as binary data";
+    case ContentKind::gif:
+    case ContentKind::tiff:
+    case ContentKind::avif:
+    case ContentKind::heic:
+    case ContentKind::jpeg_2000:
+    case ContentKind::jpeg_xl:
+    case ContentKind::icon:
+    case ContentKind::photoshop:
+    case ContentKind::svg:
+      return "save it as PNG or JPEG";
+    case ContentKind::utf16:
+    case ContentKind::utf32:
+      return "save it as UTF-8";
+    case ContentKind::gzip:
+    case ContentKind::zstd:
+    case ContentKind::bzip2:
+    case ContentKind::xz:
+    case ContentKind::lz4:
+      return "decompress it";
+    case ContentKind::zip:
+    case ContentKind::seven_zip:
+    case ContentKind::rar:
+      return "unpack it";
+    default:
+      return "";
+  }
+}
+
+bool is_compressed_stream(ContentKind kind) noexcept {
+  return kind == ContentKind::gzip || kind == ContentKind::zstd || kind == ContentKind::bzip2 ||
+         kind == ContentKind::xz || kind == ContentKind::lz4;
+}
+
+}  // namespace ffkit

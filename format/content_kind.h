@@ -1,0 +1,80 @@
+// What a file is by its first bytes, whatever its name says. For sources that decide by it, and for messages about files that
+// are something else than was expected.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace ffkit {
+
+enum class ContentKind : uint8_t {
+  unknown,  // nothing below; plain text without a byte order mark is unknown too
+  empty,
+  // Pictures.
+  jpeg,
+  png,
+  png_through_text,  // its signature went through a transfer as text, which changed line ends
+  webp,
+  bmp,
+  pnm,  // PGM, PPM, ... P1 to P7
+  gif,
+  tiff,
+  avif,
+  heic,
+  jpeg_2000,
+  jpeg_xl,
+  icon,
+  photoshop,
+  svg,
+  // Compressed data and archives.
+  gzip,
+  zstd,
+  bzip2,
+  xz,
+  lz4,
+  zip,
+  seven_zip,
+  rar,
+  tar,
+  // Data.
+  parquet,
+  arrow,
+  hdf5,
+  numpy,
+  sqlite,
+  pickle,
+  record_shard,  // ffkit's own
+  elf,
+  pdf,
+  video,
+  audio,
+  // Text that stands for something else.
+  html,
+  xml,
+  git_lfs_pointer,
+  utf8_with_bom,
+  utf16,
+  utf32,
+};
+
+// Bytes that content_kind() needs at most.
+inline constexpr size_t kContentHeadBytes = 512;
+
+// The kind of a file that begins with `head`: its first kContentHeadBytes, or all of it where it is shorter. What other programs write
+// before the signature (white space, a byte order mark) is passed over for HTML and XML. Never throws.
+ContentKind content_kind(std::span<const std::byte> head) noexcept;
+
+// With its article, for a message: "gzip data", "an AVIF picture", "an HTML page". "data of an unknown kind" for unknown, "an empty file"
+// for empty.
+const char* content_name(ContentKind kind) noexcept;
+
+// What somebody who wanted a picture (or a text) can do about it, as a clause without a full stop: "download the file itself with git lfs
+// pull". Empty where there is nothing but another file.
+const char* content_remedy(ContentKind kind) noexcept;
+
+// gzip, zstd, bzip2, xz or lz4: one stream of other data.
+bool is_compressed_stream(ContentKind kind) noexcept;
+
+}  // namespace ffkit
