@@ -194,7 +194,8 @@ struct ImageDecoder::Impl {
       jpeg.read({info.width - 1, info.height - 1, 1, 1}, 1);
       jpeg.begin(data);
     }
-    const int denominator = choose_denominator(region, min_width, min_height);
+    int denominator = choose_denominator(region, min_width, min_height);
+    if (denominator > 1 && !jpeg.can_scale(denominator)) denominator = 1;
     // The part of the scaled image that the region touches: its pixel i stands for the pixels from i
     // * denominator on.
     const int x = region.x / denominator;

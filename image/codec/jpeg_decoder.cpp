@@ -180,8 +180,7 @@ bool JpegDecoder::agrees_on(std::span<const std::byte> jpeg, std::span<const std
 JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, Entropy entropy) {
   const bool is_cmyk = info_.num_components == 4;
   info_.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
-  info_.scale_num = static_cast<unsigned>(8 / denominator);
-  info_.scale_denom = 8;
+  set_scale(denominator);
   // Pillow's settings, which are libjpeg's defaults; any other would change pixels.
   info_.dct_method = JDCT_ISLOW;
   info_.do_fancy_upsampling = TRUE;
@@ -191,17 +190,15 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, Entropy
   const int full_height = static_cast<int>(info_.output_height);
   JDIMENSION x = 0;
   JDIMENSION width = info_.output_width;
-  // libjpeg-turbo (2.1.5) loses chroma on the right when a scaled decode is cropped and chroma is a
-  // quarter as wide.
-  const bool can_crop = denominator == 1 || info_.max_h_samp_factor <= 2;
-  if (can_crop && (region.x > kMargin || region.x + region.width + kMargin < full_width)) {
+  const bool takes_part = can_take_part();
+  if (takes_part && (region.x > kMargin || region.x + region.width + kMargin < full_width)) {
     x = static_cast<JDIMENSION>(std::max(0, region.x - kMargin));
     width = static_cast<JDIMENSION>(std::min(full_width, region.x + region.width + kMargin)) - x;
     // Moves x to the left and widens to whole blocks.
     errors_.guard(jpeg_.size(), [&] { jpeg_crop_scanline(&info_, &x, &width); });
   }
   attach(entropy, x, width);
-  const int y = std::max(0, region.y - kMargin);
+  const int y = takes_part ? std::max(0, region.y - kMargin) : 0;
   if (y > 0) {
     errors_.guard(jpeg_.size(), [&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(y)); });
   }
@@ -211,6 +208,48 @@ JpegDecoder::Part JpegDecoder::read(const Rect& region, int denominator, Entropy
   uint8_t* pixels = pixels_.reserve(static_cast<size_t>(stride) * static_cast<size_t>(num_rows));
   read_rows(pixels, stride, num_rows);
   return {{pixels, static_cast<int>(info_.output_width), num_rows, stride}, static_cast<int>(x), y};
+}
+
+void JpegDecoder::set_scale(int denominator) {
+  info_.scale_num = static_cast<unsigned>(8 / denominator);
+  info_.scale_denom = 8;
+}
+
+// libjpeg makes up for a sampling by a larger inverse transform. Where that does not go all the way, as from 1x1 to 2x4, upsampling does the rest.
+bool JpegDecoder::is_enlarged_in_part(const jpeg_component_info& component) const {
+  const int size = component.DCT_scaled_size;
+  const int luma_size = info_.min_DCT_scaled_size;
+  return size != luma_size &&
+         (component.h_samp_factor * size != info_.max_h_samp_factor * luma_size ||
+          component.v_samp_factor * size != info_.max_v_samp_factor * luma_size);
+}
+
+bool JpegDecoder::can_scale(int denominator) {
+  set_scale(denominator);
+  errors_.guard(jpeg_.size(), [this] { jpeg_calc_output_dimensions(&info_); });
+  return std::ranges::none_of(components(), [this](const jpeg_component_info& component) {
+    return is_enlarged_in_part(component) &&
+           component.v_samp_factor * component.DCT_scaled_size !=
+               info_.max_v_samp_factor * info_.min_DCT_scaled_size;
+  });
+}
+
+// Of a picture whose scans are all known: whether coefficients are missing of it, or are inexact. libjpeg then makes blocks smooth by their neighbours,
+// and takes what is cropped away for the border of the picture.
+bool JpegDecoder::is_incomplete() const {
+  if (!info_.progressive_mode || info_.coef_bits == nullptr) return false;
+  return std::ranges::any_of(std::span(info_.coef_bits, components().size()), [](const auto& bits) {
+    return std::ranges::any_of(bits, [](int missing) { return missing != 0; });
+  });
+}
+
+// After jpeg_start_decompress(): whether libjpeg gives a part the pixels that the whole has there. Of an enlarged component libjpeg-turbo (2.1.5) counts too few
+// samples in a cropped row.
+bool JpegDecoder::can_take_part() const {
+  return !is_incomplete() &&
+         std::ranges::none_of(components(), [this](const jpeg_component_info& component) {
+           return is_enlarged_in_part(component);
+         });
 }
 
 // Hooks in who decodes the coefficients of the columns x .. x + width - 1.

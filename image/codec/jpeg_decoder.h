@@ -29,6 +29,9 @@ class JpegDecoder {
   // Whether an end of image stands behind the header that begin() has read. Where none does, the file may have been cut. A dct code is always whole.
   bool has_end() const;
 
+  // Whether a decode at 1/denominator of the size shows the image well. Rare samplings, such as 2x4, would have chroma of half the height.
+  bool can_scale(int denominator);
+
   struct Part {
     RgbView pixels;
     int x = 0;  // of pixels' top left corner in the (scaled) image
@@ -63,6 +66,13 @@ class JpegDecoder {
   int begin_jpeg(std::span<const std::byte> jpeg);
   Part read_dct(const Rect& region, int denominator);
   Part read(const Rect& region, int denominator, Entropy entropy);
+  void set_scale(int denominator);
+  std::span<const jpeg_component_info> components() const {
+    return {info_.comp_info, static_cast<size_t>(info_.num_components)};
+  }
+  bool is_enlarged_in_part(const jpeg_component_info& component) const;
+  bool is_incomplete() const;
+  bool can_take_part() const;
   void attach(Entropy entropy, JDIMENSION x, JDIMENSION width);
   void read_rows(uint8_t* pixels, ptrdiff_t stride, int num_rows);
   bool agrees_on(std::span<const std::byte> jpeg, std::span<const std::byte> dct,

@@ -4,6 +4,8 @@
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 // clang-format off
 #include <cstdio>
@@ -25,6 +27,8 @@ struct JpegKind {
   int quality = 85;
   bool optimized = false;  // Huffman tables made for this picture
   bool arithmetic = false;
+  // (h, v) of every component, instead of h_samp and v_samp.
+  std::vector<std::pair<int, int>> samplings = {};
 };
 
 // Four-component kinds take the picture's RGB as CMY and red as K.
@@ -52,6 +56,10 @@ inline std::vector<std::byte> encode_jpeg_as(const Picture& picture, const JpegK
     info.comp_info[3].h_samp_factor = kind.h_samp;
     info.comp_info[3].v_samp_factor = kind.v_samp;
   }
+  for (size_t c = 0; c < kind.samplings.size(); ++c) {
+    info.comp_info[c].h_samp_factor = kind.samplings[c].first;
+    info.comp_info[c].v_samp_factor = kind.samplings[c].second;
+  }
   info.optimize_coding = kind.optimized ? TRUE : FALSE;
   info.arith_code = kind.arithmetic ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&info);
@@ -73,6 +81,24 @@ inline std::vector<std::byte> encode_jpeg_as(const Picture& picture, const JpegK
   std::vector<std::byte> result(num_bytes);
   std::memcpy(result.data(), output, num_bytes);
   std::free(output);
+  return result;
+}
+
+// The first `count` scans of a JPEG, as a whole file. What they leave open is missing.
+inline std::vector<std::byte> first_scans(const std::vector<std::byte>& jpeg, int count) {
+  size_t end = 2;
+  for (size_t i = 2; i + 1 < jpeg.size(); ++i) {
+    if (jpeg[i] != std::byte{0xFF} || jpeg[i + 1] != std::byte{0xDA}) continue;
+    if (count-- == 0) break;
+    // Up to the next marker. Tables of the next scan may stand there.
+    end = i + 2;
+    const auto is_marker = [&] {
+      return jpeg[end] == std::byte{0xFF} && jpeg[end + 1] != std::byte{0};
+    };
+    while (end + 1 < jpeg.size() && !is_marker()) ++end;
+  }
+  std::vector<std::byte> result(jpeg.begin(), jpeg.begin() + std::ptrdiff_t(end));
+  result.insert(result.end(), {std::byte{0xFF}, std::byte{0xD9}});
   return result;
 }
 

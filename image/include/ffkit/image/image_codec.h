@@ -86,8 +86,8 @@ class ImageDecoder {
   };
   // Decodes at least `region` of the image. A JPEG (and its dct code) is decoded at 1/1, 1/2, 1/4 or 1/8 of its size
   // (DCT scaling), the smallest at which the region is still at least min_width x min_height; pass
-  // 0 for both to forbid scaling (then the pixels are those of decode()). `region` must lie within
-  // the image. The view lives until the next call. Errors as for decode(). Whether an image is truncated does not depend on the region:
+  // 0 for both to forbid scaling (then the pixels are those of decode()). The pixels are those of a decode of the whole
+  // image at that scale. JPEGs of rare samplings, such as 2x4, are never scaled. `region` must lie within the image. The view lives until the next call. Errors as for decode(). Whether an image is truncated does not depend on the region:
   // where the file lacks its end (an end of image behind the JPEG's scan, the PNG's IEND), all of it is read. Other damage is noticed
   // where it is decoded.
   Region decode_region(std::span<const std::byte> data, const Rect& region, int min_width,
