@@ -14,6 +14,7 @@
 #include "dct/jpeg_head.h"
 #include "dct/jpeg_scan_reader.h"
 #include "dct/jpeg_scan_writer.h"
+#include "dct/jpeg_tail.h"
 #include "format/errors_only.h"
 
 namespace ffkit {
@@ -68,6 +69,12 @@ std::string_view to_string(DctRefusal refusal) {
       return "in several scans";
     case DctRefusal::restart_markers:
       return "with restart markers";
+    case DctRefusal::no_tables:
+      return "without Huffman tables";
+    case DctRefusal::irregular_header:
+      return "with an irregular header";
+    case DctRefusal::unused_bytes:
+      return "with more in its scan than its pixels take";
     case DctRefusal::damaged:
       return "damaged or cut";
     case DctRefusal::not_exact:
@@ -108,11 +115,10 @@ struct DctTranscoder::Impl {
         return DctRefusal::damaged;
       }
     }
-    const auto padding = scan_reader.padding();
     const auto tail = jpeg.subspan(scan_reader.end());
-    if (!padding || tail.size() < 2 || tail[0] != std::byte{0xFF} || tail[1] != std::byte{0xD9}) {
-      return DctRefusal::damaged;
-    }
+    if (const auto refusal = refuse_tail(tail)) return refusal;
+    const auto padding = scan_reader.padding();
+    if (!padding) return DctRefusal::unused_bytes;
     const DctComponentCodes codes = choose_dct_codes(coefficients, geometry.num_components);
     return write_file(jpeg.first(head.num_bytes()), tail, *padding, codes, out);
   }

@@ -54,14 +54,16 @@ std::optional<DctRefusal> JpegHead::read(std::span<const std::byte> jpeg) {
   }
   // Markers: FF, the kind, and the length of what follows, itself included (T.81, B.1.1).
   for (size_t i = 2; i + 4 <= jpeg.size();) {
-    if (byte_at(jpeg, i) != 0xFF) return DctRefusal::damaged;
+    if (byte_at(jpeg, i) != 0xFF) return DctRefusal::irregular_header;
     const unsigned marker = byte_at(jpeg, i + 1);
     if (marker == 0xFF) {  // a fill byte
       ++i;
       continue;
     }
     const size_t length = u16_at(jpeg, i + 2);
-    const bool stands_alone = marker <= 0x01 || (marker >= 0xD0 && marker <= 0xD9);
+    // Decoders pass over these two where they mean nothing.
+    if (marker == 0x01 || (marker >= 0xD0 && marker <= 0xD7)) return DctRefusal::irregular_header;
+    const bool stands_alone = marker == 0 || marker == 0xD8 || marker == 0xD9;
     if (stands_alone || length < 2 || length > jpeg.size() - i - 2) return DctRefusal::damaged;
     const auto content = jpeg.subspan(i + 4, length - 2);
     i += 2 + length;
@@ -141,16 +143,17 @@ std::optional<DctRefusal> JpegHead::read_scan(std::span<const std::byte> content
     if (index == count) return DctRefusal::damaged;
     is_taken[index] = true;
     scan_[c] = {index, tables >> 4, tables & 15};
-    if (scan_[c].dc >= NUM_HUFF_TBLS || scan_[c].ac >= NUM_HUFF_TBLS ||
-        !has_table_[0][scan_[c].dc] || !has_table_[1][scan_[c].ac]) {
-      return DctRefusal::damaged;
+    if (scan_[c].dc >= NUM_HUFF_TBLS || scan_[c].ac >= NUM_HUFF_TBLS) return DctRefusal::damaged;
+    if (!has_table_[0][scan_[c].dc] || !has_table_[1][scan_[c].ac]) {
+      // Decoders have the tables 0 and 1 of T.81, K.3.
+      return scan_[c].dc <= 1 && scan_[c].ac <= 1 ? DctRefusal::no_tables : DctRefusal::damaged;
     }
   }
   // All coefficients at once, which is what a sequential scan has (T.81, table B.3).
   const size_t end = 1 + 2 * count;
   if (byte_at(content, end) != 0 || byte_at(content, end + 1) != 63 ||
       byte_at(content, end + 2) != 0) {
-    return DctRefusal::damaged;
+    return DctRefusal::irregular_header;
   }
   if (!set_geometry()) return DctRefusal::damaged;
   return std::nullopt;

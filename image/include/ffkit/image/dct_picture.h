@@ -35,6 +35,9 @@ enum class DctRefusal : uint8_t {
   components,       // neither 1 nor 3 of them: CMYK, YCCK
   several_scans,    // the components are not all in the first scan
   restart_markers,  // a restart interval is set
+  no_tables,  // there are none in the file, which is decoded with the usual ones: a picture of an MJPEG film
+  irregular_header,  // bytes between its segments that belong to none, or a sequential scan that claims to have only some coefficients; decoders pass over it
+  unused_bytes,      // the scan goes on behind the last pixel
   damaged,  // the header or the scan is broken or cut, no end of image follows the scan, or a coefficient is out of all bounds
   not_exact,  // the JPEG made from it would have other bytes; for instance, its encoder did not write the shortest codes for runs of zeros
   too_large   // its dct code would take 4 GiB or more

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
@@ -89,6 +90,66 @@ TEST(DctPicture, KeepsAllOtherBytes) {
   EXPECT_GT(num_padded, 2);
 }
 
+// `text` before the end of image.
+std::vector<std::byte> before_end(std::vector<std::byte> jpeg, std::string_view text) {
+  const auto bytes = text_bytes(text);
+  jpeg.insert(jpeg.end() - 2, bytes.begin(), bytes.end());
+  return jpeg;
+}
+
+TEST(DctPicture, TakesWhatMayStandBeforeTheEndOfImage) {
+  using std::string_view_literals::operator""sv;
+  for (const auto& jpeg : {encode_jpeg(make_picture(75, 50).view()),
+                           encode_jpeg_as(make_picture(9, 8), {.stored = JCS_GRAYSCALE})}) {
+    for (const std::string_view text :
+         {"\xff"sv, "\xff\xff\xff\xff\xff"sv, "\xff\xfe\0\x06text"sv,
+          "\xff\xff\xfe\0\x04\xff\xd9\xff"sv, "\xff\xe1\0\x02\xff\xfe\0\x03x"sv,
+          "\xff\xfe\0\x03xstray"sv, "\xff\xd0"sv, "\xff\xd8"sv, "\xff\xd9"sv}) {
+      const auto odd = before_end(jpeg, text);
+      expect_round_trip(odd, std::string(text));
+      std::vector<std::byte> dct;
+      ASSERT_FALSE(encode_dct_picture(odd, dct));
+      EXPECT_EQ(testing::copy(ImageDecoder().decode(dct)).rgb,
+                testing::copy(ImageDecoder().decode(jpeg)).rgb);
+    }
+    EXPECT_EQ(refusal_of(before_end(jpeg, "\xff\xfe\x7f\xff"sv)), DctRefusal::damaged);
+    EXPECT_EQ(refusal_of(before_end(jpeg, "\xff\xda\0\x02"sv)), DctRefusal::several_scans);
+  }
+}
+
+// None of these is damaged: they decode as ever.
+TEST(DctPicture, HasAReasonOfItsOwnForWholeButIrregularFiles) {
+  const auto expect = [](const std::vector<std::byte>& jpeg, DctRefusal refusal) {
+    EXPECT_EQ(refusal_of(jpeg), refusal);
+    EXPECT_NO_THROW(ImageDecoder().decode(jpeg)) << to_string(refusal);
+  };
+  const auto jpeg = encode_jpeg(make_picture(75, 50).view());
+  expect(before_end(jpeg, "UUU"), DctRefusal::unused_bytes);
+  const auto find = [](const std::vector<std::byte>& bytes, std::string_view marker) {
+    return std::ranges::search(bytes, text_bytes(marker)).begin() - bytes.begin();
+  };
+  const auto scan = find(jpeg, "\xff\xda");
+  auto stray = jpeg;
+  stray.insert(stray.begin() + scan, std::byte{0x55});
+  expect(stray, DctRefusal::irregular_header);
+  auto restart = jpeg;
+  restart.insert(restart.begin() + scan, {std::byte{0xFF}, std::byte{0xD0}});
+  expect(restart, DctRefusal::irregular_header);
+  auto part = jpeg;  // "coefficients 0 to 5"
+  part[static_cast<size_t>(scan) + 4 + 8] = std::byte{5};
+  expect(part, DctRefusal::irregular_header);
+  // As a picture of an MJPEG film: its tables are the usual ones.
+  auto without_tables = jpeg;
+  for (int i = 0; i < 4; ++i) {
+    const auto table = without_tables.begin() + find(without_tables, "\xff\xc4");
+    const auto length = std::to_integer<ptrdiff_t>(table[2]) * 256 + std::to_integer<int>(table[3]);
+    without_tables.erase(table, table + 2 + length);
+  }
+  expect(without_tables, DctRefusal::no_tables);
+  EXPECT_EQ(testing::copy(ImageDecoder().decode(without_tables)).rgb,
+            testing::copy(ImageDecoder().decode(jpeg)).rgb);
+}
+
 TEST(DctPicture, SaysWhyAPictureStaysAsItIs) {
   const auto picture = make_picture(60, 50);
   EXPECT_EQ(refusal_of({}), DctRefusal::not_jpeg);
@@ -121,10 +182,12 @@ TEST(DctPicture, SaysWhyAPictureStaysAsItIs) {
   std::vector<std::byte> dct;
   ASSERT_FALSE(encode_dct_picture(jpeg, dct));
   EXPECT_EQ(refusal_of(dct), DctRefusal::not_jpeg);
-  for (const auto refusal : {DctRefusal::not_jpeg, DctRefusal::progressive, DctRefusal::arithmetic,
-                             DctRefusal::lossless, DctRefusal::precision, DctRefusal::components,
-                             DctRefusal::several_scans, DctRefusal::restart_markers,
-                             DctRefusal::damaged, DctRefusal::not_exact, DctRefusal::too_large}) {
+  for (const auto refusal :
+       {DctRefusal::not_jpeg, DctRefusal::progressive, DctRefusal::arithmetic, DctRefusal::lossless,
+        DctRefusal::precision, DctRefusal::components, DctRefusal::several_scans,
+        DctRefusal::restart_markers, DctRefusal::no_tables, DctRefusal::irregular_header,
+        DctRefusal::unused_bytes, DctRefusal::damaged, DctRefusal::not_exact,
+        DctRefusal::too_large}) {
     EXPECT_FALSE(to_string(refusal).empty());
   }
 }
@@ -149,9 +212,6 @@ TEST(DctPicture, RefusesDamagedFiles) {
               DctRefusal::damaged)
         << size;
   }
-  auto longer = jpeg;
-  longer.insert(longer.end() - 2, 3, std::byte{0x55});
-  EXPECT_EQ(refusal_of(longer), DctRefusal::damaged);
   // Wherever a byte is wrong, the file is refused, or it comes back as it is.
   for (size_t i = 0; i < jpeg.size(); ++i) {
     for (const int bits : {0x01, 0xFF}) {
