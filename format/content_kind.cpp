@@ -25,6 +25,9 @@ constexpr std::array kSignatures = {
     Signature{0, "\x09PNG"sv, ContentKind::png_through_text},
     Signature{0, "\xEF\xBF\xBDPNG"sv, ContentKind::png_through_text},
     Signature{0, "\xC2\x89PNG"sv, ContentKind::png_through_text},
+    // FF D8 FF as three U+FFFD, or as the UTF-8 of these three characters of Latin-1.
+    Signature{0, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"sv, ContentKind::jpeg_through_text},
+    Signature{0, "\xC3\xBF\xC3\x98\xC3\xBF"sv, ContentKind::jpeg_through_text},
     Signature{8, "WEBP"sv, ContentKind::webp},
     Signature{0, "GIF87a"sv, ContentKind::gif},
     Signature{0, "GIF89a"sv, ContentKind::gif},
@@ -38,6 +41,10 @@ constexpr std::array kSignatures = {
     Signature{0, "\xFF\x0A"sv, ContentKind::jpeg_xl},
     Signature{0, "\0\0\1\0"sv, ContentKind::icon},
     Signature{0, "8BPS"sv, ContentKind::photoshop},
+    Signature{0, "\x76\x2F\x31\x01"sv, ContentKind::open_exr},
+    Signature{0, "#?RADIANCE"sv, ContentKind::radiance_hdr},
+    Signature{128, "DICM"sv, ContentKind::dicom},
+    Signature{0, "\0\5\x16\7"sv, ContentKind::apple_double},
     Signature{0, "\x1F\x8B"sv, ContentKind::gzip},
     Signature{0, "\x28\xB5\x2F\xFD"sv, ContentKind::zstd},
     Signature{0, "BZh"sv, ContentKind::bzip2},
@@ -80,6 +87,7 @@ constexpr std::array kSignatures = {
 // ISO base media files (AVIF, HEIC, MP4) say in the box "ftyp" what they are: ISO/IEC 14496-12, 4.3.
 ContentKind kind_of_brand(std::string_view brand) {
   if (brand == "avif"sv || brand == "avis"sv) return ContentKind::avif;
+  if (brand == "crx "sv) return ContentKind::camera_raw;
   for (const std::string_view known :
        {"heic"sv, "heix"sv, "hevc"sv, "hevx"sv, "heim"sv, "heis"sv, "mif1"sv, "msf1"sv}) {
     if (brand == known) return ContentKind::heic;
@@ -172,6 +180,8 @@ const char* content_name(ContentKind kind) noexcept {
       return "a PNG";
     case ContentKind::png_through_text:
       return "a PNG that was transferred as text, which changed its bytes";
+    case ContentKind::jpeg_through_text:
+      return "a JPEG that was transferred as text, which changed its bytes";
     case ContentKind::webp:
       return "a WebP picture";
     case ContentKind::bmp:
@@ -196,6 +206,16 @@ const char* content_name(ContentKind kind) noexcept {
       return "a Photoshop file";
     case ContentKind::svg:
       return "an SVG drawing";
+    case ContentKind::open_exr:
+      return "an OpenEXR picture";
+    case ContentKind::radiance_hdr:
+      return "a Radiance HDR picture";
+    case ContentKind::camera_raw:
+      return "a camera's raw picture (CR3)";
+    case ContentKind::dicom:
+      return "a DICOM picture";
+    case ContentKind::apple_double:
+      return "an AppleDouble file of macOS, which has no picture";
     case ContentKind::gzip:
       return "gzip data";
     case ContentKind::zstd:
@@ -259,7 +279,10 @@ const char* content_remedy(ContentKind kind) noexcept {
       return "download it again";
     case ContentKind::git_lfs_pointer:
       return "download the file itself with git lfs pull";
+    case ContentKind::apple_double:
+      return "delete it: the picture is in the file without ._ before its name";
     case ContentKind::png_through_text:
+    case ContentKind::jpeg_through_text:
       return "transfer it again as binary data";
     case ContentKind::gif:
     case ContentKind::tiff:
@@ -270,6 +293,10 @@ const char* content_remedy(ContentKind kind) noexcept {
     case ContentKind::icon:
     case ContentKind::photoshop:
     case ContentKind::svg:
+    case ContentKind::open_exr:
+    case ContentKind::radiance_hdr:
+    case ContentKind::camera_raw:
+    case ContentKind::dicom:
       return "save it as PNG or JPEG";
     case ContentKind::utf16:
     case ContentKind::utf32:

@@ -16,6 +16,7 @@ enum class ContentKind : uint8_t {
   jpeg,
   png,
   png_through_text,  // its signature went through a transfer as text, which changed line ends
+  jpeg_through_text,
   webp,
   bmp,
   pnm,  // PGM, PPM, ... P1 to P7
@@ -28,6 +29,11 @@ enum class ContentKind : uint8_t {
   icon,
   photoshop,
   svg,
+  open_exr,
+  radiance_hdr,
+  camera_raw,
+  dicom,
+  apple_double,  // what macOS keeps beside a file on other disks: "._" and its name
   // Compressed data and archives.
   gzip,
   zstd,

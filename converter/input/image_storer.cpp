@@ -63,9 +63,8 @@ struct ImageStorer::Impl {
     const bool is_raw =
         storage.store == StoreAs::raw ||
         (storage.store == StoreAs::smart && draw(storage.seed, id, storage.raw_share));
-    const bool is_stored_raw = info.encoding == ImageEncoding::ppm && info.num_components == 3;
     const std::string odd = storage.fix_odd && !is_raw ? oddity(info) : "";
-    const bool is_changed = size != original || !odd.empty() || (is_raw && !is_stored_raw);
+    const bool is_changed = size != original || !odd.empty() || (is_raw && !info.is_raw);
     if (!is_changed) {
       if (storage.check == ImageCheck::decode) (void)codecs.decoder.decode(image);
       return {as_stored(codecs, image, info.encoding, buffers, picture), original, original};

@@ -7,10 +7,14 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
-#include "codec/bmp_decoder.h"
+#include "bitmaps/bmp_decoder.h"
+#include "bitmaps/bmp_header.h"
+#include "bitmaps/pnm_decoder.h"
+#include "bitmaps/pnm_header.h"
 #include "codec/jpeg_decoder.h"
+#include "codec/not_an_image.h"
+#include "codec/pixel_buffer.h"
 #include "codec/png_decoder.h"
-#include "codec/ppm_codec.h"
 #include "codec/webp_decoder.h"
 #include "format/errors_only.h"
 
@@ -20,29 +24,6 @@ namespace {
 bool has_prefix(std::span<const std::byte> data, std::string_view prefix, size_t offset = 0) {
   return data.size() >= offset + prefix.size() &&
          std::memcmp(data.data() + offset, prefix.data(), prefix.size()) == 0;
-}
-
-// What people are likely to have that is not read.
-std::string_view describe_image(std::span<const std::byte> data) {
-  if (has_prefix(data, "GIF8")) return "GIF";
-  if (has_prefix(data, std::string_view("II*\0", 4))) return "TIFF";
-  if (has_prefix(data, std::string_view("MM\0*", 4))) return "TIFF";
-  return "unknown";
-}
-
-[[noreturn]] void throw_unsupported(std::span<const std::byte> data) {
-  if (data.empty()) {
-    throw Error(ErrorCode::corrupt, "the image is empty (0 bytes); get the file again");
-  }
-  std::string first_bytes;
-  for (size_t i = 0; i < std::min<size_t>(data.size(), 4); ++i) {
-    first_bytes += fmt::format("{}{:02x}", i == 0 ? "" : " ", std::to_integer<int>(data[i]));
-  }
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format("the image is none of JPEG, PNG, WebP, BMP, PPM and PGM ({}, begins with {}); "
-                  "convert it to one of them",
-                  describe_image(data), first_bytes));
 }
 
 // libpng's limit, for all: a resize takes 48 bytes a column.
@@ -123,8 +104,8 @@ ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
   if (has_prefix(data, "\xff\xd8\xff")) return ImageEncoding::jpeg;
   if (has_prefix(data, "\x89PNG\r\n\x1a\n")) return ImageEncoding::png;
   if (has_prefix(data, "RIFF") && has_prefix(data, "WEBP", 8)) return ImageEncoding::webp;
-  if (has_prefix(data, "BM")) return ImageEncoding::bmp;
-  if (is_ppm(data)) return ImageEncoding::ppm;
+  if (is_bmp(data)) return ImageEncoding::bmp;
+  if (is_pnm(data)) return ImageEncoding::ppm;
   if (is_dct_picture(data)) return ImageEncoding::dct;
   return ImageEncoding::unknown;
 }
@@ -146,9 +127,9 @@ ImageInfo read_other_info(ImageEncoding encoding, std::span<const std::byte> dat
     case ImageEncoding::bmp:
       return read_bmp_info(data);
     case ImageEncoding::ppm:
-      return read_ppm_info(data);
+      return read_pnm_header(data).info;
     default:
-      throw_unsupported(data);
+      throw_not_an_image(data);
   }
 }
 
@@ -232,8 +213,35 @@ struct ImageDecoder::Impl {
     }
     if (info.encoding == ImageEncoding::webp) return webp.decode(data);
     source = {0, 0, region.width, region.height};
-    return info.encoding == ImageEncoding::bmp ? bmp.decode(data, region)
-                                               : ppm.decode(data, region);
+    const auto stride = ptrdiff_t{3} * region.width;
+    uint8_t* const pixels =
+        bitmap.reserve(static_cast<size_t>(stride) * static_cast<size_t>(region.height));
+    if (info.encoding == ImageEncoding::bmp) {
+      decode_bmp(data, region, pixels);
+    } else {
+      decode_pnm(data, region, pixels);
+    }
+    return {pixels, region.width, region.height, stride};
+  }
+
+  WideRgbView read_wide(const Rect& region) {
+    check_region(region, info);
+    if (!info.has_16_bits) {
+      throw Error(ErrorCode::invalid_argument,
+                  "the image has 8 bits a channel; call read_region() for it");
+    }
+    is_begun = false;
+    if (info.encoding == ImageEncoding::png) {
+      const WideRgbView rows =
+          png.decode_wide(data, has_png_end(data) ? region.y + region.height : -1);
+      return {rows.data + region.y * rows.stride + ptrdiff_t{3} * region.x, region.width,
+              region.height, rows.stride};
+    }
+    const auto stride = ptrdiff_t{3} * region.width;
+    auto* const pixels = reinterpret_cast<uint16_t*>(bitmap.reserve(
+        sizeof(uint16_t) * static_cast<size_t>(stride) * static_cast<size_t>(region.height)));
+    decode_wide_pnm(data, region, pixels);
+    return {pixels, region.width, region.height, stride};
   }
 
   // Of the image that begin() has begun.
@@ -244,8 +252,7 @@ struct ImageDecoder::Impl {
   JpegDecoder jpeg;
   PngDecoder png;
   WebpDecoder webp;
-  BmpDecoder bmp;
-  PpmDecoder ppm;
+  PixelBuffer bitmap;  // of a BMP or PPM
 };
 
 ImageDecoder::ImageDecoder() : impl_(errors_only("", [] { return std::make_unique<Impl>(); })) {}
@@ -278,6 +285,15 @@ ImageDecoder::Region ImageDecoder::read_region(const Rect& region, int min_width
         "there is no image to read a region of; call read_info() before each read_region()");
   }
   return errors_only("", [&] { return impl_->read(region, min_width, min_height); });
+}
+
+WideRgbView ImageDecoder::read_wide_region(const Rect& region) {
+  if (!impl_->is_begun) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "there is no image to read a region of; call read_info() before each read_wide_region()");
+  }
+  return errors_only("", [&] { return impl_->read_wide(region); });
 }
 
 int64_t ImageDecoder::max_pixels() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <png.h>
 
+#include <bit>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -79,14 +80,18 @@ struct Reader {
   char message[128] = "";
 };
 
-void ask_for_rgb(Reader& reader) {
+void ask_for_rgb(Reader& reader, bool is_wide) {
   const int color_type = png_get_color_type(reader.png, reader.info);
   if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(reader.png);
   if ((color_type & PNG_COLOR_MASK_COLOR) == 0) {
     png_set_expand_gray_1_2_4_to_8(reader.png);
     png_set_gray_to_rgb(reader.png);
   }
-  png_set_strip_16(reader.png);  // keeps the high byte, as Pillow does for colour
+  if (!is_wide) {
+    png_set_strip_16(reader.png);  // keeps the high byte, as Pillow does for colour
+  } else if constexpr (std::endian::native == std::endian::little) {
+    png_set_swap(reader.png);
+  }
   png_set_strip_alpha(reader.png);
 }
 
@@ -105,7 +110,10 @@ ImageInfo read_png_info(std::span<const std::byte> data) {
                 fmt::format("broken PNG: its header claims {} x {} pixels; get the file again",
                             width, height));
   }
-  ImageInfo info{ImageEncoding::png, static_cast<int>(width), static_cast<int>(height), 0};
+  ImageInfo info{.encoding = ImageEncoding::png,
+                 .width = static_cast<int>(width),
+                 .height = static_cast<int>(height),
+                 .has_16_bits = data[24] == std::byte{16}};
   switch (std::to_integer<int>(data[25])) {
     case PNG_COLOR_TYPE_GRAY:
     case PNG_COLOR_TYPE_PALETTE:
@@ -128,11 +136,19 @@ ImageInfo read_png_info(std::span<const std::byte> data) {
   return info;
 }
 
-RgbView PngDecoder::decode(std::span<const std::byte> data, int num_rows) {
+struct PngDecoder::Rows {
+  uint8_t* data;
+  int width;
+  int height;
+  size_t stride;  // bytes
+};
+
+PngDecoder::Rows PngDecoder::read_rows(std::span<const std::byte> data, int num_rows,
+                                       bool is_wide) {
   Reader reader(data);
   reader.guard([&] {
     png_read_info(reader.png, reader.info);
-    ask_for_rgb(reader);
+    ask_for_rgb(reader, is_wide);
   });
   bool is_interlaced = false;
   reader.guard([&] {
@@ -154,7 +170,18 @@ RgbView PngDecoder::decode(std::span<const std::byte> data, int num_rows) {
       png_read_rows(reader.png, rows.data(), nullptr, static_cast<png_uint_32>(rows_to_read));
     }
   });
-  return {pixels, width, rows_to_read, static_cast<ptrdiff_t>(stride)};
+  return {pixels, width, rows_to_read, stride};
+}
+
+RgbView PngDecoder::decode(std::span<const std::byte> data, int num_rows) {
+  const Rows rows = read_rows(data, num_rows, false);
+  return {rows.data, rows.width, rows.height, static_cast<ptrdiff_t>(rows.stride)};
+}
+
+WideRgbView PngDecoder::decode_wide(std::span<const std::byte> data, int num_rows) {
+  const Rows rows = read_rows(data, num_rows, true);
+  return {reinterpret_cast<const uint16_t*>(rows.data), rows.width, rows.height,
+          static_cast<ptrdiff_t>(rows.stride / sizeof(uint16_t))};
 }
 
 }  // namespace ffkit

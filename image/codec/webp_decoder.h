@@ -1,4 +1,4 @@
-// WebpDecoder: pixels of WebP images, lossy and lossless, by libwebp; keeps its pixel buffer between images. Not thread-safe.
+// WebpDecoder: pixels of WebP images, lossy and lossless, by libwebp, and of an animation the first one; keeps its pixel buffer between images. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class WebpDecoder {
   PixelBuffer pixels_;
 };
 
-// Reads the header; throws Error(corrupt), and Error(unsupported) for an animation.
+// Reads the header; throws Error(corrupt).
 ImageInfo read_webp_info(std::span<const std::byte> data);
 
 }  // namespace ffkit

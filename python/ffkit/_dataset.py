@@ -209,7 +209,7 @@ def splits(path: PathLike) -> list[str]:
 
 
 def decode_image(data: bytes) -> Any:
-    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM or a JPEG in the dct code): numpy.ndarray [height, width, 3] u8 RGB, those of
+    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM, PGM, PBM or a JPEG in the dct code): numpy.ndarray [height, width, 3] u8 RGB, those of
     Pillow's `convert("RGB")`.
 
     Raises:

@@ -21,6 +21,15 @@ void touch(const RgbView& pixels) {
   sink = sum;
 }
 
+void touch(const WideRgbView& pixels) {
+  unsigned sum = 0;
+  for (int y = 0; y < pixels.height; ++y) {
+    const uint16_t* const row = pixels.data + y * pixels.stride;
+    for (int x = 0; x < 3 * pixels.width; ++x) sum += row[x];
+  }
+  sink = sum;
+}
+
 void decode_part(ImageDecoder& decoder, std::span<const std::byte> data, const Rect& part,
                  int min_size) {
   const auto [pixels, source, x, y, width, height] =
@@ -59,6 +68,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       decode_part(decoder, bytes, part, min_size);
     } catch (const Error&) {
     }
+  }
+  if (!info.has_16_bits) return 0;
+  try {
+    decoder.read_info(bytes);
+    touch(decoder.read_wide_region(part));
+  } catch (const Error&) {
   }
   return 0;
 }

@@ -152,9 +152,52 @@ void save_bmps(const Save& save, const std::string& size, int width, int height)
     save("bmp_" + std::to_string(bits) + "_" + size,
          testing::encode_bmp_as(width, height, values, kind));
   }
+  for (const int bits : {4, 8}) {
+    // The same pixels are runs of few rows: what follows them is left out.
+    std::vector<std::byte> runs = testing::encode_bmp_as(
+        width, height, values, {.bits = bits, .palette = {{0, 9, 99}, {200, 100, 50}}});
+    runs[30] = std::byte(bits == 8 ? 1 : 2);
+    save("bmp_runs_" + std::to_string(bits) + "_" + size, runs);
+  }
+  save("bmp_16_" + size, testing::encode_bmp_as(width, height, values, {.bits = 16}));
   save("bmp_masks_" + size,
        testing::encode_bmp_as(width, height, values,
                               {.bits = 32, .masks = {0xFF, 0xFF00, 0xFF0000}}));
+}
+
+// PPM, PGM and PBM as text and with other largest values, and an animation of one picture.
+template <typename Save>
+void save_odd_pictures(const Save& save, const std::string& size, int width, int height,
+                       const std::vector<uint8_t>& rgb) {
+  const auto bytes = [](const std::string& text) {
+    const auto view = std::as_bytes(std::span(text));
+    return std::vector<std::byte>(view.begin(), view.end());
+  };
+  const std::string sides = std::to_string(width) + " " + std::to_string(height) + "\n";
+  std::string bits = "P1\n" + sides;
+  std::string grey = "P2 #\n" + sides + "1000\n";
+  std::string wide = "P5\n" + sides + "65535\n";
+  for (size_t i = 0; i < rgb.size(); i += 3) {
+    bits += rgb[i] > 99 ? '1' : '0';
+    grey += std::to_string(rgb[i]) + "\n";
+    wide += {static_cast<char>(rgb[i]), static_cast<char>(rgb[i + 1])};
+  }
+  save("pbm_" + size, bytes(bits));
+  save("pgm_text_" + size, bytes(grey));
+  save("pgm_16_" + size, bytes(wide));
+  const auto still = testing::encode_webp(width, height, rgb);
+  const std::string picture(reinterpret_cast<const char*>(still.data()) + 12, still.size() - 12);
+  const auto number = [](size_t value, size_t num_bytes) {
+    std::string text(num_bytes, '\0');
+    for (size_t i = 0; i < num_bytes; ++i) text[i] = static_cast<char>(value >> (8 * i) & 0xFF);
+    return text;
+  };
+  const auto side = [&](int value) { return number(static_cast<size_t>(value) - 1, 3); };
+  const std::string content = "WEBPVP8X" + number(10, 4) + number(2, 4) + side(width + 2) +
+                              side(height + 2) + "ANIM" + number(6, 4) + number(0, 6) + "ANMF" +
+                              number(16 + picture.size(), 4) + number(1, 3) + number(1, 3) +
+                              side(width) + side(height) + number(40, 4) + picture;
+  save("webp_animation_" + size, bytes("RIFF" + number(content.size(), 4) + content));
 }
 
 // Pictures of several sizes. JPEG's scans end in the middle of a block, or hold one only.
@@ -180,6 +223,7 @@ void make_images(const fs::path& folder) {
     save("lossy_webp_" + size, testing::encode_webp(width, height, rgb, 40));
     save("bmp_" + size, testing::encode_bmp(width, height, rgb));
     save_bmps(save, size, width, height);
+    save_odd_pictures(save, size, width, height, rgb);
   }
 }
 

@@ -46,7 +46,17 @@ TEST(ContentKind, KnowsAPngThatWasTransferredAsText) {
   EXPECT_EQ(kind_of("\xEF\xBF\xBDPNG\r\n"), ContentKind::png_through_text);
 }
 
+TEST(ContentKind, KnowsAJpegThatWasTransferredAsText) {
+  EXPECT_EQ(kind_of("\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\0\x10JFIF"s),
+            ContentKind::jpeg_through_text);
+  EXPECT_EQ(kind_of("\xC3\xBF\xC3\x98\xC3\xBF\xC3\xA0"), ContentKind::jpeg_through_text);
+}
+
 TEST(ContentKind, TellsWhatStandsInAFilesPlace) {
+  EXPECT_EQ(kind_of("\0\5\x16\7"s), ContentKind::apple_double);
+  EXPECT_EQ(kind_of("\0\0\0\x18"
+                    "ftypcrx \0\0\0\0"s),
+            ContentKind::camera_raw);
   EXPECT_EQ(kind_of("\n <!DOCTYPE html><html>"), ContentKind::html);
   EXPECT_EQ(kind_of("\xEF\xBB\xBF<HTML>"), ContentKind::html);
   EXPECT_EQ(kind_of("version https://git-lfs.github.com/spec/v1\noid sha256:"),

@@ -29,9 +29,9 @@ bool is_safe(std::string_view path) {
 }
 
 bool has_image_extension(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kExtensions = {".jpg", ".jpeg", ".jpe",  ".jfif",
-                                                            ".png", ".ppm",  ".pgm",  ".bmp",
-                                                            ".tif", ".tiff", ".webp", ".gif"};
+  constexpr std::array<std::string_view, 14> kExtensions = {
+      ".jpg", ".jpeg", ".jpe", ".jfif", ".png",  ".ppm",  ".pgm",
+      ".pbm", ".pnm",  ".bmp", ".tif",  ".tiff", ".webp", ".gif"};
   std::string extension = std::filesystem::path(name).extension().string();
   std::ranges::transform(extension, extension.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -41,7 +41,7 @@ bool has_image_extension(std::string_view name) {
 // A picture that was stored raw keeps its id, which names the JPEG that it was.
 bool is_misnamed_ppm(std::span<const std::byte> image, std::string_view name) {
   return detect_image_encoding(image) == ImageEncoding::ppm && !name.ends_with(".ppm") &&
-         !name.ends_with(".pgm");
+         !name.ends_with(".pgm") && !name.ends_with(".pbm") && !name.ends_with(".pnm");
 }
 
 bool is_classification_schema(const Schema& schema) {

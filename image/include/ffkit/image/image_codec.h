@@ -1,9 +1,10 @@
-// Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng, WebP by libwebp; BMP and netpbm's PPM and
-// PGM, the form in which raw pixels are stored, by ffkit itself. JPEGs in the dct code (dct_picture.h) decode as the JPEGs do, to the same pixels.
+// Image codecs: what is in an encoded image and its pixels. JPEG by libjpeg-turbo, PNG by libpng, WebP by libwebp; BMP and netpbm's PPM, PGM and
+// PBM by ffkit itself (a PPM is the form in which raw pixels are stored). JPEGs in the dct code (dct_picture.h) decode as the JPEGs do, to the same pixels.
 //
 // The encoding is recognised by its first bytes, never by a file name. Pixels agree with Pillow's
 // `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
-// EXIF orientation is not applied.
+// EXIF orientation is not applied. Where a picture has 16 bits a channel, its RGB has the high byte of each; Pillow does that with colours, and
+// cuts grey at 255.
 //
 // Where memory runs out, all of these throw Error(io), which says so: it is not the image that is broken.
 #pragma once
@@ -15,22 +16,14 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/image/image_info.h>
+
 namespace ffkit {
 
-// ppm: netpbm's binary formats, P6 (PPM) and P5 (PGM, grey), of values up to 255. bmp: uncompressed, of 1, 4, 8, 24 or 32 bits a pixel, with
-// the header of Windows 3 (BITMAPINFOHEADER) or a later one. webp: no animations. dct: the dct code of a JPEG.
-enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm, dct };
 std::string_view to_string(ImageEncoding encoding);
 
 // Recognises the encoding from the first bytes ("magic number") alone.
 ImageEncoding detect_image_encoding(std::span<const std::byte> data);
-
-struct ImageInfo {
-  ImageEncoding encoding = ImageEncoding::unknown;
-  int width = 0;
-  int height = 0;
-  int num_components = 0;  // as stored: 1 grey, 3 colour, 4 CMYK or RGBA, ...
-};
 
 // Reads the header only. Throws Error(unsupported) for an encoding that is not handled,
 // Error(corrupt) for a broken header.
@@ -45,23 +38,6 @@ enum class JpegHuffmanDecoder : uint8_t {
 };
 // Looks once a process.
 JpegHuffmanDecoder jpeg_huffman_decoder();
-
-// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last row of what ImageDecoder
-// returns, 64 more bytes may be read (not used): whole vector registers can be loaded at the end of a row.
-struct RgbView {
-  const uint8_t* data = nullptr;
-  int width = 0;
-  int height = 0;
-  ptrdiff_t stride = 0;
-};
-
-// A rectangle of pixels; x, y is the top left corner.
-struct Rect {
-  int x = 0;
-  int y = 0;
-  int width = 0;
-  int height = 0;
-};
 
 // Decodes images one after another and keeps its memory between them. Not thread-safe: one per
 // thread.
@@ -99,6 +75,9 @@ class ImageDecoder {
   // decode_region() of the image whose read_info() was called last, without reading the header again: once, and its bytes must still be there.
   // Throws Error(invalid_argument) when this decoder has read pixels since.
   Region read_region(const Rect& region, int min_width, int min_height);
+
+  // The same of an image whose info says has_16_bits: exactly `region`, each value of 16 bits. Throws Error(invalid_argument) for others.
+  WideRgbView read_wide_region(const Rect& region);
 
   // Larger images are refused before anything is allocated: 178,956,970 pixels, as Pillow's
   // decompression bomb limit.

@@ -394,10 +394,19 @@ TEST(ImageDecoder, NamesWhatItDoesNotRead) {
     ImageDecoder().decode(std::as_bytes(std::span(text)));
   };
   expect_error(ErrorCode::corrupt, "empty (0 bytes)", [&] { decode(""); });
-  expect_error(ErrorCode::unsupported, "(GIF, begins with 47 49 46 38)",
+  expect_error(ErrorCode::unsupported,
+               "a GIF, none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM; save it as PNG or JPEG",
                [&] { decode("GIF89a....."); });
-  expect_error(ErrorCode::unsupported, "none of JPEG, PNG, WebP, BMP, PPM and PGM",
-               [&] { decode("<html>"); });
+  expect_error(ErrorCode::unsupported, "an HTML page, none of", [&] { decode("<html>"); });
+  expect_error(ErrorCode::unsupported, "git lfs pull",
+               [&] { decode("version https://git-lfs.github.com/spec/v1"); });
+  expect_error(ErrorCode::corrupt, "a PNG that was transferred as text",
+               [&] { decode("\x89PNG\r\r\n\x1A\r\n"); });
+  expect_error(ErrorCode::corrupt, "a JPEG that was transferred as text",
+               [&] { decode("\xC3\xBF\xC3\x98\xC3\xBF\xC3\xA0"); });
+  expect_error(ErrorCode::unsupported, "(text that begins with 'BMW is a car'); get the picture",
+               [&] { decode("BMW is a car\nindeed"); });
+  expect_error(ErrorCode::unsupported, "(unknown, begins with 01 02)", [&] { decode("\1\2"); });
   expect_error(ErrorCode::corrupt, "truncated WebP", [&] { decode("RIFF....WEBPVP8 "); });
   expect_error(ErrorCode::corrupt, "broken BMP", [&] { decode("BMxxxxxxxxxx"); });
 }
@@ -433,7 +442,9 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
   const std::map<std::string, std::string> reasons = {
       {"truncated.JPEG", "truncated JPEG"},
       {"empty.JPEG", "the image is empty "},
-      {"text.JPEG", "the image is none of JPEG, PNG, WebP, BMP, PPM and PGM "},
+      {"text.JPEG",
+       "the image is an HTML page, none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM; download it "
+       "again"},
       {"claims_65535x65535.JPEG", "broken JPEG "}};
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
   const auto text = read_bytes(folder / "expected.json");

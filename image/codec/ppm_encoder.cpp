@@ -1,0 +1,30 @@
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string>
+
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "format/errors_only.h"
+
+namespace ffkit {
+
+void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out) {
+  if (pixels.width < 1 || pixels.height < 1) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a PPM cannot have {} x {} pixels; expected 1 or more each way",
+                            pixels.width, pixels.height));
+  }
+  const std::string header = fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height);
+  const size_t row_bytes = size_t{3} * static_cast<size_t>(pixels.width);
+  errors_only("",
+              [&] { out.resize(header.size() + row_bytes * static_cast<size_t>(pixels.height)); });
+  std::memcpy(out.data(), header.data(), header.size());
+  std::byte* row = out.data() + header.size();
+  for (int y = 0; y < pixels.height; ++y, row += row_bytes) {
+    std::memcpy(row, pixels.data + y * pixels.stride, row_bytes);
+  }
+}
+
+}  // namespace ffkit
