@@ -247,7 +247,9 @@ class Conversion {
                           first));
 }
 
-void add_totals(ConvertSummary& summary, const Source& source, const fs::path& destination) {
+// What is the same for a conversion that was finished before.
+void add_facts(ConvertSummary& summary, const Source& source, const fs::path& destination) {
+  summary.headers_only = source.checks_headers_only();
   for (SplitSummary& split : summary.splits) {
     split.totals = column_totals(destination / split.split, source.totals());
   }
@@ -280,7 +282,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
     if (options.resume && holds_finished_data_set(destination)) {
       ConvertSummary summary =
           finished_conversion(destination, plan_splits(source, options), options);
-      add_totals(summary, source, destination);
+      add_facts(summary, source, destination);
       summary.seconds = seconds_since(start);
       return summary;
     }
@@ -293,7 +295,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   Conversion conversion(source, claimed, destination, options);
   try {
     ConvertSummary summary = conversion.run();
-    add_totals(summary, source, destination);
+    add_facts(summary, source, destination);
     summary.seconds = seconds_since(start);
     return summary;
   } catch (...) {

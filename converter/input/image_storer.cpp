@@ -121,6 +121,12 @@ const ImageStorage& ImageStorer::storage() const {
   return impl_->storage;
 }
 
+bool ImageStorer::checks_headers_only() const {
+  const ImageStorage& storage = impl_->storage;
+  return storage.check == ImageCheck::header && storage.store != StoreAs::raw &&
+         storage.store != StoreAs::dct;
+}
+
 int64_t ImageStorer::memory_bytes(int64_t file_bytes) const {
   const ImageStorage& storage = impl_->storage;
   if (storage.store == StoreAs::jpeg) return file_bytes;

@@ -34,6 +34,8 @@ class Summary:
     """Lines of DST/report.jsonl."""
     without_dct: Mapping[str, int] = field(default_factory=dict)
     """With store="dct": pictures that have no dct code, by the reason."""
+    headers_only: bool = False
+    """Pictures were stored of which only the headers were checked, not the pixels: check_images="decode" checks these too."""
     was_finished: bool = False
     """With resume=True: the data set was there, nothing was written."""
     is_estimate: bool = False

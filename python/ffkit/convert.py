@@ -54,9 +54,20 @@ def imagenet(
     return _convert("imagenet", src, dst, {"splits": _names(splits), "check-archives": check_archives}, options)
 
 
-def folder(src: Path, dst: Path, **options: Unpack[ConvertPictureOptions]) -> Summary:
-    """Folders of pictures: src/<split>/<class>/* or src/<class>/*."""
-    return _convert("folder", src, dst, {}, options)
+def folder(
+    src: Path,
+    dst: Path,
+    *,
+    splits: str | Sequence[str] | None = None,
+    classes_from: Literal["train", "all"] | None = None,
+    **options: Unpack[ConvertPictureOptions],
+) -> Summary:
+    """Folders of pictures: src/<split>/<class>/* or src/<class>/*.
+
+    splits: what to convert; None: all that are there. A folder that is named here is a split whatever its name. classes_from: "train" (the default), a class
+    that val has and train lacks is an error; "all", it gets a label too.
+    """
+    return _convert("folder", src, dst, {"splits": _names(splits), "classes-from": classes_from}, options)
 
 
 def webdataset(

@@ -82,8 +82,11 @@ def test_sources_with_files(tmp_path):
     notes = []
     summary = convert.folder(tmp_path / "src", tmp_path / "dst", on_error="skip", max_resolution=30, on_note=notes.append)
     assert (summary.num_records, summary.num_skipped, summary.num_reported) == (6, 1, 1)
+    assert summary.headers_only
     assert "bad.jpg" in json.loads((tmp_path / "dst" / "report.jsonl").read_text())["source"]
     assert all(ffkit.decode_image(sample["image"]).shape == (20, 30, 3) for sample in ffkit.Dataset(tmp_path / "dst", "train"))
+    splits = {"splits": ["src"], "classes_from": "all", "on_error": "skip", "check_images": "decode", "on_note": notes.append}
+    assert not convert.folder(tmp_path, tmp_path.parent / f"{tmp_path.name}-splits", **splits).headers_only
     (tmp_path / "lines.jsonl").write_text('{"tokens": [1, 2], "id": "a"}\n{"tokens": [3], "id": "b"}\n')
     convert.jsonl(tmp_path / "lines.jsonl", tmp_path / "lines", token_dtype="u16", order="source", on_note=notes.append)
     assert [sample["tokens"].tolist() for sample in ffkit.Dataset(tmp_path / "lines", "train")] == [[1, 2], [3]]

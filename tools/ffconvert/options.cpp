@@ -85,6 +85,11 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
     say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
         num_others, has_images ? "pictures" : "records", destination);
   }
+  if (summary.headers_only && !summary.was_finished) {
+    say("the pictures' headers were checked, not their pixels: ffinspect verify {} --pictures "
+        "decodes all of them\n",
+        destination);
+  }
   if (can_be_trained) say("next: fftrain --data {}\n", destination);
 }
 

@@ -73,6 +73,7 @@ class Coco : public Source {
     return manifest_options(storer_.storage());
   }
 
+  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> roots = {path_};
     for (const CocoSplit& split : splits_) roots.push_back(split.from.images);

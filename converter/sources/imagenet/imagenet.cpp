@@ -30,6 +30,7 @@ struct FoundSplit {
   // What the entries' labels point into; empty for pictures that lie flat.
   std::vector<std::string> wnids;
   int64_t num_ignored = 0;
+  int64_t num_hidden = 0;
 };
 
 // tar lets later members replace earlier ones; in an archive of pictures that is damage.
@@ -123,6 +124,7 @@ void read_tree(const fs::path& path, FoundSplit& found) {
   ImageListing listing = is_flat ? list_flat_folder(path) : list_class_folders(path, found.wnids);
   found.split.entries = std::move(listing.entries);
   found.num_ignored = listing.num_ignored;
+  found.num_hidden = listing.num_hidden;
 }
 
 FoundSplit read_split(const ImageNetSplitPlace& place) {
@@ -167,7 +169,9 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels) {
 
 std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
   std::vector<std::string> notes;
-  if (std::string note = ignored_note(found.num_ignored, found.split.path); !note.empty()) {
+  if (std::string note = ignored_note(
+          {.num_ignored = found.num_ignored, .num_hidden = found.num_hidden}, found.split.path);
+      !note.empty()) {
     notes.push_back(std::move(note));
   }
   if (!found.wnids.empty() && found.wnids.size() < num_classes) {

@@ -191,6 +191,7 @@ class NuScenes : public Source {
   bool has_record_references() const override { return true; }
   const std::vector<std::string>& classes() const override { return classes_; }
   const std::vector<std::string>& notes() const override { return notes_; }
+  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override { return {path_}; }
 
   Schema split_schema(size_t split) const override {

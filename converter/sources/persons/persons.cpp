@@ -150,6 +150,7 @@ class Persons : public Source {
     return out;
   }
 
+  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> roots = {path_};
     for (const PersonSplit& split : splits_) roots.push_back(split.from.images);

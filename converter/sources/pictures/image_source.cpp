@@ -7,6 +7,7 @@
 #include <ffkit/format/error.h>
 
 #include "format/printable.h"
+#include "input/dangling_link.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
@@ -54,6 +55,7 @@ class ImageSource : public Source {
     return manifest_options(set_.storage);
   }
 
+  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<std::filesystem::path> roots() const override { return set_.roots; }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
@@ -109,6 +111,8 @@ class ImageSource : public Source {
       bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
       images.archive->read_at(image.data.offset, bytes);
     } else {
+      if (image.modified_ns == ImageEntry::kDanglingLink)
+        refuse_listed_link(images.path / image.id);
       const InputFile file(images.path / image.id);
       file.require({.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns});
       require_image_size(file.size(), origin);
@@ -124,6 +128,14 @@ class ImageSource : public Source {
     if (is_utf8(name)) return;
     throw Error(ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it",
                 {.path = whose});
+  }
+
+  [[noreturn]] static void refuse_listed_link(const std::filesystem::path& path) {
+    const std::string fault = dangling_link(path);
+    // Not not_found: the sample is bad, and the source is what it was when it was listed.
+    throw Error(ErrorCode::unsupported,
+                fault.empty() ? "was a link to nothing when it was listed; start again" : fault,
+                {.path = path.string()});
   }
 
   const ImageEntry& entry(size_t split, int64_t index) const {

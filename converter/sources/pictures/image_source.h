@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@
 namespace ffkit {
 
 struct ImageEntry {
+  // modified_ns of a file that is a link to nothing: a bad sample, which read() says.
+  static constexpr int64_t kDanglingLink = std::numeric_limits<int64_t>::min();
+
   std::string id;  // relative to ImageSplit::path when the pictures are files
   int64_t label = 0;
   FileRange data;           // in the archive; of a file: from 0, and as long as it was when listed

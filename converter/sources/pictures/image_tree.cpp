@@ -10,6 +10,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "input/dangling_link.h"
 #include "input/input_file.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/pictures/image_sample.h"
@@ -29,11 +30,18 @@ bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-std::vector<std::string> list_names(const fs::path& folder, bool are_folders) {
+enum class Wanted { folders, hidden_folders, files };
+
+std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
   std::vector<std::string> names;
   try {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (!is_hidden(entry.path()) && entry.is_directory() == are_folders) {
+      if (is_hidden(entry.path()) != (wanted == Wanted::hidden_folders)) continue;
+      if (wanted == Wanted::folders && !has_image_name(entry.path())) {
+        refuse_dangling_link(entry.path());
+      }
+      std::error_code error;  // a link to nothing is no folder
+      if (entry.is_directory(error) == (wanted != Wanted::files)) {
         names.push_back(entry.path().filename().string());
       }
     }
@@ -55,51 +63,96 @@ FolderId folder_id(const fs::path& folder) {
   return {status.st_dev, status.st_ino};
 }
 
+// The folders that the present one lies in.
+class FoldersAbove {
+ public:
+  void enter(const fs::path& folder) {
+    const FolderId id = folder_id(folder);
+    if (std::ranges::find(ids_, id) != ids_.end()) {
+      throw Error(ErrorCode::unsupported,
+                  "is a link to a folder that it lies in, so listing would never end; take it away",
+                  {.path = folder.string()});
+    }
+    ids_.push_back(id);
+  }
+  void leave() { ids_.pop_back(); }
+
+ private:
+  std::vector<FolderId> ids_;
+};
+
+// A link to nothing, by a name without an ending, may have been a folder of pictures.
+void refuse_missing_folder(const fs::path& path) {
+  if (!is_hidden(path) && !path.has_extension()) refuse_dangling_link(path);
+}
+
+bool holds_images_in(const fs::path& folder, FoldersAbove& above) {
+  above.enter(folder);
+  std::vector<fs::path> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::error_code error;
+    if (entry.is_directory(error)) {
+      if (!is_hidden(entry.path())) folders.push_back(entry.path());
+    } else if (has_image_name(entry.path())) {
+      above.leave();
+      return true;
+    }
+  }
+  const bool is_below = std::ranges::any_of(
+      folders, [&above](const fs::path& below) { return holds_images_in(below, above); });
+  above.leave();
+  return is_below;
+}
+
 class Lister {
  public:
   Lister(const fs::path& root, ImageListing& listing) : root_(root), listing_(listing) {}
 
   // The pictures in `folder`, and in the folders in it when `is_deep`.
   void list(const fs::path& folder, bool is_deep) {
-    const FolderId id = folder_id(folder);
-    if (std::ranges::find(above_, id) != above_.end()) {
-      throw Error(ErrorCode::unsupported,
-                  "is a link to a folder that it lies in, so listing would never end; take it away",
-                  {.path = folder.string()});
-    }
-    above_.push_back(id);
+    above_.enter(folder);
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (!entry.is_directory()) {
+      std::error_code error;
+      if (!entry.is_directory(error)) {
         add(entry.path());
-      } else if (is_deep && !is_hidden(entry.path())) {
+      } else if (is_hidden(entry.path())) {
+        if (is_deep && holds_images_in(entry.path(), above_)) ++listing_.num_hidden;
+      } else if (is_deep) {
         list(entry.path(), is_deep);
       }
     }
-    above_.pop_back();
+    above_.leave();
   }
 
  private:
   void add(const fs::path& file) {
     if (!has_image_name(file)) {
+      refuse_missing_folder(file);
       ++listing_.num_ignored;
       return;
     }
+    ImageEntry entry{.id = file.lexically_relative(root_).string()};
     std::error_code error;
     const FileStamp stamp = stamp_of(file, error);
+    if (error && !dangling_link(file).empty()) {
+      entry.modified_ns = ImageEntry::kDanglingLink;
+      listing_.entries.push_back(std::move(entry));
+      return;
+    }
     if (error == std::errc::not_supported) {
       throw Error(ErrorCode::unsupported,
                   "is no file but a FIFO, a socket or a device; take it away",
                   {.path = file.string()});
     }
     if (error) throw fs::filesystem_error("stat", file, error);
-    listing_.entries.push_back({.id = file.lexically_relative(root_).string(),
-                                .data = {.offset = 0, .num_bytes = stamp.num_bytes},
-                                .modified_ns = stamp.modified_ns});
+    entry.data = {.offset = 0, .num_bytes = stamp.num_bytes};
+    entry.modified_ns = stamp.modified_ns;
+    listing_.entries.push_back(std::move(entry));
   }
 
   const fs::path& root_;
   ImageListing& listing_;
-  std::vector<FolderId> above_;  // the folders that the present one lies in
+  FoldersAbove above_;
 };
 
 void list_images(const fs::path& root, const fs::path& folder, bool is_deep,
@@ -111,19 +164,33 @@ void list_images(const fs::path& root, const fs::path& folder, bool is_deep,
 }  // namespace
 
 std::vector<std::string> list_folders(const fs::path& folder) {
-  return list_names(folder, /*are_folders=*/true);
+  return list_names(folder, Wanted::folders);
+}
+
+std::vector<std::string> list_hidden_folders(const fs::path& folder) {
+  return list_names(folder, Wanted::hidden_folders);
 }
 
 std::vector<std::string> list_files(const fs::path& folder) {
-  return list_names(folder, /*are_folders=*/false);
+  return list_names(folder, Wanted::files);
 }
 
 bool holds_images(const fs::path& folder) {
   try {
     return std::any_of(fs::directory_iterator(folder), fs::directory_iterator(),
                        [](const fs::directory_entry& entry) {
-                         return has_image_name(entry.path()) && !entry.is_directory();
+                         std::error_code error;
+                         return has_image_name(entry.path()) && !entry.is_directory(error);
                        });
+  } catch (const fs::filesystem_error& error) {
+    cannot_list(error, folder);
+  }
+}
+
+bool holds_images_below(const fs::path& folder) {
+  try {
+    FoldersAbove above;
+    return holds_images_in(folder, above);
   } catch (const fs::filesystem_error& error) {
     cannot_list(error, folder);
   }
@@ -151,6 +218,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
   for (size_t i = 0; i < folders.size(); ++i) {
     if (errors[i]) throw *errors[i];
     all.num_ignored += listings[i].num_ignored;
+    all.num_hidden += listings[i].num_hidden;
     for (ImageEntry& entry : listings[i].entries) {
       entry.label = static_cast<int64_t>(i);
       all.entries.push_back(std::move(entry));
@@ -169,11 +237,17 @@ ImageListing list_flat_folder(const fs::path& root) {
   return listing;
 }
 
-std::string ignored_note(int64_t num_ignored, const fs::path& where) {
-  if (num_ignored == 0) return {};
-  return fmt::format("{}: {} {} no picture by {} name and left out", where.string(), num_ignored,
-                     num_ignored == 1 ? "file is" : "files are",
-                     num_ignored == 1 ? "its" : "their");
+std::string ignored_note(const ImageListing& listing, const fs::path& where) {
+  const auto count = [](int64_t number, const char* one, const char* many) {
+    return number == 0 ? std::string() : fmt::format("{} {}", number, number == 1 ? one : many);
+  };
+  const std::string files = count(listing.num_ignored, "file is no picture by its name",
+                                  "files are no picture by their name");
+  const std::string folders = count(listing.num_hidden, "folder of pictures begins with a dot",
+                                    "folders of pictures begin with a dot");
+  if (files.empty() && folders.empty()) return {};
+  return fmt::format("{}: {}{}{} and left out", where.string(), files,
+                     files.empty() || folders.empty() ? "" : ", ", folders);
 }
 
 }  // namespace ffkit

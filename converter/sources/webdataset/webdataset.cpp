@@ -153,6 +153,12 @@ class WebDataset : public Source {
     return manifest_options(storer_.storage());
   }
 
+  bool checks_headers_only() const override {
+    const bool has_images =
+        std::ranges::find(fields_, WebDatasetKind::image, &WebDatasetField::kind) != fields_.end();
+    return has_images && storer_.checks_headers_only();
+  }
+
   std::vector<fs::path> roots() const override {
     return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
   }

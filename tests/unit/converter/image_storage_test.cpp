@@ -327,7 +327,7 @@ TEST(ImageStorer, WithoutMemoryAConversionFails) {
     testing::expect_error_without_memory(
         400 << 20, "dst: there is not enough memory; .*give fewer --threads", [&] {
           const auto source = open_image_folder(
-              dir / "src", {.check = ImageCheck::decode, .keep_broken = keep_broken});
+              dir / "src", {.images = {.check = ImageCheck::decode, .keep_broken = keep_broken}});
           convert(*source, dir / "dst", {.num_threads = 1, .on_error = OnError::skip});
         });
   }

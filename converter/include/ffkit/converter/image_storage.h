@@ -91,6 +91,8 @@ class ImageStorer {
                std::string_view picture = {}) const;
 
   const ImageStorage& storage() const;
+  // Whether a damaged picture may be stored without a word: nothing decodes those that stay as they are.
+  bool checks_headers_only() const;
   // How many bytes are in memory, roughly and at most, for a picture from a file of so many: raw pixels are larger than their file.
   int64_t memory_bytes(int64_t file_bytes) const;
 

@@ -107,6 +107,8 @@ class Source {
   // What the user should know about what was found, one sentence each ("12 files that are no images
   // were ignored").
   virtual const std::vector<std::string>& notes() const;
+  // Whether pictures are stored of which only the headers were looked at: the summary says so. False by default.
+  virtual bool checks_headers_only() const { return false; }
   // Folders that are listed: the destination must not lie inside one of them. None by default.
   virtual std::vector<std::filesystem::path> roots() const;
 

@@ -44,10 +44,24 @@ std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path,
                                       const ImageNetOptions& options = {});
 
 // Folders of pictures: path/<split>/<class>/*, or path/<class>/*, which becomes one split "train".
-// Classes are the sorted names of the class folders of all splits together. Splits whose name
-// begins with "train" are training splits. Id: "<class>/<file>".
+//
+// A folder of `path` is a split when it, or another one beside it, is named as splits are ("train", "Valid", "testing"; "val" is the split of "Valid"), or when
+// `splits` names it; else the folders are the classes. A class is a folder that holds pictures, at any depth; others are named in notes(). Labels are
+// those that torchvision's ImageFolder gives for the training splits: positions among the sorted names of their classes. A class that another split has and these lack is an
+// Error(invalid_argument); without a training split, the classes are those of all splits. A split "test" whose pictures lie in no class folders has labels -1. tiny-imagenet's
+// val/images/ is labelled by val/val_annotations.txt. Splits whose name begins with "train" are training splits. Id: "<class>/<file>".
+//
+// Throws Error(invalid_argument) for pictures beside folders of pictures in a split, where either may be a mistake, and Error(not_found) for a link to a folder that is not
+// there; a picture that is such a link is a bad sample.
+struct ImageFolderOptions {
+  // What to convert, by the names of the folders or of the splits; empty: all. Folders that are named here are splits whatever their names.
+  std::vector<std::string> splits;
+  bool classes_from_all =
+      false;  // classes are those of all splits together, not of the training splits alone
+  ImageStorage images;
+};
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
-                                          const ImageStorage& images = {});
+                                          const ImageFolderOptions& options = {});
 
 // Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one tar, read in place. The split is the
 // folder, or what the names say: imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are equal

@@ -26,6 +26,7 @@ struct ConvertSummary {
   int64_t num_reported = 0;  // lines of report.jsonl
   // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive". Each has a line of report.jsonl.
   std::map<std::string, int64_t> without_dct;
+  bool headers_only = false;  // pictures were stored of which only the headers were looked at
   double seconds = 0;
   bool was_finished = false;  // with options.resume: the data set was there, nothing was written
 

@@ -35,3 +35,30 @@ check test "$(ls flat)" = train
 run 1 "$FFCONVERT" folder src src/out --quiet
 one_line_err "lies inside '.*src', which is being converted"
 check test ! -e src/out
+
+# What is left out, renamed or not checked is said.
+err_of() { run 0 "$FFCONVERT" folder "$@"; }
+mkdir -p other/Train other/valid/cat other/annotations other/train_lists
+cp -r src/train/cat other/Train/cat
+mkdir other/Train/aardvark
+cp src/val/cat/0008.jpg other/valid/cat
+err_of other renamed
+err "note: .*other/Train: is the split 'train'$"
+err "note: .*other/valid: is the split 'val'$"
+err "note: .*other/Train: 'aardvark' holds no pictures and is no class$"
+err "note: .*other: 'annotations', 'train_lists' hold no pictures and are no split$"
+err "^the pictures' headers were checked, not their pixels: ffinspect verify renamed --pictures decodes all of them$"
+check test "$(ls renamed | tr '\n' ' ')" = 'train val '
+err_of other decoded --check-images decode --splits val
+check ! grep -q 'headers were checked' .stderr
+check test "$(ls decoded)" = val
+mkdir other/valid/bird
+cp src/val/cat/0008.jpg other/valid/bird
+run 1 "$FFCONVERT" folder other x
+one_line_err "other/valid: its class 'bird' has no pictures in the training split, so it has no label; .* with --classes-from all$"
+err_of other all --classes-from all
+err "note: .*other/Train: no pictures of 1 of the 2 classes: 'bird'$"
+run 2 "$FFCONVERT" folder other x --classes-from val
+one_line_err "--classes-from: 'val' is unknown; there are train, all; see ffconvert folder --help$"
+run 2 "$FFCONVERT" folder other x --splits val,val
+one_line_err "--splits: 'val' is named twice"

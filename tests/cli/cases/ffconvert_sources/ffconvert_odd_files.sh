@@ -10,7 +10,10 @@ one_line_err 'cat/zero.jpg: is no file but'
 rm src/train/cat/zero.jpg
 ln -s nowhere src/train/cat/link.jpg
 run 1 "$FFCONVERT" folder src dst
-one_line_err 'cat/link.jpg: .*\(ENOENT\)$'
+one_line_err "cat/link.jpg: is a link to 'nowhere', which is not there; bring that back, or take the link away$"
+run 0 "$FFCONVERT" folder src linked --on-error skip
+err '^1 pictures could not be read and were left out: see linked/report.jsonl$'
+check grep -q 'cat/link.jpg.*which is not there' linked/report.jsonl
 rm src/train/cat/link.jpg
 
 touch src/train/cat/$'caf\xe9.jpg'

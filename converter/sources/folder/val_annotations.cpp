@@ -1,0 +1,42 @@
+#include "sources/folder/val_annotations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+
+#include "format/printable.h"
+#include "sources/imagenet/lines.h"
+
+namespace ffkit {
+
+std::map<std::string, std::string> parse_val_annotations(std::string_view text,
+                                                         const std::string& origin) {
+  std::map<std::string, std::string> classes;
+  for_each_line(text, [&](std::string_view line, int64_t number) {
+    const auto refuse = [&](const char* what) {
+      constexpr size_t kMaxQuoted = 40;
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("line {}: '{}' {}; download it again", number,
+                              printable(std::string(line.substr(0, kMaxQuoted))), what),
+                  {.path = origin});
+    };
+    const size_t tab = line.find('\t');
+    if (tab == 0 || tab == std::string_view::npos) {
+      refuse("is not a picture, a tab and its class");
+    }
+    const std::string_view rest = line.substr(tab + 1);
+    const std::string name(rest.substr(0, rest.find('\t')));
+    if (name.empty()) refuse("is not a picture, a tab and its class");
+    if (!classes.emplace(line.substr(0, tab), name).second) {
+      refuse("names a picture for the second time");
+    }
+  });
+  if (classes.empty()) {
+    throw Error(ErrorCode::corrupt, "is empty; download it again", {.path = origin});
+  }
+  return classes;
+}
+
+}  // namespace ffkit
