@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <initializer_list>
+#include <span>
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
@@ -28,20 +30,51 @@ bool is_safe(std::string_view path) {
   }
 }
 
-bool has_image_extension(std::string_view name) {
-  constexpr std::array<std::string_view, 14> kExtensions = {
-      ".jpg", ".jpeg", ".jpe", ".jfif", ".png",  ".ppm",  ".pgm",
-      ".pbm", ".pnm",  ".bmp", ".tif",  ".tiff", ".webp", ".gif"};
+std::string lower_extension(std::string_view name) {
   std::string extension = std::filesystem::path(name).extension().string();
   std::ranges::transform(extension, extension.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+  return extension;
 }
 
-// A picture that was stored raw keeps its id, which names the JPEG that it was.
-bool is_misnamed_ppm(std::span<const std::byte> image, std::string_view name) {
-  return detect_image_encoding(image) == ImageEncoding::ppm && !name.ends_with(".ppm") &&
-         !name.ends_with(".pgm") && !name.ends_with(".pbm") && !name.ends_with(".pnm");
+bool is_one_of(std::string_view extension, std::span<const std::string_view> list) {
+  return std::ranges::find(list, extension) != list.end();
+}
+
+constexpr std::array<std::string_view, 4> kJpegExtensions = {".jpg", ".jpeg", ".jpe", ".jfif"};
+constexpr std::array<std::string_view, 4> kPnmExtensions = {".ppm", ".pgm", ".pbm", ".pnm"};
+
+bool has_image_extension(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kOthers = {".png",  ".bmp",  ".tif",
+                                                       ".tiff", ".webp", ".gif"};
+  const std::string extension = lower_extension(name);
+  return is_one_of(extension, kJpegExtensions) || is_one_of(extension, kPnmExtensions) ||
+         is_one_of(extension, kOthers);
+}
+
+// Whether JPEGs of the split may have been made of pictures of other kinds, whose names are still in the ids. Of what was joined with others, the manifest does
+// not say how each was converted.
+bool may_be_encoded_anew(const Manifest& manifest) {
+  const auto any_of = [](const auto& map, std::initializer_list<const char*> keys) {
+    return std::ranges::any_of(keys, [&map](const char* key) { return map.contains(key); });
+  };
+  return any_of(manifest.options, {"fix_odd", "max_resolution", "short_side"}) ||
+         any_of(manifest.source, {"path_1", "appended_1"});
+}
+
+// Whether `image` is no longer of the kind that the id, the name of the picture before it was stored, says.
+bool has_become_another(std::span<const std::byte> image, std::string_view name,
+                        bool is_encoded_anew) {
+  const std::string extension = lower_extension(name);
+  switch (detect_image_encoding(image)) {
+    case ImageEncoding::ppm:
+      return !is_one_of(extension, kPnmExtensions);
+    case ImageEncoding::jpeg:
+    case ImageEncoding::dct:
+      return is_encoded_anew && !is_one_of(extension, kJpegExtensions);
+    default:
+      return false;
+  }
 }
 
 bool is_classification_schema(const Schema& schema) {
@@ -55,7 +88,9 @@ bool is_classification_schema(const Schema& schema) {
 }  // namespace
 
 ExportNames::ExportNames(const Dataset& dataset)
-    : dataset_(dataset), is_classification_(is_classification_schema(dataset.schema())) {
+    : dataset_(dataset),
+      is_classification_(is_classification_schema(dataset.schema())),
+      is_encoded_anew_(may_be_encoded_anew(dataset.manifest())) {
   const Schema& schema = dataset.schema();
   require_safe(dataset.manifest().split, "the split's name", -1);
   if (is_classification_) {
@@ -105,8 +140,10 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
   }
   if (!has_image_extension(name)) {
     name += image_extension(record.bytes(image_field_));
-  } else if (!record.is_null(image_field_) && is_misnamed_ppm(record.bytes(image_field_), name)) {
-    name = std::filesystem::path(name).replace_extension(".ppm").string();
+  } else if (has_become_another(record.bytes(image_field_), name, is_encoded_anew_)) {
+    name = std::filesystem::path(name)
+               .replace_extension(image_extension(record.bytes(image_field_)))
+               .string();
   }
   return unique(record_index, dataset_.manifest().split + "/" + folder + "/" + name);
 }

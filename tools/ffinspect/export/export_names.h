@@ -1,6 +1,6 @@
 // Where the fields of a record go in an exported folder tree.
 //
-//   image classification       <split>/<class>/<file name from id>
+//   image classification       <split>/<class>/<file name from id>, with the ending of what it was made when it was stored
 //   every other schema         <split>/<record number>/<field>.<ext>
 #pragma once
 
@@ -47,6 +47,7 @@ class ExportNames {
 
   Dataset dataset_;
   bool is_classification_ = false;
+  bool is_encoded_anew_ = false;  // some JPEGs may be
   size_t image_field_ = 0;
   int digits_ = 1;
   std::unordered_set<std::string> taken_;

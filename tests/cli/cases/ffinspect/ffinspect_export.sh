@@ -55,6 +55,25 @@ run 0 "$FFINSPECT" export odd named_json --json
 json '[(r["record"], r["file"]) for r in d["splits"][0]["renamed"]] == [(1, "train/cat/x-2.jpg"), (2, "train/cat/x-2-2.jpg"), (10, "train/cat/x-3.jpg")]'
 json 'd["splits"][0]["num_records"] == 11 and d["splits"][0]["num_files"] == 10 and d["splits"][0]["num_skipped"] == 1'
 
+# The ending says what a picture was made when it was stored. Those that kept their bytes keep their names, a JPEG under the name .png as well.
+mkdir -p kinds/train/cat
+run 0 "$FFINSPECT" view dst --split val --count 1 --output kinds/train/cat/a.png
+cp kinds/train/cat/a.png kinds/train/cat/named.JPG
+cp pool/0001.jpg kinds/train/cat/b.jpeg
+cp pool/0002.jpg kinds/train/cat/c.png
+run 0 "$FFCONVERT" folder kinds kept_bytes --quiet
+run 0 "$FFINSPECT" export kept_bytes kept_names
+check diff -r kinds kept_names
+for options in "--fix-odd" "--fix-odd --store dct" "--max-resolution 20"; do
+  rm -rf made made_names
+  run 0 "$FFCONVERT" folder kinds made --quiet $options
+  run 0 "$FFINSPECT" export made made_names
+  check test "$(ls made_names/train/cat | tr '\n' ' ')" = "a.jpg b.jpeg c.jpg named.JPG "
+done
+run 0 "$FFCONVERT" merge joined kept_bytes made --quiet
+run 0 "$FFINSPECT" export joined joined_names
+check test -e joined_names/train/cat/a.jpg
+
 # Ids and classes that lead elsewhere are refused, and nothing is left behind.
 for id in ../evil.jpg /tmp/evil.jpg a/../../evil.jpg cat/../../evil.jpg a//b.jpg ..; do
   rm -rf evil
