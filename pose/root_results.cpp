@@ -1,9 +1,12 @@
 // Results files of roots: written and read.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
+#include <map>
+#include <set>
 #include <span>
 #include <system_error>
 
@@ -55,29 +58,78 @@ std::string entry_of(const RootTruth& truth, const RootPerson& person, const Poi
               {.path = file.string()});
 }
 
-Point3 root_of_entry(const std::filesystem::path& file, size_t number, const Json& entry,
-                     const RootPerson& person) {
-  if (!entry.is_object() || !entry.contains("image_id") || !entry.contains("root_cam")) {
-    refuse_entry(file, number, "is no object with image_id and root_cam");
+// `count` numbers that are finite.
+std::vector<double> numbers_of_entry(const std::filesystem::path& file, size_t number,
+                                     const Json& entry, const char* name, size_t count) {
+  const Json& list = entry[name];
+  if (!list.is_array() || list.size() != count) {
+    refuse_entry(file, number, fmt::format("has a {} that is no list of {} numbers", name, count));
   }
-  if (!entry["image_id"].is_number_integer() || entry["image_id"] != person.image_id) {
-    refuse_entry(file, number,
-                 fmt::format("is of picture {}, but the split has a person of picture {} there; "
-                             "results are one entry a person, in the order of the split",
-                             entry["image_id"].dump(), person.image_id));
-  }
-  const Json& root = entry["root_cam"];
-  Point3 out{};
-  if (!root.is_array() || root.size() != out.size()) {
-    refuse_entry(file, number, "has a root_cam that is no list of 3 numbers");
-  }
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!root[i].is_number())
-      refuse_entry(file, number, "has a root_cam that is no list of 3 numbers");
-    out[i] = root[i].get<double>();
-    if (!std::isfinite(out[i])) refuse_entry(file, number, "has a root_cam that is not finite");
+  std::vector<double> out;
+  for (const Json& value : list) {
+    if (!value.is_number()) {
+      refuse_entry(file, number,
+                   fmt::format("has a {} that is no list of {} numbers", name, count));
+    }
+    out.push_back(value.get<double>());
+    if (!std::isfinite(out.back())) {
+      refuse_entry(file, number, fmt::format("has a {} that is not finite", name));
+    }
   }
   return out;
+}
+
+bool entry_has(const Json& entry, const char* name) {
+  const auto found = entry.find(name);
+  return found != entry.end() && !found->is_null();
+}
+
+RootResult result_of_entry(const std::filesystem::path& file, size_t number, const Json& entry) {
+  if (!entry.is_object() || !entry_has(entry, "image_id") || !entry_has(entry, "root_cam")) {
+    refuse_entry(file, number, "is no object with image_id and root_cam");
+  }
+  if (!entry["image_id"].is_number_integer()) {
+    refuse_entry(file, number,
+                 fmt::format("has the image_id {}, no whole number", entry["image_id"].dump()));
+  }
+  RootResult result{.image_id = entry["image_id"].get<int64_t>()};
+  const std::vector<double> root = numbers_of_entry(file, number, entry, "root_cam", 3);
+  result.root = {root[0], root[1], root[2]};
+  if (entry_has(entry, "bbox")) {
+    const std::vector<double> box = numbers_of_entry(file, number, entry, "bbox", 4);
+    result.box = Box{box[0], box[1], box[2], box[3]};
+  }
+  if (entry_has(entry, "ann_id") && entry["ann_id"].is_number_integer()) {
+    result.annotation_id = entry["ann_id"].get<int64_t>();
+  }
+  if (entry_has(entry, "score")) {
+    if (!entry["score"].is_number() || !std::isfinite(entry["score"].get<double>())) {
+      refuse_entry(file, number,
+                   fmt::format("has the score {}, no finite number", entry["score"].dump()));
+    }
+    result.score = entry["score"].get<double>();
+  }
+  return result;
+}
+
+bool is_same_box(const Box& a, const Box& b) {
+  constexpr double kTolerance = 0.01;  // pixels: other programs round otherwise
+  return std::abs(a.x - b.x) < kTolerance && std::abs(a.y - b.y) < kTolerance &&
+         std::abs(a.width - b.width) < kTolerance && std::abs(a.height - b.height) < kTolerance;
+}
+
+// Of the entries `candidates`, all of the person's picture, the one of `person`; takes it out of them. Null where none is its own.
+const RootResult* take_entry(const RootPerson& person, bool is_alone,
+                             std::vector<const RootResult*>& candidates) {
+  const auto is_own = [&](const RootResult* entry) {
+    if (entry->annotation_id) return *entry->annotation_id == person.annotation_id;
+    return is_alone || !entry->box || is_same_box(*entry->box, person.box);
+  };
+  const auto found = std::ranges::find_if(candidates, is_own);
+  if (found == candidates.end()) return nullptr;
+  const RootResult* entry = *found;
+  candidates.erase(found);
+  return entry;
 }
 
 }  // namespace
@@ -107,29 +159,80 @@ void write_root_results(const std::filesystem::path& path, const RootTruth& trut
   });
 }
 
-std::vector<Point3> read_root_results(const std::filesystem::path& path, const RootTruth& truth) {
+std::vector<RootResult> read_root_results(const std::filesystem::path& path,
+                                          const RootTruth& truth) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(ErrorCode::not_found, "cannot be opened", {.path = path.string()});
-  Json results;
+  Json entries;
   try {
-    results = Json::parse(in);
+    entries = Json::parse(in);
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::corrupt, fmt::format("is no JSON: {}", error.what()),
                 {.path = path.string()});
   }
-  if (!results.is_array() || results.size() != truth.persons.size()) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("has {}, but the split has {} persons; results are one entry a person",
-                            results.is_array() ? fmt::format("{} entries", results.size())
-                                               : std::string("no list of entries"),
-                            truth.persons.size()),
+  if (!entries.is_array()) {
+    throw Error(ErrorCode::corrupt, "has no list of entries; results are one entry a person",
                 {.path = path.string()});
   }
+  std::set<int64_t> pictures;
+  for (const RootPerson& person : truth.persons) pictures.insert(person.image_id);
+  std::vector<RootResult> results;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    results.push_back(result_of_entry(path, i, entries[i]));
+    if (pictures.contains(results.back().image_id)) continue;
+    refuse_entry(
+        path, i,
+        fmt::format("is of picture {}, of which the split has no person", results.back().image_id));
+  }
+  return results;
+}
+
+std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, const RootTruth& truth,
+                                     const std::filesystem::path& file) {
+  if (results.size() != truth.persons.size()) {
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("has {} entries, but the split has {} persons; results are one entry a person",
+                    results.size(), truth.persons.size()),
+        {.path = file.string()});
+  }
+  std::map<int64_t, std::vector<const RootResult*>> of_picture;
+  for (const RootResult& result : results) of_picture[result.image_id].push_back(&result);
+  std::map<int64_t, size_t> num_persons;
+  for (const RootPerson& person : truth.persons) ++num_persons[person.image_id];
   std::vector<Point3> found;
-  for (size_t i = 0; i < results.size(); ++i) {
-    found.push_back(root_of_entry(path, i, results[i], truth.persons[i]));
+  for (size_t i = 0; i < truth.persons.size(); ++i) {
+    const RootPerson& person = truth.persons[i];
+    std::vector<const RootResult*>& candidates = of_picture[person.image_id];
+    const RootResult* entry = take_entry(person, num_persons[person.image_id] == 1, candidates);
+    if (entry == nullptr) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("has no entry for person {} of the split, in picture {} with the box "
+                              "[{}, {}, {}, {}]; were the results made of other boxes?",
+                              i, person.image_id, person.box.x, person.box.y, person.box.width,
+                              person.box.height),
+                  {.path = file.string()});
+    }
+    found.push_back(entry->root);
   }
   return found;
+}
+
+RootEvaluation evaluate_results(const std::vector<RootResult>& results, const RootTruth& truth,
+                                const std::filesystem::path& file, double threshold) {
+  RootEvaluation figures;
+  if (std::ranges::any_of(truth.persons, &RootPerson::has_truth)) {
+    figures = evaluate_roots(truth, roots_of_persons(results, truth, file), threshold);
+  }
+  if (truth.num_valid_roots.value_or(0) == 0) return figures;
+  std::vector<FoundRoot> found;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].score) refuse_entry(file, i, "has no score, by which entries are ordered");
+    found.push_back({results[i].image_id, results[i].root, *results[i].score});
+  }
+  figures.average_precision = root_average_precision(std::move(found), truth.valid_roots,
+                                                     *truth.num_valid_roots, threshold);
+  return figures;
 }
 
 }  // namespace ffkit::pose

@@ -21,9 +21,9 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kRootNetFooter =
-    R"(The results are a JSON array as RootNet's bbox_root_*_output.json, an entry for each person of the split, in its order. MRPE is the mean distance between
-found and true roots, and of its parts, in the set's unit (mm; 3DPW m); of Human3.6M by action too. AP is the average precision of roots, at --threshold, of
-sets that say which annotations are valid (MuPoTS).
+    R"(The results are a JSON array as RootNet's bbox_root_*_output.json, in any order. MRPE is the mean distance between found and true roots, and of its parts, in
+the set's unit (mm; 3DPW m); of Human3.6M by action too. It needs an entry for each person of the split: the one of its picture, and of several there the one
+with its ann_id or box. AP is the average precision of roots, at --threshold, of sets that say which annotations are valid (MuPoTS), by the file's scores.
 
 With --json: one document with persons, mrpe {total, x, y, z}, actions {name: MRPE} and ap; what the set's annotations do not allow is null.
 
@@ -82,8 +82,8 @@ int evaluate_rootnet(const RootNetCommand& options) {
   for (int64_t i = 0; i < split.num_shards(); ++i) inputs.push_back(split.shard(i).path());
   require_no_input(options.output, inputs);
   const pose::RootTruth truth = pose::read_root_truth(split);
-  const pose::RootEvaluation figures = pose::evaluate_roots(
-      truth, pose::read_root_results(options.results, truth), options.threshold);
+  const pose::RootEvaluation figures = pose::evaluate_results(
+      pose::read_root_results(options.results, truth), truth, options.results, options.threshold);
   if (figures.is_empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "has no person whose depth is known; there is nothing to evaluate against",

@@ -242,6 +242,11 @@ std::vector<PersonDetection> read_person_detections(const std::filesystem::path&
         throw Error(ErrorCode::invalid_argument, "is no object");
       }
       const PersonJson json(object);
+      if (json.has("root_cam")) {
+        throw Error(ErrorCode::invalid_argument,
+                    "has a 'root_cam', so that this is a results file of RootNet, whose boxes are "
+                    "enlarged already; give the file of detections that it was made of");
+      }
       out.push_back({.image_id = json.integer("image_id"),
                      .box = json.box(),
                      .score = json.has("score") ? json.numbers("score", 1, "")[0] : 1});

@@ -9,6 +9,7 @@
 #include <ffkit/pose/person_record.h>
 #include <ffkit/pose/root_truth.h>
 
+#include "expect_error.h"
 #include "temp_dir.h"
 
 namespace ffkit::pose {
@@ -91,6 +92,67 @@ TEST(RootTruth, PicturesOfChainedSetsAreTold) {
 
   const Dataset unknown = write_persons(dir / "unknown", 1, 1000, {{kSetFact, "muco"}});
   EXPECT_FALSE(read_root_truth(Dataset::chain({far, unknown})).num_valid_roots.has_value());
+}
+
+std::vector<RootResult> results_of(const RootTruth& truth) {
+  std::vector<RootResult> results;
+  for (const RootPerson& person : truth.persons) {
+    results.push_back({.image_id = person.image_id,
+                       .root = person.root,
+                       .box = person.box,
+                       .score = person.score});
+  }
+  return results;
+}
+
+RootTruth two_in_a_picture() {
+  RootTruth truth{.set = "mupots", .valid_roots = {{1, {{0, 0, 1000}, {0, 0, 5000}}}}};
+  truth.num_valid_roots = 2;
+  for (const double depth : {1000.0, 5000.0}) {
+    truth.persons.push_back({.image_id = 1,
+                             .annotation_id = static_cast<int64_t>(depth),
+                             .box = {depth, 0, 10, 10},
+                             .root = {0, 0, depth},
+                             .has_truth = true,
+                             .score = 1});
+  }
+  return truth;
+}
+
+TEST(RootResults, CountWithTheScoresOfTheFile) {
+  const RootTruth truth = two_in_a_picture();
+  std::vector<RootResult> results = results_of(truth);
+  results[0].score = 0.5;
+  results[0].root = {0, 0, 9000};
+  // The right one first: its step does not count. Wrong first: half of half.
+  EXPECT_EQ(evaluate_results(results, truth, "r.json", 250).average_precision, 0);
+  results[0].score = 2;
+  EXPECT_EQ(evaluate_results(results, truth, "r.json", 250).average_precision, 0.25);
+  results[0].score.reset();
+  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt, "its entry 0 has no score");
+}
+
+TEST(RootResults, MayComeInAnyOrder) {
+  RootTruth truth = two_in_a_picture();
+  std::vector<RootResult> results = results_of(truth);
+  std::swap(results[0], results[1]);
+  EXPECT_EQ(evaluate_results(results, truth, "r.json").error->total, 0);
+  for (RootResult& result : results) {
+    result.annotation_id = static_cast<int64_t>(result.root[2]);
+    result.box.reset();
+  }
+  EXPECT_EQ(evaluate_results(results, truth, "r.json").error->total, 0);
+  for (RootResult& result : results) result.annotation_id.reset();
+  EXPECT_EQ(evaluate_results(results, truth, "r.json").error->total, 4000);  // in their order
+  results[1].box = Box{1, 2, 3, 4};
+  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt, "has no entry for person 1");
+  results.pop_back();
+  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt, "has 1 entries, but the split");
+  // Precision alone needs no entry for each person.
+  for (RootPerson& person : truth.persons) person.has_truth = false;
+  results[0].root = {0, 0, 1000};
+  EXPECT_EQ(evaluate_results(results, truth, "r.json").average_precision, 0);
+  EXPECT_FALSE(evaluate_results(results, truth, "r.json").error.has_value());
 }
 
 TEST(RootTruth, TheUnitFollowsFromTheSet) {

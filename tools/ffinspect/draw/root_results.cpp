@@ -24,7 +24,7 @@ bool RootResults::can_be_of(const Schema& schema) {
 
 RootResults::RootResults(const Dataset& split, const std::filesystem::path& file)
     : truth_(pose::read_root_truth(split)),
-      found_(pose::read_root_results(file, truth_)),
+      found_(pose::roots_of_persons(pose::read_root_results(file, truth_), truth_, file)),
       unit_(pose::length_unit(split.manifest())) {}
 
 void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const {

@@ -67,8 +67,24 @@ RootEvaluation evaluate_roots(const RootTruth& truth, const std::vector<Point3>&
 // ann_id. Written under a temporary name. Throws Error(io).
 void write_root_results(const std::filesystem::path& file, const RootTruth& truth,
                         const std::vector<Point3>& found);
-// The roots in such a file, one for each person of `truth`. Throws Error(not_found), and Error(corrupt) that names the entry that is wrong, or is not of the
-// person in its place.
-std::vector<Point3> read_root_results(const std::filesystem::path& file, const RootTruth& truth);
+// An entry of such a file.
+struct RootResult {
+  int64_t image_id = 0;
+  Point3 root = {};
+  std::optional<Box> box;
+  std::optional<int64_t> annotation_id;  // "ann_id"
+  std::optional<double> score;
+};
+// The entries of a file, in its order. Throws Error(not_found), and Error(corrupt) that names the entry that is wrong, or of a picture of which `truth` has no person.
+std::vector<RootResult> read_root_results(const std::filesystem::path& file,
+                                          const RootTruth& truth);
+// The root of each person of `truth`, in its order; the entries may come in any. Of several persons in a picture each has the entry with its ann_id or its
+// box, or in their order where entries have neither. Throws Error(corrupt), with `file`, where entries and persons do not belong together one by one.
+std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, const RootTruth& truth,
+                                     const std::filesystem::path& file);
+// Figures of a file as the published code computes them: the average precision of the entries with their own scores, however many they are; errors of the persons
+// whose root is known. Throws what roots_of_persons() throws where there is one, and Error(corrupt) for an entry without a score where they count.
+RootEvaluation evaluate_results(const std::vector<RootResult>& results, const RootTruth& truth,
+                                const std::filesystem::path& file, double threshold = 250);
 
 }  // namespace ffkit::pose
