@@ -132,7 +132,8 @@ def nuscenes(
     src: Path,
     dst: Path,
     *,
-    version: Literal["v1.0-trainval", "v1.0-test", "v1.0-mini"] | None = None,
+    version: str | None = None,
+    splits: str | Sequence[str] | None = None,
     cameras: str | Sequence[str] | None = None,
     no_radar: bool = False,
     keyframes_only: bool = False,
@@ -146,12 +147,12 @@ def nuscenes(
 ) -> Summary:
     """nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them.
 
-    version: needed when src has tables of more than one. cameras: names, or "none"; None: all six. keyframes_only: leaves out all sweeps.
+    version: needed when src has tables of more than one. splits: official ones, or those of the devkit's splits.json; None: all. cameras: names, or "none"; None: all six. keyframes_only: leaves out all sweeps.
     sweeps, radar_sweeps, camera_sweeps: frames before each keyframe, 10, 5 and 0. allow_partial: converts what is there and whole.
     radar_filter: "devkit" keeps the points that the devkit's default filters pass.
     """
     parameters = {
-        "version": version, "cameras": _names(cameras), "no-radar": no_radar, "keyframes-only": keyframes_only, "sweeps": sweeps,
+        "version": version, "splits": _names(splits), "cameras": _names(cameras), "no-radar": no_radar, "keyframes-only": keyframes_only, "sweeps": sweeps,
         "radar-sweeps": radar_sweeps, "camera-sweeps": camera_sweeps, "lidar-dtype": lidar_dtype, "allow-partial": allow_partial,
         "radar-filter": radar_filter,
     }  # fmt: skip

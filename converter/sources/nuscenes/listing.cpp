@@ -10,11 +10,11 @@
 #include <unordered_map>
 
 #include <ffkit/format/error.h>
-#include <ffkit/nuscenes/splits.h>
 
 #include "format/fnv.h"
 #include "input/input_file.h"
 #include "sources/archives/parallel_io.h"
+#include "sources/nuscenes/own_splits.h"
 #include "sources/nuscenes/png_check.h"
 #include "sources/nuscenes/tables/json_rows.h"
 
@@ -57,6 +57,12 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
   list_sweeps();
   count_sweeps_left_out();
   list_maps();
+  if (t_.num_further_attributes > 0) {
+    notes_.push_back(
+        fmt::format("{} annotations outside of the ten classes have more than one "
+                    "attribute; the first is stored",
+                    t_.num_further_attributes));
+  }
   if (t_.num_other_channels > 0) {
     notes_.push_back(fmt::format("{} rows of sample_data.json are of other sensors; left out",
                                  t_.num_other_channels));
@@ -128,35 +134,88 @@ void Listing::list_keyframes(const std::string& version) {
     scene_of.emplace(t_.scenes.name[scene], scene);
   }
   keyframe_number_.assign(t_.samples.size(), kNoRow);
+  require_channels();
   size_t num_taken = 0;
-  for (const std::string_view name : splits_of_version(version)) {
-    SplitListing split{.name = std::string(name)};
-    const std::vector<std::string> scenes = scenes_of_split(name);
+  std::unordered_map<Row, std::string> split_of;  // by scene
+  for (const SceneSplit& wanted :
+       list_scene_splits(root_ / version, version, t_.scenes.name, options_.splits, notes_)) {
+    SplitListing split{.name = wanted.name};
     size_t num_found = 0;
-    for (const std::string& scene : scenes) {
+    for (const std::string& scene : wanted.scenes) {
       const auto found = scene_of.find(scene);
       if (found == scene_of.end()) continue;
       ++num_found;
+      const auto [other, is_new] = split_of.emplace(found->second, wanted.name);
+      if (!is_new) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("scene '{}' is in the splits '{}' and '{}'; say by --splits which "
+                                "splits to convert",
+                                scene, other->second, wanted.name),
+                    {.path = (root_ / version / kSplitsFile).string()});
+      }
       list_scene(found->second, split);
     }
     num_taken += num_found;
-    if (num_found < scenes.size()) {
-      notes_.push_back(
-          fmt::format("the tables have {} of the {} scenes of {}", num_found, scenes.size(), name));
+    if (num_found < wanted.scenes.size()) {
+      notes_.push_back(fmt::format("the tables have {} of the {} scenes of {}", num_found,
+                                   wanted.scenes.size(), wanted.name));
     }
     if (!split.keyframes.empty()) splits_.push_back(std::move(split));
   }
   if (splits_.empty()) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("none of the {} scenes is of an official split of {}; is it another version?",
-                    t_.scenes.size(), version),
+        fmt::format("none of the {} scenes is of a split of {}; is it another version? Splits of "
+                    "your own scenes stand in {}, as the devkit reads it",
+                    t_.scenes.size(), version, (root_ / version / kSplitsFile).string()),
         {.path = (root_ / version / "scene.json").string()});
   }
   if (num_taken < t_.scenes.size()) {
-    notes_.push_back(fmt::format("{} of the {} scenes are of no official split of {}; left out",
-                                 t_.scenes.size() - num_taken, t_.scenes.size(), version));
+    notes_.push_back(
+        fmt::format("{} of the {} scenes are of no split of {} that is converted; "
+                    "left out",
+                    t_.scenes.size() - num_taken, t_.scenes.size(), version));
   }
+}
+
+// Says at once which sensors a rig does not have.
+void Listing::require_channels() const {
+  std::array<bool, kNumChannels> is_there{};
+  for (const auto& frames : key_frames_) {
+    for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+      if (frames[channel] != kNoRow) is_there[channel] = true;
+    }
+  }
+  std::vector<std::string_view> missing;
+  std::vector<std::string_view> cameras;  // that there are
+  bool lacks_radar = false, lacks_camera = false;
+  for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
+    if (is_camera(channel) && is_there[channel]) cameras.push_back(channel_name(channel));
+    if (!options_.is_taken[channel] || is_there[channel]) continue;
+    missing.push_back(channel_name(channel));
+    lacks_radar = lacks_radar || is_radar(channel);
+    lacks_camera = lacks_camera || is_camera(channel);
+  }
+  if (missing.empty()) return;
+  std::vector<std::string> remedies;
+  if (lacks_radar) remedies.emplace_back("leave the radars out with --no-radar");
+  if (lacks_camera) {
+    remedies.push_back(
+        fmt::format("take the cameras that there are with --cameras {}",
+                    cameras.empty() ? "none" : fmt::format("{}", fmt::join(cameras, ","))));
+  }
+  if (!options_.is_taken[kLidarChannel] || is_there[kLidarChannel]) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("sample_data.json has no key frame of {}; {}", fmt::join(missing, ", "),
+                            fmt::join(remedies, ", and ")),
+                {.path = root_.string()});
+  }
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("sample_data.json has no key frame of {}; ffkit converts sets with a lidar, "
+                  "in whose time and place it puts all others",
+                  fmt::join(missing, ", ")),
+      {.path = root_.string()});
 }
 
 void Listing::list_scene(Row scene, SplitListing& split) {

@@ -18,6 +18,7 @@ struct ListingOptions {
   std::array<int, kNumChannels>
       num_sweeps{};  // frames before a keyframe that it refers to; 0: no such field
   bool allow_partial = false;
+  std::vector<std::string> splits;  // to take; empty: all
 };
 
 struct SplitListing {
@@ -32,9 +33,10 @@ using FrameReference = std::array<int64_t, 2>;
 
 class Listing {
  public:
-  // The official splits of `version` that the tables have scenes of. `tables` must outlive this. Looks at every file that will be read. Throws
+  // The splits of `version` that the tables have scenes of, official ones and those of splits.json. `tables` must outlive this. Looks at every file that will be read. Throws
   // Error(not_found) when some are missing, with their number by sensor and the first of them, unless they may be; Error(corrupt) for tables that
-  // contradict themselves, and, unless files may be missing, for lidar files that are no whole number of points and for map masks that are no whole PNG; Error(invalid_argument) when no scene is of an official split.
+  // contradict themselves, and, unless files may be missing, for lidar files that are no whole number of points and for map masks that are no whole PNG; Error(invalid_argument) when no scene is of a split, when one is
+  // of two, and for a sensor that the tables do not have.
   Listing(const Tables& tables, std::filesystem::path root, const std::string& version,
           const ListingOptions& options);
 
@@ -60,6 +62,7 @@ class Listing {
 
  private:
   void list_keyframes(const std::string& version);
+  void require_channels() const;
   void list_scene(Row scene, SplitListing& split);
   void find_key_frames();
   void mark_files();

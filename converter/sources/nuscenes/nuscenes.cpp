@@ -20,6 +20,7 @@
 #include "sources/archives/parallel_io.h"
 #include "sources/nuscenes/can_bus.h"
 #include "sources/nuscenes/listing.h"
+#include "sources/nuscenes/own_splits.h"
 #include "sources/nuscenes/record_reader.h"
 #include "sources/nuscenes/tables/tables.h"
 
@@ -40,23 +41,37 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
   for (const char* version : {"v1.0-trainval", "v1.0-test", "v1.0-mini"}) {
     if (fs::is_directory(path / version)) found.emplace_back(version);
   }
+  // Own sets may have a version of any name; the devkit looks for their splits there.
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (std::ranges::find(found, name) != found.end()) continue;
+    std::error_code none;
+    if (fs::exists(entry.path() / kSplitsFile, none) &&
+        fs::exists(entry.path() / "scene.json", none)) {
+      found.push_back(name);
+    }
+  }
+  std::ranges::sort(found);
   const std::string is_there = found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", "));
   if (!wanted.empty()) {
-    (void)splits_of_version(wanted);
     if (std::ranges::find(found, wanted) != found.end()) return wanted;
+    const std::string remedy =
+        is_official_version(wanted)
+            ? fmt::format("unpack {}_meta.tgz here", wanted)
+            : fmt::format("own scenes have their splits in {} beside the tables", kSplitsFile);
     throw Error(
         ErrorCode::not_found,
-        fmt::format("has no folder {} with the tables (there is {}); unpack {}_meta.tgz here",
-                    wanted, is_there, wanted),
+        fmt::format("has no folder {} with the tables (there is {}); {}", wanted, is_there, remedy),
         {.path = path.string()});
   }
   if (found.size() == 1) return found.front();
-  throw Error(
-      ErrorCode::not_found,
-      fmt::format(
-          "of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables there is {}; {}",
-          is_there, found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by --version"),
-      {.path = path.string()});
+  throw Error(ErrorCode::not_found,
+              fmt::format("of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables, "
+                          "and of others with "
+                          "{}, there is {}; {}",
+                          kSplitsFile, is_there,
+                          found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by --version"),
+              {.path = path.string()});
 }
 
 KeyframeFields fields_of(const NuScenesOptions& options) {
@@ -88,7 +103,7 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
 }
 
 ListingOptions listing_options(const NuScenesOptions& options, const KeyframeFields& fields) {
-  ListingOptions result{.allow_partial = options.allow_partial};
+  ListingOptions result{.allow_partial = options.allow_partial, .splits = options.splits};
   for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
     if (is_camera(channel)) {
       result.is_taken[channel] =

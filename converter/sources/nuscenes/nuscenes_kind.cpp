@@ -15,7 +15,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kNuScenesParameters = {
-    SourceParameter{.name = "version", .help = "v1.0-trainval, v1.0-test or v1.0-mini; needed when SRC has the tables of more than one", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "version", .help = "v1.0-trainval, v1.0-test, v1.0-mini, or another folder with the tables and the devkit's splits.json; needed when SRC has the tables of more than one", .type = SourceParameter::Type::text},
     SourceParameter{.name = "cameras", .help = "Cameras to convert, such as CAM_FRONT,CAM_BACK, or none; default: all six", .type = SourceParameter::Type::text},
     SourceParameter{.name = "no-radar", .help = "Leaves out the radars", .type = SourceParameter::Type::flag},
     SourceParameter{.name = "keyframes-only", .help = "Leaves out the sweeps of all sensors", .type = SourceParameter::Type::flag},
@@ -24,6 +24,7 @@ constexpr std::array kNuScenesParameters = {
     SourceParameter{"camera-sweeps", "Number of sweeps of each camera before each keyframe", 0, 0, 100},
     SourceParameter{.name = "lidar-dtype", .help = "Data type of lidar points. f32 (default): as in the files; f16: half the size, with an error of up to 0.4 cm within 16 m, and of up to 3.1 cm beyond 64 m", .type = SourceParameter::Type::text},
     SourceParameter{.name = "allow-partial", .help = "Converts the files that are there and whole. Missing and damaged files become null fields; keyframes without any file are left out", .type = SourceParameter::Type::flag},
+    SourceParameter{.name = "splits", .help = "Splits to convert, such as train,val, or those of splits.json; default: all", .type = SourceParameter::Type::text},
     SourceParameter{.name = "radar-filter", .help = "Radar points to store. none (default): all points; devkit: only points that pass the devkit's default filters (valid, known motion, unambiguous)", .type = SourceParameter::Type::text},
 };
 // clang-format on
@@ -45,8 +46,10 @@ DType lidar_dtype(const SourceArguments& a) {
 }
 
 void check_nuscenes(const SourceArguments& a) {
-  constexpr std::array<std::string_view, 3> kVersions = {"v1.0-trainval", "v1.0-test", "v1.0-mini"};
-  if (!a.text("version").empty()) require_names("version", {a.text("version")}, kVersions);
+  if (a.text("version").find('/') != std::string::npos) {
+    throw Error(ErrorCode::invalid_argument,
+                "--version is '" + a.text("version") + "'; it must be a folder's name in SRC");
+  }
   require_names("cameras", cameras_of(a), nuscenes::kCameras);
   static_cast<void>(lidar_dtype(a));
   static_cast<void>(parse_radar_filter(a.text("radar-filter")));
@@ -71,6 +74,7 @@ std::unique_ptr<Source> open_nuscenes_at(const SourceArguments& a) {
                                     : static_cast<int>(a.number(kNuScenesParameters[parameter]));
   };
   return open_nuscenes(a.path, {.version = a.text("version"),
+                                .splits = parse_names(a.text("splits")),
                                 .cameras = cameras_of(a),
                                 .all_cameras = a.text("cameras").empty(),
                                 .radar = !a.flag("no-radar"),

@@ -201,7 +201,8 @@ std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextO
 // and map masks are taken when they are there; notes() says which.
 struct NuScenesOptions {
   std::string
-      version;  // "v1.0-trainval", "v1.0-test", "v1.0-mini"; empty: the one whose folder is there
+      version;  // "v1.0-trainval", "v1.0-test", "v1.0-mini", or a folder with splits.json; empty: the one that is there
+  std::vector<std::string> splits;  // to convert, official ones or those of splits.json; empty: all
   std::vector<std::string> cameras;  // channels to take, "CAM_FRONT"
   bool all_cameras = true;           // whatever `cameras` says
   bool radar = true;

@@ -52,6 +52,7 @@ class AnnotationReader {
         [&](Category category) {
           category_rows_.token.push_back(category.token);
           if (category.label > 255) table.refuse(category.token, "'index' is above 255");
+          if (category.label < 0) ++t_.num_categories_without_label;
           if (category.label >= 0) {
             const auto label = static_cast<size_t>(category.label);
             t_.label_names.resize(std::max(t_.label_names.size(), label + 1));
@@ -114,6 +115,8 @@ class AnnotationReader {
           all.num_radar_points.push_back(a.num_radar_points);
           all.visibility.push_back(a.visibility);
           all.attribute.push_back(attribute_of(table, a.token, a.attributes));
+          require_one_attribute(table, a.token, a.attributes.size(),
+                                t_.categories[all.category.back()]);
           prev.push_back(a.prev);
           next.push_back(a.next);
         });
@@ -140,6 +143,21 @@ class AnnotationReader {
     if (attributes.empty()) return -1;
     return attributes_[table.resolve(row, "attribute token", attributes.front(), attribute_rows_,
                                      "attribute")];
+  }
+
+  // As the devkit, which looks at those of its ten classes alone.
+  void require_one_attribute(const TableFile& table, const Token& row, size_t num_attributes,
+                             const std::string& category) {
+    if (num_attributes < 2) return;
+    if (class_of_category(category) >= 0) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("row {}: 'attribute_tokens' has {}, but the devkit refuses a box with "
+                      "more than one attribute; keep the one that counts",
+                      to_string(row), num_attributes),
+          {.path = table.path().string()});
+    }
+    ++t_.num_further_attributes;
   }
 
   void read_instances() {

@@ -59,6 +59,7 @@ class TablesReader {
     read_annotation_tables(folder_, t_);
     read_labels("lidarseg", t_.lidarseg);
     read_labels("panoptic", t_.panoptic);
+    require_label_names();
   }
 
  private:
@@ -331,6 +332,18 @@ class TablesReader {
       labels.sample_data.push_back(row);
       labels.filename.push_back(std::move(filename));
     }
+  }
+
+  // The devkit refuses such tables too: nobody could say what a label stands for.
+  void require_label_names() const {
+    if (t_.num_categories_without_label == 0) return;
+    if (!t_.lidarseg.is_there && !t_.panoptic.is_there) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("has no 'index' in {} of {} categories, though there is {}.json; take "
+                            "the category.json that comes with nuScenes-lidarseg",
+                            t_.num_categories_without_label, t_.categories.size(),
+                            t_.lidarseg.is_there ? "lidarseg" : "panoptic"),
+                {.path = file("category").path().string()});
   }
 
   const fs::path& folder_;

@@ -115,7 +115,7 @@ struct AnnotationRows : Rows {
   std::vector<int32_t> num_radar_points;
   std::vector<int16_t> visibility;  // 1..4, 0 unknown
   std::vector<int16_t>
-      attribute;  // position in kAttributes, -1 for none; the first where there are several
+      attribute;  // position in kAttributes, -1 for none; the first where there are several, outside of the ten classes
   // The annotations of sample i are order[first[i]] .. order[first[i + 1] - 1], in the table's order.
   std::vector<Row> first;
   std::vector<Row> order;
@@ -144,6 +144,9 @@ struct Tables {
   AnnotationRows annotations;
   LabelFiles lidarseg;
   LabelFiles panoptic;
+  int64_t num_categories_without_label = 0;
+  int64_t num_further_attributes =
+      0;  // annotations with several, of categories outside of the ten classes
   int64_t num_other_channels = 0;  // rows of sample_data of sensors that nuScenes does not have
 };
 

@@ -9,6 +9,7 @@
 
 #include "expect_error.h"
 #include "sources/nuscenes_root_test.h"
+#include "text_file.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -18,6 +19,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::NuScenesTables;
 using testing::write_bytes;
+using testing::write_file;
 
 class NuScenesChoice : public testing::NuScenesRootTest {};
 
@@ -177,9 +179,98 @@ TEST_F(NuScenesChoice, OtherScenesAreLeftOut) {
   edit("scene", [](json& rows) { rows[1]["name"] = "scene-0001"; });
   const auto source = open();
   EXPECT_EQ(source->splits()[0].name, "mini_train");
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of the 2 scenes are of no official split")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("1 of the 2 scenes are of no split of v1.0-mini")));
   edit("scene", [](json& rows) { rows[0]["name"] = "scene-0002"; });
-  EXPECT_ERROR(open(), invalid_argument, "none of the 2 scenes is of an official split");
+  EXPECT_ERROR(open(), invalid_argument, "none of the 2 scenes is of a split of v1.0-mini");
+}
+
+TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
+  edit("scene", [](json& rows) {
+    rows[0]["name"] = "mine-1";
+    rows[1]["name"] = "mine-2";
+  });
+  write_file(table("splits"), R"({"my_train": ["mine-1"], "my_val": ["mine-2", "mine-3"]})");
+  const auto source = open();
+  EXPECT_EQ(source->splits().front().name, "my_train");
+  EXPECT_THAT(source->splits(),
+              Contains(::testing::Field(&SourceSplit::name, std::string("my_val"))));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the tables have 1 of the 2 scenes of my_val")));
+  const auto one = open({.splits = {"my_val"}});
+  EXPECT_EQ(one->splits().front().name, "my_val");
+  EXPECT_THAT(one->notes(), Contains(HasSubstr("1 of the 2 scenes are of no split")));
+  EXPECT_ERROR(open({.splits = {"val"}}), invalid_argument,
+               "there is no split 'val'; there are mini_train, mini_val, my_train, my_val");
+  // Under a name that the devkit has a list of: said. Another version: as the devkit, which takes any folder.
+  write_file(table("splits"), R"({"train": ["mine-1"]})");
+  EXPECT_THAT(open()->notes(), Contains(HasSubstr("the devkit has a list of its own")));
+  std::filesystem::rename(root() / "v1.0-mini", root() / "v1.0-mine");
+  EXPECT_EQ(open()->splits().front().name, "train");
+  EXPECT_EQ(open({.version = "v1.0-mine"})->splits().front().name, "train");
+}
+
+TEST_F(NuScenesChoice, SplitsJsonIsAsTheDevkitWantsIt) {
+  const std::string scene = json::parse(testing::read_file(table("scene")))[0]["name"];
+  for (const auto& [text, message] : {std::pair{std::string(R"(["a"])"), "is no JSON object"},
+                                      {R"({"a": "b"})", "'a' is no list of scenes' names"},
+                                      {R"({"a": [1]})", "'a' has 1, no name"},
+                                      {"{", "is no JSON"},
+                                      {R"({"mini_train": ["x"]})", "takes its own list of scenes"},
+                                      {R"({"a": [")" + scene + R"("]})",
+                                       "is in the splits 'mini_train' and 'a'; say by --splits"}}) {
+    write_file(table("splits"), text);
+    try {
+      open();
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+  EXPECT_EQ(open({.splits = {"a"}})->splits().front().name, "a");
+}
+
+// A rig has what it has: the remedy is the option that leaves the rest out.
+TEST_F(NuScenesChoice, SensorsThatARigLacksAreNamedAtOnce) {
+  const auto take_away = [this](const std::string& word) {
+    edit("sample_data", [&](json& rows) {
+      json kept = json::array();
+      for (const json& row : rows) {
+        if (row["filename"].get<std::string>().find(word) == std::string::npos) kept.push_back(row);
+      }
+      rows = kept;
+    });
+  };
+  take_away("RADAR");
+  EXPECT_ERROR(open(), invalid_argument,
+               "has no key frame of RADAR_FRONT, RADAR_FRONT_LEFT, RADAR_FRONT_RIGHT, "
+               "RADAR_BACK_LEFT, RADAR_BACK_RIGHT; leave the radars out with --no-radar");
+  EXPECT_NO_THROW(open({.radar = false}));
+  take_away("CAM_BACK/");
+  EXPECT_ERROR(open({.radar = false}), invalid_argument,
+               "take the cameras that there are with --cameras CAM_FRONT,");
+  take_away("LIDAR");
+  EXPECT_ERROR(open({.radar = false}), unsupported, "of CAM_BACK, LIDAR_TOP; ffkit converts sets");
+}
+
+TEST_F(NuScenesChoice, LabelsNeedTheIndexOfTheirCategories) {
+  edit("category", [](json& rows) { rows[1].erase("index"); });
+  write_file(table("lidarseg"), "[]");
+  EXPECT_ERROR(open(), invalid_argument,
+               "take the category.json that comes with nuScenes-lidarseg");
+}
+
+TEST_F(NuScenesChoice, ABoxHasOneAttributeAtMost) {
+  const json attributes = json::parse(testing::read_file(table("attribute")));
+  edit("sample_annotation", [&](json& rows) {
+    rows[0]["attribute_tokens"] = {attributes[0]["token"], attributes[0]["token"]};
+  });
+  EXPECT_ERROR(open(), invalid_argument,
+               "'attribute_tokens' has 2, but the devkit refuses a box with more than one");
+  edit("category", [](json& rows) {
+    for (json& row : rows) row["name"] = "animal";
+  });
+  EXPECT_THAT(open()->notes(),
+              Contains(HasSubstr("1 annotations outside of the ten classes have more than one")));
 }
 
 }  // namespace

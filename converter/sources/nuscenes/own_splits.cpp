@@ -1,0 +1,120 @@
+#include "sources/nuscenes/own_splits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+#include <ffkit/nuscenes/splits.h>
+
+namespace ffkit::nuscenes {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of nuscenes-devkit 1.2.0, which does not look for these in splits.json.
+constexpr std::array<std::string_view, 7> kDevkitSplits = {
+    "train", "val", "test", "mini_train", "mini_val", "train_detect", "train_track"};
+
+std::vector<SceneSplit> read_own_splits(const fs::path& path) {
+  std::vector<SceneSplit> splits;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return splits;
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto refuse = [&path](const std::string& what) {
+    throw Error(ErrorCode::corrupt,
+                what + "; the devkit expects {\"split\": [\"scene-0001\", ...], ...}",
+                {.path = path.string()});
+  };
+  nlohmann::ordered_json json;
+  try {
+    json = nlohmann::ordered_json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    refuse(fmt::format("is no JSON: {}", error.what()));
+  }
+  if (!json.is_object()) refuse("is no JSON object");
+  for (const auto& [name, scenes] : json.items()) {
+    SceneSplit split{.name = name, .is_own = true};
+    if (!scenes.is_array()) refuse(fmt::format("'{}' is no list of scenes' names", name));
+    for (const auto& scene : scenes) {
+      if (!scene.is_string()) refuse(fmt::format("'{}' has {}, no name", name, scene.dump()));
+      split.scenes.push_back(scene.get<std::string>());
+    }
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+void keep_wanted(std::vector<SceneSplit>& splits, const std::vector<std::string>& wanted,
+                 const fs::path& folder) {
+  if (wanted.empty()) return;
+  std::vector<std::string> names;
+  for (const SceneSplit& split : splits) names.push_back(split.name);
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is no split '{}'; there are {}", name, fmt::join(names, ", ")),
+                {.path = folder.string()});
+  }
+  std::erase_if(splits, [&](const SceneSplit& split) {
+    return std::ranges::find(wanted, split.name) == wanted.end();
+  });
+}
+
+}  // namespace
+
+bool is_official_version(std::string_view version) {
+  return version == "v1.0-trainval" || version == "v1.0-test" || version == "v1.0-mini";
+}
+
+std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::string& version,
+                                          const std::vector<std::string>& scenes,
+                                          const std::vector<std::string>& wanted,
+                                          std::vector<std::string>& notes) {
+  std::vector<SceneSplit> splits;
+  const std::set<std::string_view> there(scenes.begin(), scenes.end());
+  const auto has_scenes = [&there](const SceneSplit& split) {
+    return std::ranges::any_of(split.scenes,
+                               [&](const std::string& scene) { return there.contains(scene); });
+  };
+  if (is_official_version(version)) {
+    for (const std::string_view name : splits_of_version(version)) {
+      splits.push_back({.name = std::string(name), .scenes = scenes_of_split(name)});
+    }
+  }
+  for (SceneSplit& own : read_own_splits(folder / kSplitsFile)) {
+    if (std::ranges::find(kDevkitSplits, own.name) == kDevkitSplits.end()) {
+      splits.push_back(std::move(own));
+      continue;
+    }
+    const auto official = std::ranges::find(splits, own.name, &SceneSplit::name);
+    if (official != splits.end() && has_scenes(*official)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("names '{}', of which the devkit takes its own list of scenes "
+                              "whatever the file says; rename the split",
+                              own.name),
+                  {.path = (folder / kSplitsFile).string()});
+    }
+    notes.push_back(
+        fmt::format("{}: '{}' is taken from it, but the devkit has a list of its own "
+                    "under this name; rename the split to evaluate with the devkit",
+                    (folder / kSplitsFile).string(), own.name));
+    if (official != splits.end()) {
+      *official = std::move(own);
+    } else {
+      splits.push_back(std::move(own));
+    }
+  }
+  keep_wanted(splits, wanted, folder);
+  return splits;
+}
+
+}  // namespace ffkit::nuscenes
