@@ -53,6 +53,7 @@ class Repeated : public Source {
   Schema schema() const override { return source_->schema(); }
   const std::vector<std::string>& classes() const override { return source_->classes(); }
   const std::vector<std::string>& class_names() const override { return source_->class_names(); }
+  const std::vector<ClassId>& class_ids() const override { return source_->class_ids(); }
   std::map<std::string, std::string> facts(size_t) const override { return {{"kind", "bench"}}; }
   const std::vector<std::string>& notes() const override { return source_->notes(); }
   std::vector<std::filesystem::path> roots() const override { return source_->roots(); }

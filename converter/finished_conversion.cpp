@@ -96,7 +96,8 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
     return "the fields: " + words;
   }
   if (manifest.classes != plan.manifest.classes ||
-      manifest.class_names != plan.manifest.class_names) {
+      manifest.class_names != plan.manifest.class_names ||
+      manifest.class_ids != plan.manifest.class_ids) {
     return "the classes";
   }
   for (const std::string& words :

@@ -45,6 +45,10 @@ const std::vector<std::string>& Source::classes() const {
 const std::vector<std::string>& Source::class_names() const {
   return no_texts();
 }
+const std::vector<ClassId>& Source::class_ids() const {
+  static const std::vector<ClassId> none;
+  return none;
+}
 const std::vector<std::string>& Source::notes() const {
   return no_texts();
 }

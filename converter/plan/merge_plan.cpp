@@ -61,10 +61,19 @@ std::string names_difference(const Names& mine, const Names& theirs, const char*
   return fmt::format("the {} number {} is '{}' against '{}'", what, a - mine.begin(), *a, *b);
 }
 
+Names as_texts(const std::vector<ClassId>& ids) {
+  Names texts;
+  for (const ClassId& id : ids) texts.push_back(to_string(id));
+  return texts;
+}
+
 std::string class_difference(const Manifest& mine, const Manifest& theirs) {
   const std::string classes = names_difference(mine.classes, theirs.classes, "classes");
-  return classes.empty() ? names_difference(mine.class_names, theirs.class_names, "class_names")
-                         : classes;
+  if (!classes.empty()) return classes;
+  const std::string names = names_difference(mine.class_names, theirs.class_names, "class_names");
+  return names.empty()
+             ? names_difference(as_texts(mine.class_ids), as_texts(theirs.class_ids), "class ids")
+             : names;
 }
 
 // What is the same only for a shard and its copies: the checksum covers the index, and with it those of all records.

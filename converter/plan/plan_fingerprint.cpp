@@ -88,6 +88,7 @@ Json describe(const std::vector<SplitPlan>& plans, Times times,
   PlanHash classes;
   for (const std::string& name : manifest.classes) classes.add(name);
   for (const std::string& name : manifest.class_names) classes.add(name);
+  for (const ClassId& id : manifest.class_ids) classes.add(to_string(id));
   Json facts = Json::object();
   Json splits = Json::object();
   for (const SplitPlan& plan : plans) {

@@ -126,6 +126,7 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
                     .schema = source.split_schema(split),
                     .classes = source.classes(),
                     .class_names = source.class_names(),
+                    .class_ids = source.class_ids(),
                     .source = source.facts(split),
                     .options = {{"order", to_string(options.order)},
                                 {"seed", std::to_string(options.seed)},

@@ -21,6 +21,7 @@ class DatasetSource : public DatasetRecords {
   const std::vector<SourceSplit>& splits() const override { return splits_; }
   const std::vector<std::string>& classes() const override { return classes_; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
+  const std::vector<ClassId>& class_ids() const override { return class_ids_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = datasets_.at(split).manifest().source;
@@ -74,6 +75,7 @@ class DatasetSource : public DatasetRecords {
     if (classes_.empty()) {
       classes_ = manifest.classes;
       class_names_ = manifest.class_names;
+      class_ids_ = manifest.class_ids;
     } else if (!manifest.classes.empty() && manifest.classes != classes_) {
       refuse(ErrorCode::invalid_argument,
              "has other classes than the splits before it; convert them apart");
@@ -88,6 +90,7 @@ class DatasetSource : public DatasetRecords {
   std::vector<SourceSplit> splits_;
   std::vector<std::string> classes_;
   std::vector<std::string> class_names_;
+  std::vector<ClassId> class_ids_;
 };
 
 }  // namespace

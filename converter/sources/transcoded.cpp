@@ -66,6 +66,7 @@ class TranscodedSource : public DatasetRecords {
   const std::vector<std::string>& class_names() const override {
     return manifests_.front().class_names;
   }
+  const std::vector<ClassId>& class_ids() const override { return manifests_.front().class_ids; }
   const Manifest* manifest(size_t split) const override { return &manifests_.at(split); }
 
   bool has_record_references() const override {

@@ -58,8 +58,18 @@ std::optional<FieldMapping> mapping_of(const Schema& stored, const Schema& joine
 void require_same_classes(const Dataset& source, const Dataset& first) {
   const std::vector<std::string>& own = source.manifest().classes;
   const std::vector<std::string>& others = first.manifest().classes;
-  if (own == others) return;
   const std::string of_first = first.path().string();
+  if (own == others) {
+    const std::vector<ClassId>& ids = source.manifest().class_ids;
+    const std::vector<ClassId>& other_ids = first.manifest().class_ids;
+    if (ids.empty() || other_ids.empty() || ids == other_ids) return;
+    const auto place = std::ranges::mismatch(ids, other_ids).in1 - ids.begin();
+    const auto number = static_cast<size_t>(place);
+    refuse_source(source, fmt::format("its class '{}' has the id {} and {} in {}, so that an id "
+                                      "would mean two things; convert both with the same ids",
+                                      own[number], to_string(ids[number]),
+                                      to_string(other_ids[number]), of_first));
+  }
   constexpr const char* kRemedy =
       "a label would mean two things; convert both with the same list of classes";
   if (own.size() != others.size()) {
@@ -106,6 +116,7 @@ JoinedSplits join_splits(const std::vector<Dataset>& sources) {
     add_fields(source, joined.schema, origins);
     if (own.split != joined.split) joined.split += "+" + own.split;
     if (joined.class_names.empty()) joined.class_names = own.class_names;
+    if (joined.class_ids.empty()) joined.class_ids = own.class_ids;
     joined.shards.insert(joined.shards.end(), own.shards.begin(), own.shards.end());
     keep_common(joined.source, own.source);
     keep_common(joined.options, own.options);

@@ -43,6 +43,22 @@ int64_t sum(const std::vector<ManifestShard>& shards, int64_t ManifestShard::*me
   return total;
 }
 
+OrderedJson to_json(const ClassId& id) {
+  return std::visit([](const auto& value) { return OrderedJson(value); }, id);
+}
+
+std::vector<ClassId> class_ids_of(const Json& json) {
+  std::vector<ClassId> ids;
+  for (const Json& id : json) {
+    if (id.is_number_integer()) {
+      ids.emplace_back(id.get<int64_t>());
+    } else {
+      ids.emplace_back(id.get<std::string>());
+    }
+  }
+  return ids;
+}
+
 OrderedJson to_json(const Manifest& manifest) {
   auto shards = OrderedJson::array();
   for (const ManifestShard& shard : manifest.shards) {
@@ -53,17 +69,21 @@ OrderedJson to_json(const Manifest& manifest) {
                       {"raw_bytes", shard.raw_bytes},
                       {"catalog_crc32c", shard.catalog_crc32c}});
   }
-  return {{"format", "ffkit-dataset"},
-          {"version", kVersion},
-          {"split", manifest.split},
-          {"num_records", manifest.num_records()},
-          {"schema", schema_to_json(manifest.schema)},
-          {"source", manifest.source},
-          {"options", manifest.options},
-          {"created_by", manifest.created_by},
-          {"shards", std::move(shards)},
-          {"classes", manifest.classes},
-          {"class_names", manifest.class_names}};
+  OrderedJson json = {{"format", "ffkit-dataset"},
+                      {"version", kVersion},
+                      {"split", manifest.split},
+                      {"num_records", manifest.num_records()},
+                      {"schema", schema_to_json(manifest.schema)},
+                      {"source", manifest.source},
+                      {"options", manifest.options},
+                      {"created_by", manifest.created_by},
+                      {"shards", std::move(shards)},
+                      {"classes", manifest.classes},
+                      {"class_names", manifest.class_names}};
+  if (manifest.class_ids.empty()) return json;
+  auto& ids = json["class_ids"] = OrderedJson::array();
+  for (const ClassId& id : manifest.class_ids) ids.push_back(to_json(id));
+  return json;
 }
 
 Manifest from_json(const Json& json, const std::filesystem::path& path) {
@@ -87,6 +107,7 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
   manifest.schema = schema_from_json(json.at("schema"));
   manifest.classes = json.at("classes").get<std::vector<std::string>>();
   manifest.class_names = json.at("class_names").get<std::vector<std::string>>();
+  if (json.contains("class_ids")) manifest.class_ids = class_ids_of(json.at("class_ids"));
   manifest.source = json.at("source").get<std::map<std::string, std::string>>();
   manifest.options = json.at("options").get<std::map<std::string, std::string>>();
   manifest.created_by = json.value("created_by", "");
@@ -121,10 +142,19 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
     throw_corrupt_manifest(path, fmt::format("{} class names for {} classes",
                                              manifest.class_names.size(), manifest.classes.size()));
   }
+  if (!manifest.class_ids.empty() && manifest.class_ids.size() != manifest.classes.size()) {
+    throw_corrupt_manifest(path, fmt::format("{} class ids for {} classes",
+                                             manifest.class_ids.size(), manifest.classes.size()));
+  }
   return manifest;
 }
 
 }  // namespace
+
+std::string to_string(const ClassId& id) {
+  const auto* const number = std::get_if<int64_t>(&id);
+  return number != nullptr ? std::to_string(*number) : std::get<std::string>(id);
+}
 
 int64_t Manifest::num_records() const {
   return sum(shards, &ManifestShard::num_records);

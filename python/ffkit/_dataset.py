@@ -129,6 +129,11 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._dataset.class_names
 
     @property
+    def class_ids(self) -> list[int | str]:
+        """What the same classes are called where the data came from, such as COCO's category ids; empty or as many."""
+        return self._dataset.class_ids
+
+    @property
     def path(self) -> str:
         """The split's folder, or the (first) file."""
         return self._dataset.path

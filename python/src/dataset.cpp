@@ -131,6 +131,21 @@ void bind_dataset(nb::module_& module) {
           nb::sig("def schema(self) -> list[tuple[str, str, str | None, bool, str | None]]"))
       .def_prop_ro("classes", [](const Dataset& d) { return texts(d.manifest().classes); })
       .def_prop_ro("class_names", [](const Dataset& d) { return texts(d.manifest().class_names); })
+      .def_prop_ro(
+          "class_ids",
+          [](const Dataset& d) {
+            nb::list ids;
+            for (const ClassId& id : d.manifest().class_ids) {
+              const auto* const number = std::get_if<int64_t>(&id);
+              if (number != nullptr) {
+                ids.append(nb::int_(*number));
+              } else {
+                ids.append(text_to_python(std::get<std::string>(id)));
+              }
+            }
+            return ids;
+          },
+          nb::sig("def class_ids(self) -> list[int | str]"))
       .def_prop_ro("source", [](const Dataset& d) { return facts(d.manifest().source); })
       .def_prop_ro("options", [](const Dataset& d) { return facts(d.manifest().options); })
       .def_prop_ro("created_by",

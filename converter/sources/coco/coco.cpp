@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <ffkit/converter/sources.h>
@@ -15,6 +16,7 @@
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
+#include "sources/numbers/json_tables.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
@@ -28,17 +30,36 @@ struct CocoSplit {
   InputFile annotations;          // again, for segmentations
   std::vector<FileStamp> stamps;  // of the pictures' files; -1 bytes: there is no such file
   uint32_t crc32c = 0;            // of the annotation file
+  std::unordered_map<int64_t, int64_t> labels;  // by the file's category_ids
 };
 
+// Settles the names of pictures that are known by their URL: its last part, or the last two where only that file is there.
 std::vector<FileStamp> look_at_pictures(const fs::path& folder,
-                                        const std::vector<CocoPicture>& pictures) {
+                                        std::vector<CocoPicture>& pictures) {
   std::vector<FileStamp> stamps(pictures.size(), {.num_bytes = -1});
   parallel_io(pictures.size(), [&](size_t i) {
-    std::error_code none;
-    const FileStamp stamp = stamp_of(folder / pictures[i].file_name, none);
-    if (!none) stamps[i] = stamp;
+    const auto look = [&](const std::string& name) {
+      std::error_code none;
+      const FileStamp stamp = stamp_of(folder / name, none);
+      if (!none) stamps[i] = stamp;
+      return !none;
+    };
+    std::string& name = pictures[i].file_name;
+    const size_t slash = pictures[i].is_of_url ? name.rfind('/') : std::string::npos;
+    if (slash == std::string::npos) {
+      look(name);
+    } else if (std::string last = name.substr(slash + 1); look(last) || !look(name)) {
+      name = std::move(last);
+    }
   });
   return stamps;
+}
+
+// A field of one id, or of several of them.
+Field id_field(const char* name, const CocoIds& ids, bool is_one) {
+  if (ids.is_text()) return {name, FieldType::string, DType::u8, is_one};
+  if (is_one) return {name, FieldType::scalar, DType::i64, true};
+  return {name, FieldType::tensor, DType::i64};
 }
 
 template <typename T>
@@ -59,6 +80,7 @@ class Coco : public Source {
   const std::vector<SourceSplit>& splits() const override { return infos_; }
   Schema schema() const override { return schema_; }
   const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<ClassId>& class_ids() const override { return class_ids_; }
   const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
@@ -109,13 +131,23 @@ class Coco : public Source {
     const CocoSplit& from = splits_.at(split);
     const size_t number = picture_number(split, index);
     const CocoPicture& picture = from.file.pictures[number];
-    set_picture(record, buffers, picture, describe(split, index), from.stamps[number]);
-    record.set_scalar(kPictureId, picture.id);
-    record.set_scalar(kWidth, picture.width);
-    record.set_scalar(kHeight, picture.height);
+    const PixelSize own =
+        set_picture(record, buffers, picture, describe(split, index), from.stamps[number]);
+    if (from.file.picture_ids.is_text()) {
+      record.set_string(kPictureId, buffers.text(from.file.picture_ids.text(picture.id)));
+    } else {
+      record.set_scalar(kPictureId, picture.id);
+    }
+    const bool has_size = picture.width >= 0 && picture.height >= 0;
+    record.set_scalar(kWidth, has_size ? picture.width : own.width);
+    record.set_scalar(kHeight, has_size ? picture.height : own.height);
     set_annotations(record, buffers, from.file, from.file.annotations_of(number));
     size_t field = kIsCrowd + 1;
-    if (has_labels_) set_labels(record, buffers, from.file, number, field++);
+    if (has_labels_) set_labels(record, buffers, from, number, field++);
+    if (has_category_ids_) {
+      set_ids(record, buffers, from.file.category_ids, from.file.annotations.category_id,
+              from.file.annotations_of(number), field++);
+    }
     if (has_segmentation_) set_segmentation(record, buffers, from, number, field++);
     set_arrays(record, buffers, from.file, number, field);
     record.set_string(schema_.fields.size() - 1, picture.file_name);
@@ -132,7 +164,8 @@ class Coco : public Source {
   void add_split(CocoListing from, const CocoOptions& options) {
     InputFile annotations(from.annotations);
     const uint32_t crc = crc32c_of(annotations);
-    CocoFile file = read_coco_file(from.annotations);
+    CocoFile file = read_coco_file(from.annotations, options.allow_missing);
+    notes_.insert(notes_.end(), file.notes.begin(), file.notes.end());
     require_safe_names(file, from.annotations);
     std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
     SourceSplit info{.name = from.split, .is_training = from.split.starts_with("train")};
@@ -161,15 +194,20 @@ class Coco : public Source {
       }
       notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
     }
+    std::map<ClassId, std::string> categories;
+    for (const auto& [id, name] : file.categories) {
+      categories.emplace(class_id(file.category_ids, id), name);
+    }
     if (splits_.empty()) {
-      categories_ = file.categories;
-    } else if (file.categories != categories_) {
+      categories_ = std::move(categories);
+    } else if (categories != categories_) {
       throw Error(
           ErrorCode::invalid_argument,
           fmt::format("has other categories than '{}'; convert them apart, by --annotations",
                       splits_.front().from.annotations.string()),
           {.path = from.annotations.string()});
     }
+    require_same_ids(file, from.annotations);
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
     const auto num_bare = std::ranges::count_if(taken, is_bare);
     if (num_bare > 0) {
@@ -182,6 +220,29 @@ class Coco : public Source {
     taken_.push_back(std::move(taken));
     splits_.push_back(
         {std::move(from), std::move(file), std::move(annotations), std::move(stamps), crc});
+  }
+
+  static ClassId class_id(const CocoIds& ids, int64_t number) {
+    if (ids.is_text()) return ids.text(number);
+    return number;
+  }
+
+  // Ids are numbers in all splits, or texts.
+  void require_same_ids(const CocoFile& file, const fs::path& annotations) const {
+    if (splits_.empty()) return;
+    const CocoSplit& first = splits_.front();
+    for (const auto& [ids, of] : {std::pair{&CocoFile::picture_ids, "pictures"},
+                                  {&CocoFile::annotation_ids, "annotations"},
+                                  {&CocoFile::category_ids, "categories"}}) {
+      if ((file.*ids).is_text() == (first.file.*ids).is_text()) continue;
+      if ((file.*ids).is_empty() || (first.file.*ids).is_empty()) continue;
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("has other ids of {} than '{}', numbers in one and texts in the other; "
+                      "write both alike, or convert them apart, by --annotations",
+                      of, first.from.annotations.string()),
+          {.path = annotations.string()});
+    }
   }
 
   static void require_safe_names(const CocoFile& file, const fs::path& annotations) {
@@ -201,20 +262,36 @@ class Coco : public Source {
 
   void make_schema() {
     schema_.fields = {{"image", FieldType::image},
-                      {"image_id", FieldType::scalar, DType::i64, true},
+                      id_field("image_id", any_ids(&CocoFile::picture_ids), true),
                       {"width", FieldType::scalar, DType::i64, true},
                       {"height", FieldType::scalar, DType::i64, true},
                       {"boxes", FieldType::tensor, DType::f32},
-                      {"annotation_ids", FieldType::tensor, DType::i64},
+                      id_field("annotation_ids", any_ids(&CocoFile::annotation_ids), false),
                       {"iscrowd", FieldType::tensor, DType::u8}};
-    has_labels_ = !categories_.empty() && std::ranges::all_of(splits_, [](const CocoSplit& split) {
-      return split.file.annotations.size() == 0 || !split.file.annotations.category_id.empty();
-    });
+    has_category_ids_ = std::ranges::all_of(splits_,
+                                            [](const CocoSplit& split) {
+                                              return split.file.annotations.size() == 0 ||
+                                                     !split.file.annotations.category_id.empty();
+                                            }) &&
+                        std::ranges::any_of(splits_, [](const CocoSplit& split) {
+                          return split.file.has_categories || split.file.annotations.size() > 0;
+                        });
+    has_labels_ = has_category_ids_ && !categories_.empty();
     if (has_labels_) {
       schema_.fields.push_back({"labels", FieldType::tensor, DType::i64});
       for (const auto& [id, name] : categories_) {
-        labels_[id] = static_cast<int64_t>(classes_.size());
+        class_ids_.push_back(id);
         classes_.push_back(name);
+      }
+    }
+    if (has_category_ids_) {
+      schema_.fields.push_back(id_field("category_ids", any_ids(&CocoFile::category_ids), false));
+    }
+    for (CocoSplit& split : splits_) {
+      for (const auto& [number, name] : split.file.categories) {
+        const auto found =
+            std::ranges::lower_bound(class_ids_, class_id(split.file.category_ids, number));
+        split.labels[number] = found - class_ids_.begin();
       }
     }
     if (has_segmentation_) schema_.fields.push_back({"segmentation", FieldType::string});
@@ -230,6 +307,14 @@ class Coco : public Source {
                 false);
     }
     schema_.fields.push_back({"id", FieldType::string, DType::u8, true});
+  }
+
+  // Of a split that has any.
+  const CocoIds& any_ids(CocoIds CocoFile::*of) const {
+    for (const CocoSplit& split : splits_) {
+      if (!(split.file.*of).is_empty()) return split.file.*of;
+    }
+    return splits_.front().file.*of;
   }
 
   // A field for the numbers that `of` gives, when all elements of all splits have them.
@@ -265,8 +350,9 @@ class Coco : public Source {
     arrays_.push_back({std::move(of), std::move(shape), shown->stride(), of_annotations});
   }
 
-  void set_picture(RecordBuilder& record, SampleBuffers& buffers, const CocoPicture& picture,
-                   const std::string& origin, const FileStamp& listed) const {
+  // Gives the size that the picture has.
+  PixelSize set_picture(RecordBuilder& record, SampleBuffers& buffers, const CocoPicture& picture,
+                        const std::string& origin, const FileStamp& listed) const {
     const InputFile file(origin);
     file.require(listed);
     require_image_size(file.size(), origin);
@@ -276,7 +362,8 @@ class Coco : public Source {
     try {
       stored = storer_.store(bytes, picture.file_name, buffers);
       const auto [width, height] = stored.size;
-      if (width != picture.width || height != picture.height) {
+      const bool has_size = picture.width >= 0 && picture.height >= 0;
+      if (has_size && (width != picture.width || height != picture.height)) {
         buffers.report({fmt::format("is {} x {} pixels, but {} x {} by its annotations", width,
                                     height, picture.width, picture.height),
                         "taken as it is; its boxes may not fit"});
@@ -286,31 +373,46 @@ class Coco : public Source {
       throw Error(error.code(), error.what(), {.path = origin});
     }
     record.set_bytes(kImage, stored.bytes);
+    return stored.size;
   }
 
-  static void set_annotations(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
-                              std::span<const size_t> chosen) {
+  // Numbers, or a JSON list of texts.
+  void set_ids(RecordBuilder& record, SampleBuffers& buffers, const CocoIds& ids,
+               const std::vector<int64_t>& all, std::span<const size_t> chosen,
+               size_t field) const {
+    if (schema_.fields[field].type == FieldType::string) {
+      std::string text = "[";
+      for (const size_t i : chosen) text += (text.size() > 1 ? "," : "") + ids.json(all[i]);
+      record.set_string(field, buffers.text(text + "]"));
+      return;
+    }
+    const auto out = numbers<int64_t>(buffers, chosen.size());
+    std::ranges::transform(chosen, out.begin(), [&all](size_t i) { return all[i]; });
+    record.set_tensor(field, {DType::i64, {std::ssize(chosen)}, std::as_bytes(out)});
+  }
+
+  void set_annotations(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
+                       std::span<const size_t> chosen) const {
     const CocoAnnotations& all = file.annotations;
     const auto n = static_cast<int64_t>(chosen.size());
     const auto boxes = numbers<float>(buffers, 4 * chosen.size());
-    const auto ids = numbers<int64_t>(buffers, chosen.size());
     const auto crowds = numbers<uint8_t>(buffers, chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {
       std::copy_n(&all.box[4 * chosen[i]], 4, &boxes[4 * i]);
-      ids[i] = all.id[chosen[i]];
       crowds[i] = all.is_crowd[chosen[i]];
     }
     record.set_tensor(kBoxes, {DType::f32, {n, 4}, std::as_bytes(boxes)});
-    record.set_tensor(kAnnotationIds, {DType::i64, {n}, std::as_bytes(ids)});
+    set_ids(record, buffers, file.annotation_ids, all.id, chosen, kAnnotationIds);
     record.set_tensor(kIsCrowd, {DType::u8, {n}, std::as_bytes(crowds)});
   }
 
-  void set_labels(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
-                  size_t picture, size_t field) const {
-    const auto chosen = file.annotations_of(picture);
+  static void set_labels(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
+                         size_t picture, size_t field) {
+    const auto chosen = from.file.annotations_of(picture);
     const auto labels = numbers<int64_t>(buffers, chosen.size());
-    std::ranges::transform(chosen, labels.begin(),
-                           [&](size_t i) { return labels_.at(file.annotations.category_id[i]); });
+    std::ranges::transform(chosen, labels.begin(), [&](size_t i) {
+      return from.labels.at(from.file.annotations.category_id[i]);
+    });
     record.set_tensor(field,
                       {DType::i64, {static_cast<int64_t>(labels.size())}, std::as_bytes(labels)});
   }
@@ -322,16 +424,19 @@ class Coco : public Source {
     std::string text = "[";
     for (const size_t i : from.file.annotations_of(picture)) {
       const FileRange range = from.file.annotations.element[i];
-      std::string element(static_cast<size_t>(range.num_bytes), '\0');
-      from.annotations.read_at(range.offset, std::as_writable_bytes(std::span(element)));
+      const auto num_bytes = static_cast<size_t>(range.num_bytes);
+      std::vector<char> element(num_bytes + simdjson::SIMDJSON_PADDING);
+      const std::span<char> read = std::span(element).first(num_bytes);
+      from.annotations.read_at(range.offset, std::as_writable_bytes(read));
       simdjson::dom::element value;
-      const auto error = parser.parse(element).at_key("segmentation").get(value);
-      if (error != simdjson::SUCCESS && error != simdjson::NO_SUCH_FIELD) {
+      simdjson::dom::object object;
+      if (parse_as_python(parser, read, value) != simdjson::SUCCESS ||
+          value.get_object().get(object) != simdjson::SUCCESS) {
         throw Error(ErrorCode::corrupt, "was changed during the conversion; start again",
                     {.path = from.from.annotations.string(), .offset = range.offset});
       }
       if (text.size() > 1) text += ',';
-      text += error == simdjson::SUCCESS ? simdjson::minify(value) : "null";
+      text += find_member(object, "segmentation", value) ? simdjson::minify(value) : "null";
     }
     record.set_string(field, buffers.text(text + "]"));
   }
@@ -374,12 +479,13 @@ class Coco : public Source {
   const bool has_segmentation_;
   const ImageStorer storer_;
   bool has_labels_ = false;
+  bool has_category_ids_ = false;
   std::vector<CocoSplit> splits_;
   std::vector<SourceSplit> infos_;
   std::vector<std::vector<size_t>> taken_;  // the pictures of each split that are there
-  std::map<int64_t, std::string> categories_;
-  std::map<int64_t, int64_t> labels_;  // by category id
+  std::map<ClassId, std::string> categories_;
   std::vector<std::string> classes_;
+  std::vector<ClassId> class_ids_;
   std::vector<Array> arrays_;
   Schema schema_;
   std::vector<std::string> notes_;

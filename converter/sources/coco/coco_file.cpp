@@ -4,12 +4,15 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
 #include <unordered_map>
 
 #include <ffkit/format/error.h>
 
-#include "sources/numbers/json_elements.h"
 #include "sources/numbers/json_numbers.h"
+#include "sources/numbers/json_tables.h"
 
 namespace ffkit {
 namespace {
@@ -20,37 +23,56 @@ namespace dom = simdjson::dom;
   throw Error(ErrorCode::invalid_argument, message);
 }
 
-bool find(const dom::object& object, std::string_view key, dom::element& value) {
-  return object.at_key(key).get(value) == simdjson::SUCCESS && !value.is_null();
-}
-
-dom::element require(const dom::object& object, std::string_view key) {
+std::string coco_text(const dom::object& object, std::string_view key) {
   dom::element value;
-  if (!find(object, key, value)) invalid(fmt::format("has no '{}'", key));
-  return value;
+  if (!find_member(object, key, value)) invalid(fmt::format("has no '{}'", key));
+  std::string_view text;
+  if (value.get_string().get(text) != simdjson::SUCCESS) {
+    invalid(fmt::format("'{}': {} is no text", key, json_excerpt(value)));
+  }
+  return std::string(text);
 }
 
-template <typename T>
-T number(const dom::object& object, std::string_view key) {
+// A side of a picture, or -1.
+int64_t coco_side(const dom::object& object, std::string_view key) {
+  dom::element value;
+  if (!find_member(object, key, value)) return -1;
   try {
-    return json_number<T>(require(object, key));
-  } catch (const Error& error) {
-    invalid(fmt::format("'{}': {}", key, error.what()));
+    return std::max<int64_t>(json_whole_number(value), -1);
+  } catch (const Error&) {
+    return -1;
   }
 }
 
-std::string text(const dom::object& object, std::string_view key) {
-  std::string_view value;
-  if (require(object, key).get_string().get(value) != simdjson::SUCCESS) {
-    invalid(fmt::format("'{}' is no text", key));
+// 0 or 1 as a rule; false and true in files of some tools.
+uint8_t coco_crowd(const dom::object& object) {
+  dom::element value;
+  if (!find_member(object, "iscrowd", value)) return 0;
+  bool truth = false;
+  if (value.get_bool().get(truth) == simdjson::SUCCESS) return truth ? 1 : 0;
+  int64_t number = -1;
+  try {
+    number = json_whole_number(value);
+  } catch (const Error&) {
   }
-  return std::string(value);
+  if (number < 0 || number > UINT8_MAX) {
+    invalid(fmt::format("'iscrowd': {} is neither 0 nor 1", json_excerpt(value)));
+  }
+  return static_cast<uint8_t>(number);
+}
+
+// The last two parts of the path that `url` has.
+std::string end_of_url(std::string url) {
+  url.resize(std::min(url.find_first_of("?#"), url.size()));
+  const size_t last = url.rfind('/');
+  const size_t before = last == 0 || last == std::string::npos ? last : url.rfind('/', last - 1);
+  return before == std::string::npos ? url : url.substr(before + 1);
 }
 
 // Takes the numbers that `object` has under the name of `numbers`; empty arrays count as none.
 void add_numbers(const dom::object& object, CocoNumbers& numbers) {
   dom::element value;
-  if (!find(object, numbers.name, value)) return;
+  if (!find_member(object, numbers.name, value)) return;
   const std::vector<int64_t> shape = json_shape(value);
   if (!shape.empty() && shape.back() == 0) return;
   if (numbers.count++ == 0) numbers.shape = shape;
@@ -66,87 +88,126 @@ void add_numbers(const dom::object& object, CocoNumbers& numbers) {
   }
 }
 
-class Reader {
+class CocoReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path), input_(path) {}
+  CocoReader(const std::filesystem::path& path, bool allow_missing)
+      : path_(path), allow_missing_(allow_missing), input_(path) {}
 
   CocoFile read() {
-    JsonElements elements(input_);
-    while (elements.next()) {
-      const std::string& key = elements.key();
-      if (key != "images" && key != "annotations" && key != "categories") continue;
-      try {
-        const dom::object object = parse(elements.text());
-        if (key == "images") add_picture(object);
-        if (key == "annotations") add_annotation(object, elements.range());
-        if (key == "categories") add_category(object);
-      } catch (const Error& error) {
-        throw Error(error.code(), fmt::format("an element of '{}' {}", key, error.what()),
-                    {.path = path_.string(), .offset = elements.range().offset});
-      }
-    }
+    const std::array tables = {
+        JsonTable{"images", "picture", [this] { begin_pictures(); },
+                  [this](const dom::object& object, FileRange) { add_picture(object); }},
+        JsonTable{
+            "annotations", "annotation", [this] { begin_annotations(); },
+            [this](const dom::object& object, FileRange range) { add_annotation(object, range); }},
+        JsonTable{"categories", "category", [this] { begin_categories(); },
+                  [this](const dom::object& object, FileRange) { add_category(object); }}};
+    read_json_tables(input_, tables, file_.notes);
     if (file_.pictures.empty()) {
       throw Error(ErrorCode::invalid_argument,
                   "has no 'images': is it a COCO file of instances or keypoints?",
                   {.path = path_.string()});
     }
     sort_annotations();
+    require_single_ids();
+    note_what_was_taken_otherwise();
     return std::move(file_);
   }
 
  private:
-  dom::object parse(std::span<const char> element) {
-    dom::object object;
-    const auto error =
-        parser_.parse(element.data(), element.size(), false).get_object().get(object);
-    if (error != simdjson::SUCCESS) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("is no JSON object: {}", simdjson::error_message(error)));
-    }
-    return object;
+  // Ids stay: the other tables have them too.
+  void begin_pictures() {
+    file_.pictures.clear();
+    file_.picture_arrays = CocoFile().picture_arrays;
+    picture_of_.clear();
+  }
+  void begin_annotations() {
+    file_.annotations = {};
+    num_without_box_ = 0;
+  }
+  void begin_categories() {
+    file_.categories.clear();
+    file_.has_categories = true;
   }
 
   void add_picture(const dom::object& object) {
-    const auto id = number<int64_t>(object, "id");
-    if (!picture_of_.emplace(id, file_.pictures.size()).second) {
-      invalid(fmt::format("is a second picture of id {}", id));
+    CocoPicture picture{.id = file_.picture_ids.take(object, "id")};
+    if (!picture_of_.emplace(picture.id, file_.pictures.size()).second) {
+      invalid("is there twice; remove one of the two, of which pycocotools would take the last");
     }
-    file_.pictures.push_back({id, text(object, "file_name"), number<int64_t>(object, "width"),
-                              number<int64_t>(object, "height")});
+    dom::element name;
+    dom::element url;
+    picture.is_of_url =
+        !find_member(object, "file_name", name) && find_member(object, "coco_url", url);
+    picture.file_name = picture.is_of_url ? end_of_url(coco_text(object, "coco_url"))
+                                          : coco_text(object, "file_name");
+    picture.width = coco_side(object, "width");
+    picture.height = coco_side(object, "height");
+    file_.pictures.push_back(std::move(picture));
     for (CocoNumbers& numbers : file_.picture_arrays) add_numbers(object, numbers);
   }
 
   void add_category(const dom::object& object) {
-    file_.has_categories = true;
-    const auto id = number<int64_t>(object, "id");
-    if (!file_.categories.emplace(id, text(object, "name")).second) {
-      invalid(fmt::format("is a second category of id {}", id));
+    const int64_t id = file_.category_ids.take(object, "id");
+    std::string name = coco_text(object, "name");
+    if (name.find("\xEF\xBF\xBD") != std::string::npos) {
+      file_.notes.push_back(
+          fmt::format("{}: category {} is called '{}'; U+FFFD stands for what is no Unicode",
+                      path_.string(), file_.category_ids.json(id), name));
+    }
+    if (!file_.categories.emplace(id, std::move(name)).second) {
+      invalid("is there twice; remove one of the two, of which pycocotools would take the last");
     }
   }
 
   void add_annotation(const dom::object& object, FileRange range) {
     CocoAnnotations& all = file_.annotations;
-    all.id.push_back(number<int64_t>(object, "id"));
-    all.picture_id.push_back(number<int64_t>(object, "image_id"));
+    const int64_t id = file_.annotation_ids.take(object, "id");
+    const int64_t picture = file_.picture_ids.take(object, "image_id");
     dom::element value;
-    const bool has_category = find(object, "category_id", value);
-    if (all.size() > 1 && has_category == all.category_id.empty()) {
+    if (!has_box(object)) {
+      if (!allow_missing_) {
+        invalid(
+            "has no box in 'bbox'; give it one, or leave out annotations without a box with "
+            "--allow-missing");
+      }
+      ++num_without_box_;
+      return;
+    }
+    const bool has_category = find_member(object, "category_id", value);
+    if (all.size() > 0 && has_category == all.category_id.empty()) {
       invalid("differs from those before it in having a 'category_id'");
     }
-    if (has_category) all.category_id.push_back(number<int64_t>(object, "category_id"));
-    const dom::element box = require(object, "bbox");
-    constexpr int64_t kBox[] = {4};
-    try {
-      append_numbers(box, std::span(kBox), all.box);
-    } catch (const Error& error) {
-      invalid(fmt::format("'bbox': {}", error.what()));
+    if (has_category) {
+      all.category_id.push_back(file_.category_ids.take(object, "category_id"));
     }
-    const bool has_crowd = find(object, "iscrowd", value);
-    all.is_crowd.push_back(has_crowd ? number<uint8_t>(object, "iscrowd") : uint8_t{0});
+    all.id.push_back(id);
+    all.picture_id.push_back(picture);
+    add_box(object);
+    all.is_crowd.push_back(coco_crowd(object));
     all.element.push_back(range);
     add_numbers(object, all.area);
     add_numbers(object, all.num_keypoints);
     for (CocoNumbers& numbers : all.arrays) add_numbers(object, numbers);
+  }
+
+  // Tools write an empty list for none.
+  static bool has_box(const dom::object& object) {
+    dom::element box;
+    dom::array numbers;
+    if (!find_member(object, "bbox", box)) return false;
+    return box.get_array().get(numbers) != simdjson::SUCCESS || numbers.begin() != numbers.end();
+  }
+
+  void add_box(const dom::object& object) {
+    dom::element box;
+    find_member(object, "bbox", box);
+    constexpr int64_t kBox[] = {4};
+    try {
+      append_numbers(box, std::span(kBox), file_.annotations.box);
+    } catch (const Error& error) {
+      invalid(fmt::format("'bbox': {}; give it x, y, width and height", error.what()));
+    }
   }
 
   // A counting sort, which keeps the file's order within a picture.
@@ -157,12 +218,16 @@ class Reader {
     for (size_t i = 0; i < all.size(); ++i) {
       const auto found = picture_of_.find(all.picture_id[i]);
       if (found == picture_of_.end()) {
-        refuse(i,
-               fmt::format("is of picture {}, which is not among the 'images'", all.picture_id[i]));
+        refuse(i, fmt::format("is of picture {}, which is not among the 'images'",
+                              file_.picture_ids.json(all.picture_id[i])));
       }
-      if (!all.category_id.empty() && !file_.categories.contains(all.category_id[i])) {
+      // As pycocotools, which does not look at categories where there is no such table.
+      if (file_.has_categories && all.category_id.empty()) {
+        refuse(i, "has no 'category_id', though there are 'categories'");
+      }
+      if (file_.has_categories && !file_.categories.contains(all.category_id[i])) {
         refuse(i, fmt::format("is of category {}, which is not among the 'categories'",
-                              all.category_id[i]));
+                              file_.category_ids.json(all.category_id[i])));
       }
       picture[i] = found->second;
       ++file_.first[picture[i] + 1];
@@ -173,25 +238,60 @@ class Reader {
     for (size_t i = 0; i < all.size(); ++i) file_.order[next[picture[i]]++] = i;
   }
 
+  // pycocotools gives the last one of an id in place of all others, so that their boxes are lost.
+  void require_single_ids() const {
+    const CocoAnnotations& all = file_.annotations;
+    std::vector<size_t> by_id(all.size());
+    std::iota(by_id.begin(), by_id.end(), size_t{0});
+    std::ranges::sort(by_id, {}, [&](size_t i) { return all.id[i]; });
+    const auto twice = std::ranges::adjacent_find(by_id, {}, [&](size_t i) { return all.id[i]; });
+    if (twice == by_id.end()) return;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("two annotations have the id {}, of which pycocotools takes the last one in "
+                    "place of both; number the annotations anew",
+                    file_.annotation_ids.json(all.id[*twice])),
+        {.path = path_.string()});
+  }
+
+  void note_what_was_taken_otherwise() {
+    if (num_without_box_ > 0) {
+      file_.notes.push_back(fmt::format("{}: {} of {} annotations have no box; left out",
+                                        path_.string(), num_without_box_,
+                                        num_without_box_ + file_.annotations.size()));
+    }
+    const auto note = [this](int64_t count, const char* what) {
+      if (count == 0) return;
+      file_.notes.push_back(
+          fmt::format("{}: {} of {} {}", path_.string(), count, file_.pictures.size(), what));
+    };
+    note(std::ranges::count_if(file_.pictures,
+                               [](const CocoPicture& p) { return p.width < 0 || p.height < 0; }),
+         "pictures have no width and height in whole pixels; the pictures' own are stored");
+    note(std::ranges::count(file_.pictures, true, &CocoPicture::is_of_url),
+         "pictures have no 'file_name'; they are found by the end of their 'coco_url'");
+  }
+
   [[noreturn]] void refuse(size_t annotation, const std::string& why) const {
     const CocoAnnotations& all = file_.annotations;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("annotation {} {}; remove it, or take the file it belongs to",
-                            all.id[annotation], why),
-                {.path = path_.string(), .offset = all.element[annotation].offset});
+                            file_.annotation_ids.json(all.id[annotation]), why),
+                {.path = path_.string()});
   }
 
   const std::filesystem::path path_;
+  const bool allow_missing_;
   const InputFile input_;
-  dom::parser parser_;
   CocoFile file_;
   std::unordered_map<int64_t, size_t> picture_of_;
+  size_t num_without_box_ = 0;
 };
 
 }  // namespace
 
-CocoFile read_coco_file(const std::filesystem::path& path) {
-  return Reader(path).read();
+CocoFile read_coco_file(const std::filesystem::path& path, bool allow_missing) {
+  return CocoReader(path, allow_missing).read();
 }
 
 }  // namespace ffkit

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sources/archives/tar_index.h"
+#include "sources/coco/coco_ids.h"
 
 namespace ffkit {
 
@@ -26,17 +27,20 @@ struct CocoNumbers {
 };
 
 struct CocoPicture {
-  int64_t id = 0;
+  int64_t id = 0;  // CocoFile::picture_ids
+  // Of "file_name"; of "coco_url" where there is none, as LVIS has it: "val2017/000000397133.jpg", its last two parts.
   std::string file_name;
-  int64_t width = 0;
-  int64_t height = 0;
+  bool is_of_url = false;
+  // -1: not said, or no size that a picture can have; pycocotools does not look.
+  int64_t width = -1;
+  int64_t height = -1;
 };
 
 // Annotation i is element i of all arrays.
 struct CocoAnnotations {
-  std::vector<int64_t> id;
-  std::vector<int64_t> picture_id;
-  std::vector<int64_t> category_id;  // empty when the first has none
+  std::vector<int64_t> id;           // CocoFile::annotation_ids
+  std::vector<int64_t> picture_id;   // CocoFile::picture_ids
+  std::vector<int64_t> category_id;  // CocoFile::category_ids; empty when the first has none
   std::vector<float> box;            // 4 each: x, y, width, height in pixels
   std::vector<uint8_t> is_crowd;     // 0 when it is not said, as pycocotools' users have it
   std::vector<FileRange> element;    // in the file, for its segmentation
@@ -52,10 +56,14 @@ struct CocoAnnotations {
 struct CocoFile {
   std::vector<CocoPicture> pictures;  // in the file's order
   std::vector<CocoNumbers> picture_arrays = {
-      {"f"}, {"c"}};  // focal length and principal point of sets of poses
-  std::map<int64_t, std::string> categories;
-  bool has_categories = false;  // there is such an array
+      {"f"}, {"c"}};                          // focal length and principal point of sets of poses
+  std::map<int64_t, std::string> categories;  // names by CocoFile::category_ids
+  bool has_categories = false;                // there is such a table
   CocoAnnotations annotations;
+  CocoIds picture_ids;
+  CocoIds annotation_ids;
+  CocoIds category_ids;
+  std::vector<std::string> notes;  // on what was passed over or taken otherwise
   // The annotations of picture i are order[first[i] .. first[i + 1]), in the file's order.
   std::vector<size_t> first;
   std::vector<size_t> order;
@@ -65,8 +73,9 @@ struct CocoFile {
   }
 };
 
-// Throws Error with the file, the place in it, reason and remedy: no such JSON, no pictures, a missing or repeated id, an annotation of a
-// picture or category that is not there.
-CocoFile read_coco_file(const std::filesystem::path& path);
+// Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id, reason and remedy: no such JSON, no pictures, a
+// missing or repeated id, no box, an annotation of a picture or category that is not there. With `allow_missing` annotations without a box are
+// left out, with a note.
+CocoFile read_coco_file(const std::filesystem::path& path, bool allow_missing = false);
 
 }  // namespace ffkit

@@ -7,6 +7,7 @@
 #include <ffkit/format/error.h>
 
 #include "format/dataset/split_name.h"
+#include "input/split_name.h"
 
 namespace ffkit {
 namespace {
@@ -15,6 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInstances = "instances_";
 constexpr const char* kKeypoints = "person_keypoints_";
+// As Roboflow exports it: train/_annotations.coco.json with the pictures beside it, valid/..., test/...
+constexpr const char* kBesidePictures = "_annotations.coco.json";
 
 // The splits of the files annotations/<prefix><split>.json, sorted.
 std::vector<std::string> splits_of_annotations(const fs::path& folder, const std::string& prefix) {
@@ -39,7 +42,18 @@ fs::path found_at(const fs::path& path, const fs::path& given) {
   return fs::exists(path / given) ? path / given : given;
 }
 
-CocoListing given_files(const fs::path& path, const CocoOptions& options) {
+// The split called `written` by its file or folder, under the name that the trainer looks for: "val" of "valid".
+std::string split_as_called(const std::string& written, const fs::path& annotations,
+                            std::vector<std::string>& notes) {
+  const std::string name = split_called(written);
+  if (name.empty() || name == written) return written;
+  notes.push_back(
+      fmt::format("{}: '{}' is taken as the split '{}'", annotations.string(), written, name));
+  return name;
+}
+
+CocoListing given_files(const fs::path& path, const CocoOptions& options,
+                        std::vector<std::string>& notes) {
   if (options.annotations.empty() || options.images.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "--annotations FILE and --images FOLDER belong together; give both",
@@ -50,6 +64,10 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options) {
     if (split.starts_with(prefix)) split.erase(0, prefix.size());
   }
   CocoListing listing{split, found_at(path, options.annotations), found_at(path, options.images)};
+  if (options.annotations.filename() == kBesidePictures) {
+    listing.split = fs::absolute(listing.annotations).parent_path().filename().string();
+  }
+  listing.split = split_as_called(listing.split, listing.annotations, notes);
   if (!fs::is_directory(listing.images)) {
     throw Error(ErrorCode::not_found, "there is no such folder of pictures",
                 {.path = listing.images.string()});
@@ -57,28 +75,14 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options) {
   return listing;
 }
 
-}  // namespace
-
-std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
-                                   std::vector<std::string>& notes) {
-  if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
-  }
-  if (!options.annotations.empty() || !options.images.empty()) return {given_files(path, options)};
+std::vector<CocoListing> listings_of_annotations(const fs::path& path, const CocoOptions& options,
+                                                 std::vector<std::string>& notes) {
   const fs::path folder = path / "annotations";
   std::string prefix = options.keypoints ? kKeypoints : kInstances;
   std::vector<std::string> splits = splits_of_annotations(folder, prefix);
   if (splits.empty() && !options.keypoints) {
     prefix = kKeypoints;
     splits = splits_of_annotations(folder, prefix);
-  }
-  if (splits.empty()) {
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("holds no annotations/{}<split>.json; name the files with --annotations "
-                    "FILE --images FOLDER",
-                    options.keypoints ? kKeypoints : kInstances),
-        {.path = path.string()});
   }
   std::vector<CocoListing> listings;
   for (const std::string& split : splits) {
@@ -99,15 +103,96 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
                       annotations.string(), split, split));
       continue;
     }
-    listings.push_back({split, annotations, images});
+    listings.push_back({split_as_called(split, annotations, notes), annotations, images});
   }
-  if (listings.empty()) {
+  if (listings.empty() && !splits.empty()) {
     throw Error(ErrorCode::not_found,
                 fmt::format("there are annotations of '{0}', but no folder '{0}' or 'images/{0}' "
                             "with the pictures",
                             splits.front()),
                 {.path = path.string()});
   }
+  return listings;
+}
+
+// In the folders of `path`, sorted; in `path` itself where no folder has one.
+std::vector<fs::path> files_beside_pictures(const fs::path& path) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    std::error_code none;
+    if (fs::exists(entry.path() / kBesidePictures, none)) {
+      found.push_back(entry.path() / kBesidePictures);
+    }
+  }
+  std::ranges::sort(found);
+  if (found.empty() && fs::exists(path / kBesidePictures)) found = {path / kBesidePictures};
+  return found;
+}
+
+std::vector<CocoListing> listings_beside_pictures(const fs::path& path,
+                                                  const std::vector<fs::path>& files,
+                                                  std::vector<std::string>& notes) {
+  std::vector<CocoListing> listings;
+  for (const fs::path& annotations : files) {
+    const fs::path images = annotations.parent_path();
+    const std::string folder = fs::absolute(images).lexically_normal().filename().string();
+    if (const bool is_split = !split_called(folder).empty(); is_split) {
+      listings.push_back({split_as_called(folder, annotations, notes), annotations, images});
+    } else if (images == path) {
+      notes.push_back(
+          fmt::format("{}: is taken as the split 'train', since its folder is called "
+                      "after none",
+                      annotations.string()));
+      listings.push_back({"train", annotations, images});
+    } else {
+      notes.push_back(
+          fmt::format("{}: its folder has the name of no split; left out, name it with "
+                      "--annotations FILE --images FOLDER",
+                      annotations.string()));
+    }
+  }
+  return listings;
+}
+
+void require_different_splits(const std::vector<CocoListing>& listings) {
+  for (size_t i = 0; i < listings.size(); ++i) {
+    const auto same = std::ranges::find(listings.begin() + static_cast<ptrdiff_t>(i) + 1,
+                                        listings.end(), listings[i].split, &CocoListing::split);
+    if (same == listings.end()) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("is of the split '{}', as '{}' is; convert them apart, by --annotations",
+                    same->split, listings[i].annotations.string()),
+        {.path = same->annotations.string()});
+  }
+}
+
+}  // namespace
+
+std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
+                                   std::vector<std::string>& notes) {
+  if (!fs::is_directory(path)) {
+    throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
+  }
+  if (!options.annotations.empty() || !options.images.empty())
+    return {given_files(path, options, notes)};
+  std::vector<CocoListing> listings = listings_of_annotations(path, options, notes);
+  const std::vector<fs::path> beside = files_beside_pictures(path);
+  if (listings.empty())
+    listings = listings_beside_pictures(path, beside, notes);
+  else if (!beside.empty()) {
+    notes.push_back(fmt::format("{}: is not read, since there is {}", beside.front().string(),
+                                listings.front().annotations.string()));
+  }
+  if (listings.empty()) {
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("holds neither annotations/{}<split>.json nor <split>/{}; name the files with "
+                    "--annotations FILE --images FOLDER",
+                    options.keypoints ? kKeypoints : kInstances, kBesidePictures),
+        {.path = path.string()});
+  }
+  require_different_splits(listings);
   return listings;
 }
 

@@ -8,6 +8,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/content_kind.h"
+
 namespace ffkit {
 namespace {
 
@@ -30,14 +32,14 @@ FileRange JsonElements::range() const {
   return {base_ + static_cast<int64_t>(text_begin_), static_cast<int64_t>(position_ - text_begin_)};
 }
 
-bool JsonElements::next() {
+JsonPart JsonElements::next() {
+  is_keeping_ = false;
   if (!is_in_object_) {
-    skip_space();
+    require_object();
     expect('{');
     is_in_object_ = is_first_ = true;
   }
   while (true) {
-    is_keeping_ = false;
     const char closing = is_in_array_ ? ']' : '}';
     if (skip_space() == closing) {
       ++position_;
@@ -47,7 +49,7 @@ bool JsonElements::next() {
         continue;
       }
       if (skip_space() >= 0) fail_at("there is text behind the end of the object");
-      return false;
+      return JsonPart::end;
     }
     if (!is_first_) {
       expect(',');
@@ -55,11 +57,8 @@ bool JsonElements::next() {
     }
     is_first_ = false;
     if (is_in_array_) {
-      kept_ = position_;
-      is_keeping_ = true;
-      skip_value();
-      text_begin_ = kept_;
-      return true;
+      keep_value();
+      return JsonPart::element;
     }
     read_key();
     skip_space();
@@ -67,9 +66,43 @@ bool JsonElements::next() {
     if (skip_space() == '[') {
       ++position_;
       is_in_array_ = is_first_ = true;
-    } else {
-      skip_value();
+      return JsonPart::array;
     }
+    keep_value();
+    return JsonPart::value;
+  }
+}
+
+void JsonElements::keep_value() {
+  kept_ = position_;
+  is_keeping_ = true;
+  skip_value();
+  text_begin_ = kept_;
+}
+
+// Says what the file is where it is no JSON object at all.
+void JsonElements::require_object() {
+  const int first = skip_space();
+  const size_t num_bytes = std::min(end_, kContentHeadBytes);
+  const ContentKind kind = content_kind(std::as_bytes(std::span(buffer_).first(num_bytes)));
+  if (first == '{' || kind == ContentKind::empty) return;
+  const auto refuse = [this](const std::string& what) {
+    throw Error(ErrorCode::corrupt, what, {.path = file_.path().string()});
+  };
+  if (kind == ContentKind::utf8_with_bom) {
+    refuse(
+        "begins with a byte order mark, which JSON and Python's json do not allow; save it as "
+        "UTF-8 without one");
+  }
+  if (kind != ContentKind::unknown) {
+    const std::string remedy = content_remedy(kind);
+    refuse(
+        fmt::format("is {}, no JSON{}{}", content_name(kind), remedy.empty() ? "" : "; ", remedy));
+  }
+  if (first == '[') {
+    refuse(
+        "is a JSON list, but annotations are an object with the lists 'images' and "
+        "'annotations'; is it a file of results or detections?");
   }
 }
 
@@ -78,8 +111,14 @@ void JsonElements::read_key() {
   kept_ = position_;
   is_keeping_ = true;
   skip_string();
-  key_.assign(buffer_.data() + kept_ + 1, position_ - kept_ - 2);
   is_keeping_ = false;
+  std::string_view key;
+  if (key_parser_.parse(buffer_.data() + kept_, position_ - kept_, false).get_string().get(key) !=
+      simdjson::SUCCESS) {
+    position_ = kept_;
+    fail_at("a member's name is expected");
+  }
+  key_ = key;
 }
 
 int JsonElements::peek() {

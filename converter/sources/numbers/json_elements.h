@@ -1,8 +1,11 @@
-// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, as its arrays' elements, one at a time.
+// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, part by part: the elements of its arrays, one at a time,
+// and the values of its other members.
 //
-// Finds where an element begins and ends and leaves parsing it to others, so that memory is bounded by the largest element, not by the
+// Finds where a part begins and ends and leaves parsing it to others, so that memory is bounded by the largest part, not by the
 // file. Reads the file once, from the beginning. Not thread-safe.
 #pragma once
+
+#include <simdjson.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,18 +18,25 @@
 
 namespace ffkit {
 
+enum class JsonPart : uint8_t {
+  array,    // a member that is an array begins; its elements follow
+  element,  // of that array
+  value,    // a member that is no array
+  end,
+};
+
 class JsonElements {
  public:
   // `file` must outlive this.
   explicit JsonElements(const InputFile& file);
 
-  // Goes to the next element of an array that is a member of the file's object; members that are no arrays are passed over. False at the
-  // end. Throws Error(corrupt) where the file is cut short or no such JSON, Error(unsupported) for an element of more than 64 MiB.
-  bool next();
+  // Goes to the next part. Throws Error(corrupt) where the file is cut short or no such JSON, Error(unsupported) for a part of more than
+  // 64 MiB.
+  JsonPart next();
 
-  // The member that the array belongs to, "annotations".
+  // The member that the part belongs to, "annotations", without its escapes. A member may be there twice.
   const std::string& key() const { return key_; }
-  // The element, as far as brackets and quotes tell; lives until next(). simdjson::SIMDJSON_PADDING bytes behind it may be read.
+  // The element or value, as far as brackets and quotes tell; lives until next(). simdjson::SIMDJSON_PADDING bytes behind it may be read.
   std::span<const char> text() const;
   // Where it is in the file.
   FileRange range() const;
@@ -38,7 +48,9 @@ class JsonElements {
   void skip_string();
   void skip_value();
   void expect(char wanted);
+  void require_object();
   void read_key();
+  void keep_value();
   [[noreturn]] void fail_at(const std::string& what) const;
 
   const InputFile& file_;
@@ -52,6 +64,7 @@ class JsonElements {
   bool is_in_array_ = false;
   bool is_first_ = true;  // in the object or array
   std::string key_;
+  simdjson::dom::parser key_parser_;
   size_t text_begin_ = 0;
 };
 

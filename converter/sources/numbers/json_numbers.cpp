@@ -9,6 +9,16 @@ std::string json_excerpt(simdjson::dom::element value) {
   return text;
 }
 
+int64_t json_whole_number(simdjson::dom::element value) {
+  double real = 0;
+  // Within +-2^53, where each real stands for one integer.
+  if (value.is_double() && value.get_double().get(real) == simdjson::SUCCESS &&
+      std::abs(real) <= 0x1p53 && std::trunc(real) == real) {
+    return static_cast<int64_t>(real);
+  }
+  return json_number<int64_t>(value);
+}
+
 std::vector<int64_t> json_shape(simdjson::dom::element value) {
   std::vector<int64_t> shape;
   simdjson::dom::array array;

@@ -50,6 +50,9 @@ T json_number(simdjson::dom::element value) {
   }
 }
 
+// `value` as an integer; takes reals without a fraction too, 500.0, which Python holds equal.
+int64_t json_whole_number(simdjson::dom::element value);
+
 // The shape of an array of arrays ..., by its first elements: [[1, 2, 3], [4, 5, 6]] gives 2, 3. Empty for what is no array.
 std::vector<int64_t> json_shape(simdjson::dom::element value);
 

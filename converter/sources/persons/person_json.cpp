@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include <ffkit/format/error.h>
 
-#include "sources/numbers/json_elements.h"
 #include "sources/numbers/json_numbers.h"
+#include "sources/numbers/json_tables.h"
 
 namespace ffkit {
 namespace {
@@ -34,12 +35,12 @@ void append_all_numbers(simdjson::dom::element value, std::vector<double>& out) 
 
 bool PersonJson::has(std::string_view name) const {
   simdjson::dom::element value;
-  return object_.at_key(name).get(value) == simdjson::SUCCESS && !value.is_null();
+  return find_member(object_, name, value);
 }
 
 simdjson::dom::element PersonJson::at(std::string_view name) const {
   simdjson::dom::element value;
-  if (object_.at_key(name).get(value) != simdjson::SUCCESS || value.is_null()) {
+  if (!find_member(object_, name, value)) {
     refuse_member(fmt::format("has no '{}'", name));
   }
   return value;
@@ -48,7 +49,7 @@ simdjson::dom::element PersonJson::at(std::string_view name) const {
 int64_t PersonJson::integer(std::string_view name) const {
   const simdjson::dom::element found = at(name);
   try {
-    return json_number<int64_t>(found);
+    return json_whole_number(found);
   } catch (const Error& error) {
     refuse_member(fmt::format("'{}': {}", name, error.what()));
   }
@@ -100,30 +101,26 @@ pose::Box PersonJson::box() const {
 
 void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
                       const AddPersonJson& add_person) {
-  JsonElements elements(file);
-  simdjson::dom::parser parser;
-  while (elements.next()) {
-    const bool is_picture = elements.key() == "images";
-    if (!is_picture && elements.key() != "annotations") continue;
-    std::string who = "an element of '" + elements.key() + "'";
-    try {
-      simdjson::dom::object object;
-      const auto error = parser.parse(elements.text().data(), elements.text().size(), false)
-                             .get_object()
-                             .get(object);
-      if (error != simdjson::SUCCESS) {
-        throw Error(ErrorCode::corrupt,
-                    fmt::format("is no JSON object: {}", simdjson::error_message(error)));
+  const auto table = [&file](std::string_view name, std::string_view noun,
+                             const AddPersonJson& add) {
+    const auto begin = [&file, name, is_there = false]() mutable {
+      if (is_there) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("has '{}' twice, of which Python would take the last; remove one", name),
+            {.path = file.path().string()});
       }
-      const PersonJson json(object);
-      const int64_t id = json.integer("id");
-      who = fmt::format("{} {}", is_picture ? "picture" : "annotation", id);
-      (is_picture ? add_picture : add_person)(json, id);
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{} {}", who, error.what()),
-                  {.path = file.path().string(), .offset = elements.range().offset});
-    }
-  }
+      is_there = true;
+    };
+    return JsonTable{name, noun, begin, [&add](simdjson::dom::object object, FileRange) {
+                       const PersonJson json(object);
+                       add(json, json.integer("id"));
+                     }};
+  };
+  const std::array tables = {table("images", "picture", add_picture),
+                             table("annotations", "annotation", add_person)};
+  std::vector<std::string> notes;  // on what is there twice, which is refused here
+  read_json_tables(file, tables, notes);
 }
 
 SourceInput person_input(const InputFile& file) {

@@ -37,7 +37,7 @@ class PersonJson {
 };
 
 // Hands over the pictures and persons of an annotation file, its lists "images" and "annotations", in the file's order, each with its id. What they throw
-// gets the file, the offset, and which of them it is. Throws Error(corrupt) for a file that is broken.
+// gets the file, and which of them it is. Throws Error(corrupt) for a file that is broken.
 using AddPersonJson = std::function<void(const PersonJson& json, int64_t id)>;
 void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
                       const AddPersonJson& add_person);

@@ -28,6 +28,7 @@ struct SetSpec {
   int64_t num_records = 3;
   std::vector<std::string> classes = {"cat", "dog"};
   std::vector<std::string> class_names = {};
+  std::vector<ClassId> class_ids = {};
   std::map<std::string, std::string> source = {{"kind", "test"}};
   int level = 0;
 };
@@ -40,6 +41,7 @@ Dataset write_set(const std::filesystem::path& folder, const SetSpec& spec) {
                         .schema = {spec.fields},
                         .classes = spec.classes,
                         .class_names = spec.class_names,
+                        .class_ids = spec.class_ids,
                         .source = spec.source},
                        {.compression = {.level = spec.level}});
   std::vector<std::byte> record;
@@ -219,6 +221,11 @@ TEST_F(DatasetChainTest, TheManifestHasWhatAllAgreeOn) {
   EXPECT_EQ(manifest.split, "train");
   EXPECT_THAT(manifest.classes, ElementsAre("cat", "dog"));
   EXPECT_THAT(manifest.class_names, ElementsAre("Cat", "Dog"));
+  const Dataset ids = write_set(dir_ / "ids", {.fields = {kIdField}, .class_ids = {3, 90}});
+  const Dataset others = write_set(dir_ / "others", {.fields = {kIdField}, .class_ids = {3, 4}});
+  EXPECT_EQ(Dataset::chain({a_, ids}).manifest().class_ids, ids.manifest().class_ids);
+  EXPECT_ERROR(Dataset::chain({ids, others}), invalid_argument,
+               "its class 'dog' has the id 4 and 90 in");
   // What one lacks, and what is another value.
   const Dataset d = write_set(
       dir_ / "d", {.fields = {kIdField}, .source = {{"kind", "test"}, {"persons", "mpii"}}});

@@ -50,6 +50,21 @@ TEST(Manifest, IsRefusedWithNumbersThatDoNotFit) {
   EXPECT_ERROR(read("1", "1", "1", "4294967298"), unsupported, "format version 4294967298");
 }
 
+TEST(Manifest, KeepsTheIdsOfItsClasses) {
+  const TempDir dir;
+  Manifest manifest = read_manifest(write_with(dir, "1", "1"));
+  EXPECT_TRUE(manifest.class_ids.empty());
+  manifest.classes = {"car", "dog"};
+  for (const std::vector<ClassId>& ids : {std::vector<ClassId>{3, 90}, {"c", "d"}, {}}) {
+    manifest.class_ids = ids;
+    write_manifest(dir / "manifest.json", manifest);
+    EXPECT_EQ(read_manifest(dir / "manifest.json").class_ids, ids);
+  }
+  manifest.class_ids = {ClassId(3)};
+  write_manifest(dir / "manifest.json", manifest);
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "1 class ids for 2 classes");
+}
+
 TEST(Manifest, IsReadInLinearTimeWithManyKeys) {
   const TempDir dir;
   Manifest manifest = read_manifest(write_with(dir, "1", "1"));

@@ -23,7 +23,7 @@ constexpr const char* kInfoFooter =
 With --json: one document {"splits": [...]}, each with split, path, num_records, num_shards, format_version,
   file_bytes, stored_bytes and raw_bytes (of records, compressed and not), compression_ratio, record_size
   (num_records, is_sample, min, median, mean, max, histogram of begin, end, num_records), fields (name, type,
-  item, dtype, column), classes, class_names, source, options, created_by, fingerprint, warnings.)";
+  item, dtype, column), classes, class_names, class_ids, source, options, created_by, fingerprint, warnings.)";
 
 constexpr size_t kClassesShown = 3;
 constexpr size_t kFactBytesShown = 100;
@@ -65,7 +65,9 @@ void print_classes(const Manifest& manifest) {
   fmt::print("  classes      {}: ", with_commas(std::ssize(manifest.classes)));
   for (size_t i = 0; i < std::min(kClassesShown, manifest.classes.size()); ++i) {
     const std::string name = class_name_of(manifest, static_cast<int64_t>(i));
-    fmt::print("{}{}{}", i == 0 ? "" : "; ", escaped(manifest.classes[i]),
+    const std::string id =
+        manifest.class_ids.empty() ? "" : fmt::format("{} = ", to_string(manifest.class_ids[i]));
+    fmt::print("{}{}{}{}", i == 0 ? "" : "; ", escaped(id), escaped(manifest.classes[i]),
                name.empty() ? "" : fmt::format(" ({})", escaped(name)));
   }
   fmt::print("{}\n", manifest.classes.size() > kClassesShown ? "; ..." : "");
@@ -127,6 +129,14 @@ Json sizes_json(const RecordSizes& sizes) {
   return json;
 }
 
+Json class_ids_json(const Manifest& manifest) {
+  Json ids = Json::array();
+  for (const ClassId& id : manifest.class_ids) {
+    std::visit([&ids](const auto& value) { ids.push_back(value); }, id);
+  }
+  return ids;
+}
+
 Json split_json(const Dataset& dataset) {
   const Manifest& manifest = dataset.manifest();
   Json fields = Json::array();
@@ -144,6 +154,7 @@ Json split_json(const Dataset& dataset) {
           {"fields", fields},
           {"classes", manifest.classes},
           {"class_names", manifest.class_names},
+          {"class_ids", class_ids_json(manifest)},
           {"source", manifest.source},
           {"options", manifest.options},
           {"created_by", manifest.created_by},

@@ -94,6 +94,8 @@ class Source {
   virtual const std::vector<std::string>& classes() const;
   // Readable names of the same classes; empty or as many as classes().
   virtual const std::vector<std::string>& class_names() const;
+  // What the same classes are called where the data came from, such as COCO's category ids; empty or as many as classes().
+  virtual const std::vector<ClassId>& class_ids() const;
   // Facts for the manifests: "kind", "path", "archive", ... None by default.
   virtual std::map<std::string, std::string> facts(size_t split) const;
   // What was asked of the source that changes its samples' bytes, for the manifests' options. None by default.

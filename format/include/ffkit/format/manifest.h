@@ -6,11 +6,17 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <ffkit/format/schema.h>
 
 namespace ffkit {
+
+// What a class is called where the data came from: a number or a text, such as COCO's category id.
+using ClassId = std::variant<int64_t, std::string>;
+// 90, or toothbrush.
+std::string to_string(const ClassId& id);
 
 struct ManifestShard {
   std::string file;  // name in the split's folder, "shard-00000.ffr"
@@ -28,6 +34,7 @@ struct Manifest {
       classes;  // class i is what label i stands for, e.g. "n01440764"; may be empty
   std::vector<std::string>
       class_names;  // readable names of the same classes; empty or as many as `classes`
+  std::vector<ClassId> class_ids;     // of the same classes; empty or as many as `classes`
   std::vector<ManifestShard> shards;  // in record order
   std::map<std::string, std::string>
       source;  // facts about where the data came from: "kind", "path", "archive", ...

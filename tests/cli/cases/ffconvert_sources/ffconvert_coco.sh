@@ -18,7 +18,9 @@ err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are 
 err '^val2017: 3 images in 1 shard'
 run 0 "$FFINSPECT" verify dst
 run 0 "$FFINSPECT" info dst --json
-check grep -q '"person"' .stdout
+json "d['splits'][0]['class_ids'] == [1, 18] and d['splits'][0]['classes'] == ['person', 'dog']"
+run 0 "$FFINSPECT" info dst
+out 'classes +2: 1 = person; 18 = dog$'
 run 0 "$FFINSPECT" cat dst 1 --split val2017 --field segmentation
 check test "$(cat .stdout)" = '[[[1,2,3,4,5,6]],[]]'
 run 0 "$FFINSPECT" cat dst 1 --split val2017 --field image
@@ -27,6 +29,22 @@ check cmp -s .stdout src/val2017/0001.jpg
 # Named files of one split.
 run 0 "$FFCONVERT" coco src named --annotations annotations/instances_val2017.json --images val2017 --quiet
 check test "$(echo named/*/)" = named/val2017/
+
+# Roboflow's layout; a table that is no list.
+mkdir -p export/train export/valid
+cp src/val2017/0000.jpg export/train/ && cp src/val2017/0001.jpg export/valid/
+echo '{"images": [{"id": 1, "file_name": "0000.jpg"}], "categories": []}' >export/train/_annotations.coco.json
+echo '{"images": [{"id": "x", "file_name": "0001.jpg"}], "categories": []}' >export/valid/_annotations.coco.json
+run 1 "$FFCONVERT" coco export flow
+one_line_err 'has other ids of pictures than .*, numbers in one and texts in the other; '
+sed -i 's/"x"/2/' export/valid/_annotations.coco.json
+run 0 "$FFCONVERT" coco export flow
+err "note: .*: 'valid' is taken as the split 'val'$"
+check test "$(echo flow/*/)" = 'flow/train/ flow/val/'
+echo '{"images": [{"id": 1, "file_name": "0000.jpg"}], "annotations": {"7": {}}}' >export/train/_annotations.coco.json
+run 1 "$FFCONVERT" coco export flow2
+one_line_err "_annotations.coco.json: 'annotations' is an object, but must be a list of objects, as for pycocotools; "
+check test ! -e flow2
 
 rm src/val2017/0001.jpg
 run 1 "$FFCONVERT" coco src dst2

@@ -69,6 +69,7 @@ TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
   EXPECT_TRUE(source->splits()[0].is_training);
   EXPECT_EQ(source->splits()[0].num_samples, 2);
   EXPECT_THAT(source->classes(), ElementsAre("car", "toothbrush"));
+  EXPECT_THAT(source->class_ids(), ElementsAre(ClassId(3), ClassId(90)));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no annotation")));
   const Schema schema = source->schema();
   std::vector<SampleProblem> problems;
@@ -83,6 +84,7 @@ TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
   EXPECT_THAT(field("boxes").tensor().shape, ElementsAre(2, 4));
   EXPECT_THAT(values_of<float>(field("boxes").tensor()), ElementsAre(1, 2.5F, 3, 4, 0, 0, 16, 16));
   EXPECT_THAT(values_of<int64_t>(field("labels").tensor()), ElementsAre(0, 1));
+  EXPECT_THAT(values_of<int64_t>(field("category_ids").tensor()), ElementsAre(3, 90));
   EXPECT_THAT(values_of<int64_t>(field("annotation_ids").tensor()), ElementsAre(12, 11));
   EXPECT_THAT(values_of<uint8_t>(field("iscrowd").tensor()), ElementsAre(0, 1));
   EXPECT_THAT(values_of<float>(field("area").tensor()), ElementsAre(12, 6.5F));
@@ -221,12 +223,15 @@ TEST_F(CocoTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_ERROR(open(with(R"("category_id": 90)", R"("category_id": 91)")), invalid_argument,
                "annotation 11 is of category 91");
   EXPECT_ERROR(open(with(R"("id": 4)", R"("id": 9)")), invalid_argument,
-               "an element of 'images' is a second picture of id 9");
+               "picture 9 is there twice; remove one of the two");
   EXPECT_ERROR(open(with(R"("id": 90, "name")", R"("id": 3, "name")")), invalid_argument,
-               "second category of id 3");
+               "category 3 is there twice");
   EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3]")), invalid_argument,
                "'bbox': [1,2.5,3] is no array of 4");
-  EXPECT_ERROR(open(with(R"("bbox": [1, 2.5, 3, 4],)", "")), invalid_argument, "has no 'bbox'");
+  EXPECT_ERROR(open(with(R"("bbox": [1, 2.5, 3, 4],)", "")), invalid_argument,
+               "annotation 12 has no box in 'bbox'");
+  EXPECT_ERROR(open(with(R"("id": 11)", R"("id": 12)")), invalid_argument,
+               "two annotations have the id 12");
   EXPECT_ERROR(open(with(R"("category_id": 90,)", "")), invalid_argument, "having a 'category_id'");
   EXPECT_ERROR(open(with("sub/a.jpg", "../a.jpg")), unsupported, "not inside the folder");
   EXPECT_ERROR(open(with("sub/a.jpg", "/etc/passwd")), unsupported, "not inside the folder");
@@ -244,19 +249,110 @@ TEST_F(CocoTest, RefusesDamagedFilesWithThePlace) {
                  "the file ends; download or copy it again");
   }
   EXPECT_ERROR(open(whole + "x"), corrupt, "text behind the end of the object, but found 'x'");
-  EXPECT_ERROR(open("[1]"), corrupt, "offset 0: is not the JSON it should be: '{' is expected");
-  EXPECT_ERROR(open(with("\"area\": 12", "\"area\": 1x2")), corrupt, "is no JSON object");
+  EXPECT_ERROR(open("[1]"), corrupt, "is a JSON list, but annotations are an object");
+  EXPECT_ERROR(open("\xEF\xBB\xBF" + whole), corrupt, "begins with a byte order mark");
+  EXPECT_ERROR(open("\x1F\x8B\x08" + whole), corrupt, "is gzip data, no JSON; decompress it");
+  EXPECT_ERROR(open(with("\"area\": 12", "\"area\": 1x2")), corrupt, "is no JSON: ");
+  EXPECT_ERROR(open(with("\"year\": 2017", "\"year\": 2x17")), corrupt, "is no JSON: ");
   EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3, 4}")), corrupt, "");
 }
 
 TEST_F(CocoTest, SaysWhatItLooksFor) {
   EXPECT_ERROR(open_coco(dir_ / "none"), not_found, "there is no such folder");
-  EXPECT_ERROR(open_coco(dir_.path()), not_found, "holds no annotations/instances_<split>.json");
+  EXPECT_ERROR(open_coco(dir_.path()), not_found,
+               "holds neither annotations/instances_<split>.json nor <split>/_annotations");
   std::filesystem::rename(dir_ / "train2017", dir_ / "other");
   EXPECT_ERROR(open(kInstances), not_found, "no folder 'train2017' or 'images/train2017'");
   std::filesystem::create_directory(dir_ / "images");
   std::filesystem::rename(dir_ / "other", dir_ / "images/train2017");
   EXPECT_EQ(open(kInstances)->splits()[0].num_samples, 2);
+}
+
+TEST_F(CocoTest, RefusesTablesThatAreNoLists) {
+  const std::string object = R"("annotations": {"7": {"id": 7}}, "more": [)";
+  EXPECT_ERROR(open(with("\"annotations\": [", object)), invalid_argument,
+               "'annotations' is an object, but must be a list of objects, as for pycocotools; "
+               "write the object's values as a list");
+  EXPECT_ERROR(open(with("\"annotations\": [", R"("annot\u0061tions": null, "more": [)")),
+               invalid_argument, "'annotations' is null, but must be a list");
+  EXPECT_ERROR(open(with("\"annotations\": [", R"("annotations": [7, )")), invalid_argument,
+               "annotations[0] is a number, no object");
+}
+
+TEST_F(CocoTest, TakesTheLastOfMembersThatAreThereTwice) {
+  std::string json = with(R"("id": 12,)", R"("id": 12, "bbox": [9, 9, 9, 9],)");
+  json.insert(1, R"("images": [{"id": 9, "file_name": "none.jpg"}], "categories": 7,)");
+  const auto source = open(json);
+  EXPECT_EQ(source->splits()[0].num_samples, 2);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'images' is there 2 times; the last one")));
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_EQ(values_of<float>(RecordView(schema, record).tensor(schema.require("boxes")))[0], 1);
+}
+
+TEST_F(CocoTest, TakesWhatToolsWrite) {
+  std::string json = with(R"("iscrowd": 0)", R"("iscrowd": false, "score": NaN)");
+  for (const auto& [what, by] :
+       {std::pair{R"("file_name": "b.jpg", "width": 16)",
+                  R"("coco_url": "http://x.org/sub/b.jpg?x=/1", "width": 16.0)"},
+        {R"("width": 16, "height": 16, "license")", R"("height": null, "license")"},
+        {R"("bbox": [0, 0, 16, 16])", R"("bbox": [])"}}) {
+    json.replace(json.find(what), std::string(what).size(), by);
+  }
+  EXPECT_ERROR(open(json), invalid_argument, "annotation 11 has no box in 'bbox'; give it one");
+  const auto source = open(json, {.segmentation = true, .allow_missing = true});
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 annotations have no box; left out")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no 'file_name'")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no width and height")));
+  const Schema schema = source->schema();
+  for (int64_t i = 0; i < 2; ++i) {
+    std::vector<SampleProblem> problems;
+    const auto record = record_of(*source, 0, i, &problems);
+    EXPECT_THAT(problems, IsEmpty());
+    const RecordView view(schema, record);
+    EXPECT_EQ(view.field(schema.require("width")).scalar<int64_t>(), 16);
+    EXPECT_EQ(view.field(schema.require("id")).string(), i == 0 ? "b.jpg" : "sub/a.jpg");
+  }
+}
+
+TEST_F(CocoTest, TakesTextsAsIds) {
+  std::string json = kInstances;
+  for (const char* id : {"9", "4"}) {
+    for (const std::string key : {"\"id\": ", "\"image_id\": "}) {
+      for (size_t at = json.find(key + id + ","); at != std::string::npos;
+           at = json.find(key + id + ",")) {
+        json.replace(at + key.size(), 1, fmt::format("\"{}.x\"", id));
+      }
+    }
+  }
+  const auto source = open(json);
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_EQ(RecordView(schema, record).field(schema.require("image_id")).string(), "9.x");
+  EXPECT_ERROR(open(with(R"("image_id": 9)", R"("image_id": "9")")), invalid_argument,
+               "'image_id': 9 is a number, but ids before it are texts such as \"9\"");
+}
+
+// Roboflow's layout, and names of splits as people write them.
+TEST_F(CocoTest, FindsAnnotationsBesideThePictures) {
+  const std::string json = R"({"images": [{"id": 1, "file_name": "b.jpg"}]})";
+  for (const char* folder : {"train", "valid", "notes"}) {
+    write_file(dir_ / "export" / folder / "b.jpg", jpeg_picture(1));
+    write_file(dir_ / "export" / folder / "_annotations.coco.json", json);
+  }
+  const auto source = open_coco(dir_ / "export");
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_EQ(source->splits()[1].name, "val");
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'valid' is taken as the split 'val'")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("its folder has the name of no split")));
+  EXPECT_EQ(open_coco(dir_ / "export/valid")->splits()[0].name, "val");
+  EXPECT_EQ(open_coco(dir_ / "export/notes")->splits()[0].name, "train");
+  std::filesystem::copy(dir_ / "export/valid", dir_ / "export/val");
+  EXPECT_ERROR(open_coco(dir_ / "export"), invalid_argument, "is of the split 'val', as");
+  write_file(dir_ / "annotations/instances_Train2017.json", kInstances);
+  std::filesystem::rename(dir_ / "train2017", dir_ / "Train2017");
+  EXPECT_EQ(open_coco(dir_.path())->splits()[0].name, "train2017");
 }
 
 // Elements that lie across the chunks in which the file is read.
@@ -274,7 +370,8 @@ TEST(JsonElements, AreTheSameWhereverChunksEnd) {
   const InputFile file(dir / "a.json");
   JsonElements elements(file);
   size_t i = 0;
-  while (elements.next()) {
+  for (JsonPart part = elements.next(); part != JsonPart::end; part = elements.next()) {
+    if (part == JsonPart::array) continue;
     const std::string text(elements.text().data(), elements.text().size());
     ASSERT_LT(i, expected.size());
     ASSERT_EQ(text, expected[i]);
@@ -292,6 +389,7 @@ TEST(JsonElements, AreBounded) {
   write_file(dir / "a.json", R"({"a": [")" + std::string(70 << 20, 'x') + "\"]}");
   const InputFile file(dir / "a.json");
   JsonElements elements(file);
+  EXPECT_EQ(elements.next(), JsonPart::array);
   EXPECT_ERROR(elements.next(), unsupported,
                "an element has more than 64 MiB, which no annotation needs");
 }

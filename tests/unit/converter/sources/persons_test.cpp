@@ -9,6 +9,7 @@
 #include "pictures.h"
 #include "record_of.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {
@@ -140,6 +141,11 @@ TEST_F(PersonsTest, MuPoTSHasTheValidRootsOfItsPicturesAndTakesDetections) {
   write_file(dir_ / "boxes.json", R"([{"image_id": 7, "bbox": [1, 1, 9]}])");
   EXPECT_ERROR(open("mupots", {.detections = "boxes.json"}), invalid_argument,
                "boxes.json: detection 0 'bbox' has 3 numbers, expected 4");
+  // A results file, whose boxes are what was cropped.
+  write_file(dir_ / "boxes.json",
+             R"([{"image_id": 7, "bbox": [1, 1, 9, 9], "root_cam": [1, 2, 3]}])");
+  EXPECT_ERROR(open("mupots", {.detections = "boxes.json"}), invalid_argument,
+               "detection 0 has a 'root_cam', so that this is a results file of RootNet");
   EXPECT_ERROR(open("mupots", {.min_distance = 1}), invalid_argument, "has no effect on mupots");
 }
 
@@ -237,8 +243,7 @@ TEST_F(PersonsTest, ThreeDpwIsProjected) {
 TEST_F(PersonsTest, BadInputIsNamed) {
   const std::string good = person(1, 5, "0, 0, 3000", 21);
   write_muco(good, R"("f": [10, 12])");
-  EXPECT_ERROR(open("muco"), invalid_argument, "MuCo-3DHP.json: offset ");
-  EXPECT_ERROR(open("muco"), invalid_argument, "picture 5 has no 'c'");
+  EXPECT_ERROR(open("muco"), invalid_argument, "MuCo-3DHP.json: picture 5 has no 'c'");
   write_muco(good, R"("f": [0, 12], "c": [1, 1])");
   EXPECT_ERROR(open("muco"), invalid_argument,
                "picture 5 has a focal length of 0; it must be positive");
@@ -256,6 +261,10 @@ TEST_F(PersonsTest, BadInputIsNamed) {
   write_muco(short_mask);
   EXPECT_ERROR(open("muco"), invalid_argument,
                "annotation 1 'keypoints_vis' has 20 numbers, expected 21");
+  write_file(dir_ / "MuCo-3DHP.json", R"({"images": [], "annotations": {"1": {}}})");
+  EXPECT_ERROR(open("muco"), invalid_argument, "'annotations' is an object, but must be a list");
+  write_file(dir_ / "MuCo-3DHP.json", R"({"images": [], "imag\u0065s": []})");
+  EXPECT_ERROR(open("muco"), invalid_argument, "has 'images' twice");
   write_muco(good);
   std::filesystem::remove(dir_ / "a.jpg");
   EXPECT_ERROR(open("muco"), not_found, "1 of the 1 pictures with persons of");
