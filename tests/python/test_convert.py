@@ -70,6 +70,25 @@ def test_people_and_persons(tmp_path):
         convert.coco(tmp_path / "people", tmp_path / "dst", persons="mpii", box_percent=130)
 
 
+def test_categories_keep_their_ids(tmp_path):
+    convert.demo(tmp_path / "demo", images=1, val_images=1, classes=2, size=32)
+    image = ffkit.Dataset(tmp_path / "demo", "train")[0]["image"]
+    for folder in ("src/train", "src/annotations"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src/train/a.jpg").write_bytes(image)
+    coco = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 32, "height": 32}],
+        "annotations": [{"id": 7, "image_id": 1, "category_id": 90, "bbox": [1, 2, 3, 4]}],
+        "categories": [{"id": 90, "name": "toothbrush"}, {"id": 3, "name": "car"}],
+    }
+    (tmp_path / "src/annotations/instances_train.json").write_text(json.dumps(coco))
+    convert.coco(tmp_path / "src", tmp_path / "dst")
+    dataset = ffkit.Dataset(tmp_path / "dst", "train")
+    assert dataset.classes == ["car", "toothbrush"] and dataset.class_ids == [3, 90]
+    assert dataset[0]["labels"].tolist() == [1] and dataset[0]["category_ids"].tolist() == [90]
+    assert ffkit.Dataset(tmp_path / "demo", "train").class_ids == []
+
+
 def test_sources_with_files(tmp_path):
     PIL = pytest.importorskip("PIL.Image")
     for i in range(6):
