@@ -1,8 +1,10 @@
-// An image file of any bytes: its header, all of its pixels, and parts of it at several scales.
+// An image file of any bytes: its header, its EXIF orientation, all of its pixels, and parts of it at several scales.
 #include <cstdlib>
+#include <vector>
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/image/orientation.h>
 
 using namespace ffkit;
 
@@ -46,6 +48,8 @@ void decode_part(ImageDecoder& decoder, std::span<const std::byte> data, const R
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static ImageDecoder decoder;  // as the loader does: one for many
   const auto bytes = std::as_bytes(std::span(data, size));
+  const int orientation = exif_orientation(bytes);
+  if (orientation < 1 || orientation > 8) std::abort();
   ImageInfo info;
   try {
     info = decoder.read_info(bytes);
@@ -55,7 +59,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int64_t kMaxPixels = 1 << 16;  // more only take longer
   if (int64_t{info.width} * info.height > kMaxPixels) return 0;
   try {
-    touch(decoder.decode(bytes));
+    static std::vector<uint8_t> upright;
+    const RgbView pixels = decoder.decode(bytes);
+    touch(pixels);
+    touch(turn_upright(pixels, orientation, upright));
   } catch (const Error&) {
   }
   // Which part is told by the input's last bytes.

@@ -4,6 +4,8 @@
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include <jpeglib.h>
 // clang-format on
 #include <png.h>
+#include <zlib.h>
 
 #include "test_images.h"
 
@@ -180,6 +183,44 @@ inline std::vector<std::byte> encode_png_as(int width, int height, const std::ve
   png_write_end(png, info);
   png_destroy_write_struct(&png, &info);
   return result;
+}
+
+// EXIF data whose directory has a maker's name, which is none, and the orientation.
+inline std::string exif_data(int orientation, bool is_little_endian) {
+  const auto number = [is_little_endian](uint32_t value, int num_bytes) {
+    std::string text;
+    for (int i = 0; i < num_bytes; ++i) {
+      text += char(value >> (8 * (is_little_endian ? i : num_bytes - 1 - i)) & 0xFF);
+    }
+    return text;
+  };
+  std::string tiff = (is_little_endian ? "II" : "MM") + number(42, 2) + number(8, 4);
+  tiff += number(2, 2);
+  tiff += number(0x010F, 2) + number(2, 2) + number(1, 4) + number(0, 4);
+  tiff += number(0x0112, 2) + number(3, 2) + number(1, 4);
+  tiff += number(uint32_t(orientation), 2) + number(0, 2);
+  return tiff;
+}
+
+// A JPEG or a PNG with EXIF data in it.
+inline std::vector<std::byte> with_exif(std::vector<std::byte> image, std::string_view exif) {
+  std::string part;
+  const bool is_png = detect_image_encoding(image) == ImageEncoding::png;
+  if (is_png) {
+    part = "eXIf" + std::string(exif);
+    const auto sum =
+        uint32_t(crc32(0, reinterpret_cast<const Bytef*>(part.data()), uInt(part.size())));
+    for (const int shift : {0, 8, 16, 24}) part.insert(part.begin(), char(exif.size() >> shift));
+    for (const int shift : {24, 16, 8, 0}) part += char(sum >> shift);
+  } else {
+    part = std::string("Exif\0\0", 6) + std::string(exif);
+    const size_t length = part.size() + 2;
+    part = std::string("\xFF\xE1") + char(length >> 8) + char(length & 0xFF) + part;
+  }
+  const auto bytes = std::as_bytes(std::span(part));
+  // Behind the header's chunk of a PNG, and the first marker of a JPEG.
+  image.insert(image.begin() + (is_png ? 33 : 2), bytes.begin(), bytes.end());
+  return image;
 }
 
 }  // namespace ffkit::testing

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
@@ -216,6 +218,15 @@ void make_images(const fs::path& folder) {
     save("jpeg_" + size, encode_jpeg(pixels, 30));
     save("fine_jpeg_" + size, encode_jpeg(pixels, 95));
     save("png_" + size, encode_png(pixels));
+    // APP1 with an EXIF orientation, behind the first marker.
+    constexpr std::string_view kExif(
+        "\xFF\xE1\0\x1E"
+        "Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0",
+        32);
+    std::vector<std::byte> turned = encode_jpeg(pixels, 60);
+    const auto exif = std::as_bytes(std::span(kExif));
+    turned.insert(turned.begin() + 2, exif.begin(), exif.end());
+    save("turned_jpeg_" + size, turned);
     std::vector<std::byte> ppm;
     encode_ppm(pixels, ppm);
     save("ppm_" + size, ppm);
