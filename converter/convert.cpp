@@ -291,7 +291,8 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   }
   Destination claimed(destination, {.unfinished = options.resume ? Destination::Unfinished::go_on
                                                                  : Destination::Unfinished::remove,
-                                    .command = options.command});
+                                    .command = options.command,
+                                    .note = options.note});
   Conversion conversion(source, claimed, destination, options);
   try {
     ConvertSummary summary = conversion.run();

@@ -83,7 +83,7 @@ struct SampleWriter::Impl {
         max_bytes_in_flight(options.max_bytes_in_flight),
         max_record_bytes(options.max_record_bytes),
         poll(options.poll),
-        claimed(folder, {.kind = Destination::Kind::split}) {
+        claimed(folder, {.kind = Destination::Kind::split, .note = options.note}) {
     claimed.note_start_over(options.note, folder);
     writer.emplace(
         folder, manifest_of(split, schema, options),

@@ -29,11 +29,16 @@ namespace {
 namespace fs = std::filesystem;
 
 // Held by rank 0; the others have none.
-std::unique_ptr<const WorkDirLock> lock_work_dir(Communicator& communicator,
-                                                 const fs::path& folder) {
+std::unique_ptr<const WorkDirLock> lock_work_dir(Communicator& communicator, const fs::path& folder,
+                                                 const ProgressOutput& output) {
   std::unique_ptr<const WorkDirLock> lock;
   if (folder.empty()) return lock;
-  on_rank_0(communicator, [&] { lock = std::make_unique<const WorkDirLock>(folder); });
+  on_rank_0(communicator, [&] {
+    lock = std::make_unique<const WorkDirLock>(folder);
+    if (output.lines != nullptr && !lock->note().empty()) {
+      fmt::print(output.lines, "{}: {}\n", folder.string(), lock->note());
+    }
+  });
   return lock;
 }
 
@@ -219,7 +224,7 @@ TrainSummary train(const TrainOptions& given, const ProgressOutput& output,
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     const RunMesh mesh(options, communicator);
-    const auto lock = lock_work_dir(communicator, options.work_dir);
+    const auto lock = lock_work_dir(communicator, options.work_dir, output);
     return run(options, {}, output, mesh, getting_ready);
   });
 }
@@ -234,7 +239,7 @@ TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoi
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     const RunMesh mesh(options, communicator);
-    const auto lock = lock_work_dir(communicator, options.work_dir);
+    const auto lock = lock_work_dir(communicator, options.work_dir, output);
     fs::path file = checkpoint;
     std::string info;
     on_rank_0(communicator, [&] {
@@ -261,7 +266,7 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     const RunMesh mesh(options, communicator);
-    const auto lock = lock_work_dir(communicator, options.work_dir);
+    const auto lock = lock_work_dir(communicator, options.work_dir, output);
     // Rank 0 alone may see the folder.
     std::string file, info;
     on_rank_0(communicator, [&] {

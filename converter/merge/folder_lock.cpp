@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -28,24 +27,22 @@ void FolderLocks::add(const fs::path& folder, Use use,
                 "cannot be opened; give a data set folder, or make one of several with merge",
                 {.path = folder.string(), .errno_value = errno});
   }
-  const int problem =
-      lock.try_lock(use == Use::read ? FileLock::Mode::shared : FileLock::Mode::exclusive);
-  locks_.push_back({.folder = canonical, .lock = std::move(lock)});
-  if (problem == 0) return;
-  if (problem == EWOULDBLOCK) {
-    throw Error(ErrorCode::invalid_argument,
-                use == Use::read
-                    ? "another merge or append is changing this folder; wait for it"
-                    : "another merge, append or v1 is using this folder, which this one would "
-                      "change; wait for it",
-                {.path = folder.string()});
+  ClaimFile claim;
+  const FolderHold hold = hold_folder(
+      folder, use == Use::read ? FileLock::Mode::shared : FileLock::Mode::exclusive, lock, claim);
+  if (hold.is_taken) {
+    locks_.push_back({.folder = canonical, .lock = std::move(lock), .claim = std::move(claim)});
+    if (note && !hold.note.empty()) note(fmt::format("{}: {}", folder.string(), hold.note));
+    return;
   }
-  if (note) {
-    note(
-        fmt::format("{}: cannot be locked ({}); see to it that no other merge or append changes "
-                    "it meanwhile",
-                    folder.string(), std::strerror(problem)));
-  }
+  throw Error(
+      ErrorCode::invalid_argument,
+      use == Use::read
+          ? fmt::format("{} is changing this folder; wait for it{}",
+                        in_use_by(hold.user, "another merge or append"), remedy_for(hold.user))
+          : fmt::format("{} is using this folder, which this one would change; wait for it{}",
+                        in_use_by(hold.user, "another merge, append or v1"), remedy_for(hold.user)),
+      {.path = folder.string()});
 }
 
 }  // namespace ffkit

@@ -1,4 +1,5 @@
-// Locks that keep merges, appends and what is written as FFRecord v1 apart. The data set folders themselves are locked, by flock(2): nothing has to be made and cleared away.
+// Locks that keep merges, appends and what is written as FFRecord v1 apart. The data set folders themselves are locked, by flock(2): nothing
+// has to be made and cleared away. Where the file system has no locks, a file in the folder stands for one (format/file/claim_file.h).
 #pragma once
 
 #include <filesystem>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "format/file/claim_file.h"
 #include "format/file/file_lock.h"
 
 namespace ffkit {
@@ -18,7 +20,8 @@ class FolderLocks {
   };
 
   // Locks `folder` for as long as this object lives. A folder that is locked by it already stays as it is. Does not wait: throws Error(invalid_argument) when
-  // another process uses the folder otherwise, Error(not_found) or Error(io) when it cannot be opened. Where the file system has no locks, `note` gets a sentence.
+  // another process uses the folder otherwise, Error(not_found) or Error(io) when it cannot be opened. Where the file system has no locks,
+  // `note` gets a sentence.
   void add(const std::filesystem::path& folder, Use use,
            const std::function<void(const std::string&)>& note);
 
@@ -26,6 +29,7 @@ class FolderLocks {
   struct Lock {
     std::filesystem::path folder;  // canonical
     FileLock lock;
+    ClaimFile claim;
   };
   std::vector<Lock> locks_;
 };

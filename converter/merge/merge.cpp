@@ -190,7 +190,9 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
   const std::vector<PlannedSplit> splits = plan.splits();
 
   std::vector<Manifest> manifests;
-  Destination claimed(destination, {.kind = Destination::Kind::merge, .command = options.command});
+  Destination claimed(
+      destination,
+      {.kind = Destination::Kind::merge, .command = options.command, .note = options.note});
   claimed.note_start_over(options.note, destination);
   ReportFile report(claimed.report_path());
   {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,6 +45,13 @@ bool is_top_file(const fs::directory_entry& entry) {
 
 bool holds_marker(const fs::path& folder) {
   return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
+}
+
+// But for the files of those who use it.
+bool holds_nothing(const fs::path& folder) {
+  return std::all_of(
+      fs::directory_iterator(folder), fs::directory_iterator(),
+      [](const fs::directory_entry& entry) { return ClaimFile::is_claim(entry.path()); });
 }
 
 UnfinishedMarker read_marker(int fd) {
@@ -88,7 +96,7 @@ Contents list_contents(const fs::path& folder, Destination::Kind kind) {
     if (contents.foreign.empty()) contents.foreign = path;
   };
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() == kUnfinishedMarker) continue;
+    if (entry.path().filename() == kUnfinishedMarker || ClaimFile::is_claim(entry.path())) continue;
     if (is_top_file(entry) || (is_split && is_split_file(entry))) {
       contents.files.push_back(entry.path());
     } else if (entry.symlink_status().type() == fs::file_type::directory) {
@@ -131,12 +139,13 @@ void remove_contents(const Contents& contents) {
 }  // namespace
 
 void Destination::require_usable(const fs::path& folder, Kind kind) {
+  refuse_dangling_link(folder);
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) {
     throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
                 {.path = folder.string()});
   }
-  if (holds_marker(folder) || fs::is_empty(folder)) return;
+  if (holds_marker(folder) || holds_nothing(folder)) return;
   if (kind == Kind::split && fs::exists(folder / "manifest.json")) {
     throw Error(ErrorCode::invalid_argument,
                 "already holds a split; remove it or give another name or folder",
@@ -151,14 +160,19 @@ void Destination::require_usable(const fs::path& folder, Kind kind) {
               {.path = folder.string()});
 }
 
-Destination::Destination(const fs::path& folder, Claim claim)
-    : folder_(fs::weakly_canonical(fs::absolute(folder))), claim_(std::move(claim)) {
+Destination::Destination(const fs::path& folder, Claim claim) : claim_(std::move(claim)) {
+  refuse_dangling_link(folder);
+  folder_ = fs::weakly_canonical(fs::absolute(folder));
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
   try {
     make_folders();
     lock_marker();
     take_over();
+    require_renames();
     is_claimed_ = true;
+    if (claim_.note && !lock_note_.empty()) {
+      claim_.note(fmt::format("{}: {}", folder_.string(), lock_note_));
+    }
   } catch (const fs::filesystem_error& error) {
     give_back();
     io_error("cannot be prepared", error.path1().empty() ? folder_ : error.path1(),
@@ -206,7 +220,17 @@ void Destination::make_folders() {
 
 void Destination::lock_marker() {
   // Another process that makes a marker, or commits, between two steps makes it necessary to look again.
-  while (!try_lock_marker()) marker_.close();
+  while (!try_lock_marker()) {
+    marker_.close();
+    claim_file_.release();
+  }
+}
+
+void Destination::refuse_user(const ClaimFile::User& user) const {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} is writing to this folder; wait for it or give another folder{}",
+                          in_use_by(user, "another conversion"), remedy_for(user)),
+              {.path = folder_.string()});
 }
 
 // Opens the marker that is there, or makes one where there is none: never the one while it looks like the other, since a data set that
@@ -214,6 +238,9 @@ void Destination::lock_marker() {
 bool Destination::try_lock_marker() {
   const fs::path marker = folder_ / kUnfinishedMarker;
   require_usable(folder_, claim_.kind);
+  // Before a marker is made for nothing.
+  const ClaimFile::User user = ClaimFile::user_of(folder_, FileLock::Mode::exclusive);
+  if (user.is_anybody()) refuse_user(user);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   made_marker_ = false;
   marker_ = FileLock(::open(marker.c_str(), kFlags));
@@ -224,13 +251,19 @@ bool Destination::try_lock_marker() {
     if (!made_marker_ && errno == EEXIST) return false;
   }
   if (!marker_.is_open()) io_error("cannot be created", marker, errno);
-  if (const int problem = marker_.try_lock(FileLock::Mode::exclusive); problem != 0) {
-    made_marker_ = false;  // it is the other's
-    if (problem != EWOULDBLOCK) io_error("cannot be locked", marker, problem);
-    throw Error(ErrorCode::invalid_argument,
-                "another conversion is writing to this folder; wait for it or give another folder",
-                {.path = folder_.string()});
+  FolderHold hold;
+  try {
+    hold = hold_folder(folder_, FileLock::Mode::exclusive, marker_, claim_file_);
+  } catch (...) {
+    if (made_marker_) ::unlink(marker.c_str());
+    made_marker_ = false;
+    throw;
   }
+  if (!hold.is_taken) {
+    made_marker_ = false;  // it is the other's
+    refuse_user(hold.user);
+  }
+  lock_note_ = std::move(hold.note);
   // Whoever held the lock before may have finished and removed the file that we locked.
   if (!marker_.is_still_at(marker)) return false;
   // A data set was finished, or another program put something here, in the moment before the marker was made.
@@ -286,7 +319,38 @@ void Destination::set_plan(const std::string& plan) {
       ::ftruncate(marker_.fd(), static_cast<off_t>(text.size())) != 0) {
     io_error("cannot be written", marker, errno);
   }
-  if (::fsync(marker_.fd()) != 0) io_error("fsync failed", marker, errno);
+  if (::fsync(marker_.fd()) == 0) return;
+  if (!has_no_fsync(errno)) io_error("fsync failed", marker, errno);
+  const int error = errno;
+  if (claim_.note && !std::exchange(has_noted_fsync_, true)) {
+    claim_.note(
+        fmt::format("{}: its file system has no fsync ({}), so a power cut may take what was "
+                    "reported as finished",
+                    folder_.string(), std::strerror(error)));
+  }
+}
+
+// Shards get their names when they are complete. Mounted object stores cannot rename: said before the work, not after it.
+void Destination::require_renames() const {
+  const fs::path before = folder_ / "before.tmp";
+  const fs::path after = folder_ / "after.tmp";
+  const bool is_of_folders = claim_.kind == Kind::v1;
+  std::error_code ignored;
+  if (is_of_folders) {
+    fs::create_directory(before);
+  } else {
+    File::create(before).close();
+  }
+  const int error = ::rename(before.c_str(), after.c_str()) == 0 ? 0 : errno;
+  fs::remove(before, ignored);
+  fs::remove(after, ignored);
+  if (error == 0) return;
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("its file system cannot rename {} ({}), which get their names when they are "
+                  "complete; give a folder on another disk and copy the result",
+                  is_of_folders ? "folders" : "files", std::strerror(error)),
+      {.path = folder_.string()});
 }
 
 void Destination::note_start_over(const std::function<void(const std::string&)>& note,
@@ -314,6 +378,7 @@ void Destination::keep() {
   is_claimed_ = false;
   made_folders_.clear();
   marker_.close();
+  claim_file_.release();
 }
 
 void Destination::commit() {
@@ -325,6 +390,7 @@ void Destination::commit() {
   if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
   is_claimed_ = false;
   marker_.close();
+  claim_file_.release();
   sync_folder(folder_);
   sync_folder(folder_.parent_path());
   for (const fs::path& made : made_folders_) sync_folder(made.parent_path());
@@ -335,6 +401,7 @@ void Destination::commit() {
 void Destination::give_back() noexcept {
   if (made_marker_) ::unlink((folder_ / kUnfinishedMarker).c_str());
   marker_.close();
+  claim_file_.release();
   remove_made_folders();
 }
 
@@ -347,6 +414,7 @@ void Destination::roll_back() noexcept {
   }
   is_claimed_ = false;
   marker_.close();
+  claim_file_.release();
   remove_made_folders();
 }
 

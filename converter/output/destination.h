@@ -17,6 +17,7 @@
 
 #include <ffkit/format/unfinished.h>
 
+#include "format/file/claim_file.h"
 #include "format/file/file_lock.h"
 
 namespace ffkit {
@@ -43,6 +44,7 @@ class Destination {
     Unfinished unfinished =
         Unfinished::remove;  // what becomes of an unfinished data set in the folder
     std::string command;     // for the marker (UnfinishedMarker)
+    std::function<void(const std::string&)> note = {};  // a sentence about the file system
   };
 
   // Makes `folder` (and its parents) if need be and claims it. Throws Error(invalid_argument) when
@@ -83,7 +85,9 @@ class Destination {
   void make_folders();
   void lock_marker();
   bool try_lock_marker();
+  void refuse_user(const ClaimFile::User& user) const;
   void take_over();
+  void require_renames() const;
   void give_back() noexcept;
   void roll_back() noexcept;
   void remove_made_folders() noexcept;
@@ -92,6 +96,9 @@ class Destination {
   Claim claim_;
   std::vector<std::filesystem::path> made_folders_;  // outermost first
   FileLock marker_;
+  ClaimFile claim_file_;  // where the file system has no locks
+  std::string lock_note_;
+  bool has_noted_fsync_ = false;
   bool made_marker_ = false;  // it was not there
   bool is_claimed_ = false;   // and what is made is ours to remove
   bool found_unfinished_ = false;

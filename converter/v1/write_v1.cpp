@@ -271,7 +271,9 @@ ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& dest
   try {
     FolderLocks locks;
     lock_sources(splits, options, locks);
-    Destination claimed(destination, {.kind = Destination::Kind::v1, .command = options.command});
+    Destination claimed(
+        destination,
+        {.kind = Destination::Kind::v1, .command = options.command, .note = options.note});
     claimed.note_start_over(options.note, destination);
     require_free_space(bytes_needed(splits, content), claimed.folder());
     std::vector<std::string> classes;

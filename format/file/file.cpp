@@ -165,7 +165,8 @@ void File::begin_write_back(int64_t num_written) {
 
 void File::sync() {
   require_unbroken();
-  if (uninterrupted([&] { return ::fsync(fd_); }) != 0) break_with("cannot fsync", errno);
+  if (uninterrupted([&] { return ::fsync(fd_); }) == 0 || has_no_fsync(errno)) return;
+  break_with("cannot fsync", errno);
 }
 
 void File::close() {
@@ -205,6 +206,25 @@ std::vector<std::byte> read_whole_file(const std::filesystem::path& path) {
   return bytes;
 }
 
+bool has_no_fsync(int error) {
+  return error == EINVAL || error == ENOTSUP || error == ENOSYS;
+}
+
+void refuse_dangling_link(const std::filesystem::path& path) {
+  std::filesystem::path part;
+  for (const std::filesystem::path& name : path) {
+    part /= name;
+    std::error_code ignored;
+    if (!std::filesystem::is_symlink(part, ignored)) continue;
+    if (std::filesystem::exists(part, ignored) || ignored) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is a link to '{}', which is not there; make that folder or give "
+                            "another one",
+                            std::filesystem::read_symlink(part, ignored).string()),
+                {.path = part.string()});
+  }
+}
+
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     throw_file_error(("cannot rename to " + to.string()).c_str(), from, errno);
@@ -227,8 +247,7 @@ void sync_folder(const std::filesystem::path& folder) {
   const int result = uninterrupted([&] { return ::fsync(fd); });
   const int error = errno;
   ::close(fd);
-  // Some network file systems have no fsync for folders; there a rename is as durable as it gets.
-  if (result != 0 && error != EINVAL && error != ENOTSUP) {
+  if (result != 0 && !has_no_fsync(error)) {
     throw_file_error("cannot fsync the folder", folder, error);
   }
 }

@@ -33,6 +33,7 @@ class File {
   void write(std::span<const std::byte> data);
   // Overwrites what write() has written before at `offset`; errors as write().
   void write_at(int64_t offset, std::span<const std::byte> data);
+  // On file systems without fsync it does nothing (has_no_fsync).
   void sync();
   // Reports what close(2) says; the destructor cannot. Once only.
   void close();
@@ -57,6 +58,12 @@ std::vector<std::byte> read_whole_file(const std::filesystem::path& path);
 // Opens as open(2) does, with O_CLOEXEC, also after interruptions. Where the process has too many open files (EMFILE), it raises its limit as
 // far as it may: the soft RLIMIT_NOFILE to the hard one. Returns -1 and sets errno.
 int open_descriptor(const std::filesystem::path& path, int flags);
+
+// Whether `error`, of fsync(2), means that the file system has none: then what is written is as durable as it gets.
+bool has_no_fsync(int error);
+
+// Throws Error(invalid_argument) when `path`, or a folder above it, is a link to something that is not there: a disk that is not mounted, as a rule.
+void refuse_dangling_link(const std::filesystem::path& path);
 
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.
 // When the fsync fails, `to` is in place.

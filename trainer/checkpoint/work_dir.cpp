@@ -50,6 +50,7 @@ std::optional<CheckpointFile> parse_name(const fs::path& path) {
 
 // Whether it was not there before.
 bool make_folder(const fs::path& folder) {
+  refuse_dangling_link(folder);
   std::error_code error;
   const bool is_new = fs::create_directories(folder, error);
   if (!error) return is_new;
@@ -107,14 +108,26 @@ fs::path resolve_checkpoint(const fs::path& path) {
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
   lock_ = FileLock(open_descriptor(folder, O_RDONLY | O_DIRECTORY));
-  if (!lock_.is_open() || lock_.try_lock(FileLock::Mode::exclusive) != EWOULDBLOCK) return;
+  if (!lock_.is_open()) return;
+  const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_);
+  note_ = hold.note;
+  if (hold.is_taken) return;
+  if (hold.user.is_anybody() && !hold.user.is_here) {
+    note_ = fmt::format(
+        "{} may be writing to this work folder as well; remove that file when the "
+        "process is gone",
+        hold.user.words);
+    return;
+  }
   throw Error(ErrorCode::invalid_argument,
-              "another training is writing to this work folder; wait for its end, or give another "
-              "--work-dir",
+              fmt::format("{} is writing to this work folder; wait for its end, or give another "
+                          "--work-dir",
+                          in_use_by(hold.user, "another training")),
               {.path = folder.string()});
 }
 
 WorkDirLock::~WorkDirLock() {
+  claim_.release();
   if (is_new_) ::rmdir(folder_.c_str());  // works on an empty folder alone
 }
 

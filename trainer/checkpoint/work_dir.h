@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "format/file/claim_file.h"
 #include "format/file/file_lock.h"
 
 namespace ffkit {
@@ -45,20 +46,25 @@ void remove_checkpoint(const std::filesystem::path& path);
 
 // Keeps other trainings away from a work folder as long as it lives: a job that was put into the queue again while its first run still writes would
 // mix its checkpoints with that run's. By flock(2) of the folder: nothing is left behind, not even a folder that it
-// has made and that stayed empty.
+// has made and that stayed empty. Where the file system has no locks, a file in the folder stands for one.
 class WorkDirLock {
  public:
-  // Makes the folder. Throws Error(io) when it cannot be made, Error(invalid_argument) when another training holds it. Where the file system has no locks, it
-  // keeps nobody away.
+  // Makes the folder. Throws Error(io) when it cannot be made, Error(invalid_argument) when another training holds it. A file of a process on
+  // another machine, which may be dead, keeps nobody away: a job that was put into the queue again must go on. note() says it.
   explicit WorkDirLock(const std::filesystem::path& folder);
   ~WorkDirLock();
   WorkDirLock(const WorkDirLock&) = delete;
   WorkDirLock& operator=(const WorkDirLock&) = delete;
 
+  // A sentence for the user, without the folder; empty when there is none.
+  const std::string& note() const { return note_; }
+
  private:
   std::filesystem::path folder_;
   bool is_new_;
   FileLock lock_;
+  ClaimFile claim_;
+  std::string note_;
 };
 
 class WorkDir {

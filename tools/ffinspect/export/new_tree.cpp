@@ -1,14 +1,17 @@
 #include "export/new_tree.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
 #include <ffkit/format/error.h>
 
+#include "format/file/claim_file.h"
 #include "format/file/file.h"
 #include "format/file/file_lock.h"
 #include "text/output.h"
@@ -21,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUnfinished = ".ffinspect-export";
 
-[[noreturn]] void refuse(const fs::path& destination, const char* message) {
+[[noreturn]] void refuse(const fs::path& destination, const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message, {.path = destination.string()});
 }
 
@@ -39,18 +42,25 @@ class OwnFolder {
     lock_ = FileLock(open_descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     if (!lock_.is_open()) fail_tree(path, "cannot open the folder", errno);
     // It is not still there when its owner was done with it before it was locked here.
-    if (lock_.try_lock(FileLock::Mode::exclusive) != 0 || !lock_.is_still_at(path)) {
-      refuse(destination, "is being exported to by another process; give a new folder");
+    const FolderHold hold = hold_folder(path, FileLock::Mode::exclusive, lock_, claim_);
+    if (!hold.is_taken || !lock_.is_still_at(path)) {
+      refuse(destination,
+             fmt::format("is being exported to by {}; give a new folder{}",
+                         in_use_by(hold.user, "another process"), remedy_for(hold.user)));
     }
   }
+  // The folder gets its final name next: what stands for a lock must not come along.
+  void take_claim_away() { claim_.release(); }
 
  private:
   FileLock lock_;
+  ClaimFile claim_;
 };
 
 void remove_content(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (ClaimFile::is_claim(entry.path())) continue;
     fs::remove_all(entry.path(), ignored);
   }
 }
@@ -89,6 +99,7 @@ void take_name(const fs::path& folder, const fs::path& destination) {
 void make_tree(const fs::path& destination, const std::function<void(const fs::path&)>& fill) {
   // Without the slash at its end that "OUT/" has.
   const fs::path out = destination.has_filename() ? destination : destination.parent_path();
+  refuse_dangling_link(out);
   std::error_code error;
   const auto status = fs::status(out, error);
   const bool exists = fs::exists(status);
@@ -103,11 +114,12 @@ void make_tree(const fs::path& destination, const std::function<void(const fs::p
     unfinished += kUnfinished;
     if (out.has_parent_path()) make_folder(out.parent_path());
   }
-  const OwnFolder own(unfinished, out);
+  OwnFolder own(unfinished, out);
   remove_content(unfinished);
   try {
     fill(unfinished);
     throw_if_stopped();
+    own.take_claim_away();
     if (exists) {
       move_up(unfinished, out);
     } else {
