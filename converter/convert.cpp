@@ -15,6 +15,7 @@
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "output/gather.h"
+#include "output/record_comparison.h"
 #include "output/split_writer.h"
 #include "pack/packer.h"
 #include "pack/report.h"
@@ -95,7 +96,10 @@ class Conversion {
     const std::string& found = claimed_.found_plan();
     // What is worth keeping comes after the plan; without any there is nothing to mix up.
     if (found.empty() && !claimed_.holds_work()) return;
-    const std::string difference = plan_difference(found, plan);
+    std::string difference = plan_difference(found, plan);
+    if (!difference.empty() && differ_in_times_alone(found, plan)) {
+      difference = difference_of_contents();
+    }
     if (difference.empty()) return;
     is_refused_ = true;
     throw Error(ErrorCode::invalid_argument,
@@ -104,6 +108,23 @@ class Conversion {
                             "--resume to start over",
                             difference),
                 {.path = name_.string()});
+  }
+
+  // Of the shards that are there. Samples that were gathered are gathered anew.
+  std::string difference_of_contents() const {
+    note(kContentsNote);
+    for (const SplitPlan& plan : plans_) {
+      const fs::path folder = claimed_.folder() / plan.manifest.split;
+      const auto changed =
+          first_changed_sample(source_, plan, folder, MissingShards::unwritten, options_);
+      if (changed) {
+        return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
+      }
+    }
+    for (const SplitPlan& plan : plans_) {
+      fs::remove(claimed_.folder() / plan.manifest.split / Destination::kGathered);
+    }
+    return {};
   }
 
   // What a conversion that ended early has written is not needed again.
@@ -281,7 +302,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   try {
     if (options.resume && holds_finished_data_set(destination)) {
       ConvertSummary summary =
-          finished_conversion(destination, plan_splits(source, options), options);
+          finished_conversion(destination, source, plan_splits(source, options), options);
       add_facts(summary, source, destination);
       summary.seconds = seconds_since(start);
       return summary;

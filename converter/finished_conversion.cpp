@@ -11,6 +11,7 @@
 #include <ffkit/format/error.h>
 
 #include "output/destination.h"
+#include "output/record_comparison.h"
 #include "pack/report.h"
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
@@ -114,14 +115,27 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
   return {};
 }
 
+// By the records; empty when nothing differs.
+std::string difference_of_contents(const Source& source, const SplitPlan& plan,
+                                   const fs::path& folder, const ConvertOptions& options) {
+  if (options.note) options.note(fmt::format("{}: {}", folder.string(), kContentsNote));
+  const auto changed = first_changed_sample(source, plan, folder, MissingShards::left_out, options);
+  if (!changed) return {};
+  return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
+}
+
 // In words that name the split; empty when nothing differs.
-std::string difference_of(const Dataset& found, const SplitPlan& plan, const BadSamples& bad,
-                          const ConvertOptions& options) {
+std::string difference_of(const Dataset& found, const Source& source, const SplitPlan& plan,
+                          const BadSamples& bad, const ConvertOptions& options) {
   const std::string& name = plan.manifest.split;
   const std::string facts = difference_of_facts(found, plan, bad, options);
   if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
   if (const std::string listing = listing_of(found.manifest()); !listing.empty()) {
-    std::string words = split_difference(name, listing, describe_split(plan));
+    const std::string planned = describe_split(plan);
+    std::string words = split_difference(name, listing, planned);
+    if (!words.empty() && differ_in_times_alone(listing, planned)) {
+      words = difference_of_contents(source, plan, found.path(), options);
+    }
     if (!words.empty()) return words;
   }
   const std::string shards = difference_of_shards(found, plan);
@@ -149,7 +163,8 @@ bool holds_finished_data_set(const fs::path& folder) {
          !list_splits(folder).empty();
 }
 
-ConvertSummary finished_conversion(const fs::path& folder, const std::vector<SplitPlan>& plans,
+ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
+                                   const std::vector<SplitPlan>& plans,
                                    const ConvertOptions& options) {
   const auto refuse = [&folder](const std::string& words) {
     throw Error(ErrorCode::invalid_argument,
@@ -172,7 +187,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const std::vector<Spl
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);
     const BadSamples bad = bad_samples_of(report, plan.manifest.split);
-    const std::string words = difference_of(found, plan, bad, options);
+    const std::string words = difference_of(found, source, plan, bad, options);
     if (!words.empty()) refuse(words);
     has_listings = has_listings && !listing_of(found.manifest()).empty();
     summary.splits.push_back({.split = plan.manifest.split,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,10 @@ constexpr size_t kMaxNamed = 3;                    // differences
 constexpr size_t kMaxDescriptionBytes = 32 << 10;  // destinations read markers of 64 KiB
 constexpr size_t kMaxWordBytes = 100;  // of an option or a fact; of a longer one, its hash is told
 constexpr size_t kMaxNamedInputs = 100;  // of a split, in a description
+
+constexpr size_t kAllInputs = std::numeric_limits<size_t>::max();
+// Of a split: a hash of its files beside the samples' own, without their times.
+constexpr const char* kUntimedInputs = "untimed_inputs";
 
 enum class Times : bool { left_out, counted };
 
@@ -77,7 +82,10 @@ Json split_of(const SplitPlan& plan, Times times, size_t max_named) {
                 {"dictionary", dictionary.digits()},
                 {"shards", shards.digits()},
                 {"inputs", inputs_of(plan.listing, times, max_named)}};
-  if (times == Times::counted) split["times"] = plan.listing.times;
+  if (times == Times::counted) {
+    split["times"] = plan.listing.times;
+    split[kUntimedInputs] = hash_of(text_of(inputs_of(plan.listing, Times::left_out, kAllInputs)));
+  }
   return split;
 }
 
@@ -117,6 +125,9 @@ Json join_splits(const Json& splits) {
     for (const Json& split : splits) hash.add(split.at(aspect).get<std::string>());
     joined[aspect] = hash.digits();
   }
+  PlanHash untimed;
+  for (const Json& split : splits) untimed.add(split.at(kUntimedInputs).get<std::string>());
+  joined[kUntimedInputs] = untimed.digits();
   return joined;
 }
 
@@ -256,6 +267,31 @@ std::string split_difference(const std::string& name, std::string_view found,
     comparison.compare_split(name, then, now);
     return comparison.text();
   });
+}
+
+bool differ_in_times_alone(std::string_view found, std::string_view planned) {
+  // Throws where there is no kUntimedInputs.
+  const auto without_times = [](Json description) {
+    const auto strip = [](Json& split) {
+      split["inputs"] = Json::object();
+      split["inputs"]["all"] = split.at(kUntimedInputs);
+      split["times"] = "";
+    };
+    if (!description.contains("splits")) {
+      strip(description);
+    } else {
+      for (Json& split : description["splits"]) strip(split);
+    }
+    return description;
+  };
+  try {
+    const Json then = without_times(Json::parse(found));
+    const Json now = without_times(Json::parse(planned));
+    if (!then.contains("splits")) return then == now;
+    return Comparison(then, now).text().empty();
+  } catch (const Json::exception&) {
+    return false;
+  }
 }
 
 std::string plan_fingerprint(const std::vector<SplitPlan>& plans) {

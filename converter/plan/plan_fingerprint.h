@@ -36,6 +36,10 @@ std::string describe_split(const SplitPlan& plan);
 std::string split_difference(const std::string& name, std::string_view found,
                              std::string_view planned);
 
+// Whether two descriptions, both by describe_plan() or both by describe_split(), differ in nothing but times of modification: then the contents
+// decide (output/record_comparison.h). False for descriptions of earlier versions, which cannot tell.
+bool differ_in_times_alone(std::string_view found, std::string_view planned);
+
 // 16 hex digits for the plans of all splits, the same on every machine that lists the same data with the same options, whatever its part, --on-error
 // and the folder that the source lies in.
 std::string plan_fingerprint(const std::vector<SplitPlan>& plans);

@@ -76,7 +76,7 @@ class ChangedSourceTest : public ::testing::Test {
   std::map<std::string, std::string> begun_;
 };
 
-TEST_F(ChangedSourceTest, PicturesAreToldByNameSizeAndTimeOfModification) {
+TEST_F(ChangedSourceTest, PicturesAreToldByNameSizeAndContent) {
   for (int i = 0; i < kPictures; ++i) write_file(dir_ / "src/cat" / name_of(i), large_picture(i));
   const fs::path bad = dir_ / "src/cat/bad.jpg";
   write_file(bad, "no picture");
@@ -89,7 +89,7 @@ TEST_F(ChangedSourceTest, PicturesAreToldByNameSizeAndTimeOfModification) {
   other.back() = 'x';
   write_file(first, other);
   fs::last_write_time(first, time + std::chrono::seconds(1));
-  expect_refusal(open, "the times of modification of the files of split 'train'");
+  expect_refusal(open, fmt::format("the content of '{}', of split 'train'", first.string()));
   fs::last_write_time(first, time);
   write_file(dir_ / "src/cat/new.jpg", large_picture(1));
   expect_refusal(open, "the names, number or order of the samples of split 'train'");
@@ -153,7 +153,7 @@ TEST_F(ChangedSourceTest, LinesAreToldByTheirContent) {
   expect_success(open);
 }
 
-TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndTimeOfModification) {
+TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndContent) {
   testing::TarBuilder tar;
   for (int i = 0; i < kPictures; ++i) tar.add(name_of(i), large_picture(i));
   tar.add("bad.cls", "").add("bad.jpg", "");
@@ -161,11 +161,18 @@ TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndTimeOfModification) {
   const auto open = [&] { return open_webdataset(dir_ / "src", {.allow_missing = true}); };
   EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, "shards are");
   begun_ = files_of(dir_ / "out");
-  const auto time = fs::last_write_time(dir_ / "src/train/0.tar");
-  fs::last_write_time(dir_ / "src/train/0.tar", time + std::chrono::seconds(1));
-  expect_refusal(open, "the file 'train/0.tar' of split 'train'");
-  fs::last_write_time(dir_ / "src/train/0.tar", time);
-  expect_success(open);
+  const fs::path tar_file = dir_ / "src/train/0.tar";
+  const auto time = fs::last_write_time(tar_file);
+  const std::string bytes = read_file(tar_file);
+  std::string other = bytes;
+  other[512 + large_picture(0).size() - 1] = 'x';  // of the first picture
+  write_file(tar_file, other);
+  fs::last_write_time(tar_file, time + std::chrono::seconds(1));
+  expect_refusal(open,
+                 fmt::format("the content of '{}: {}', of split 'train'", tar_file.string(), "00"));
+  write_file(tar_file, bytes);
+  fs::last_write_time(tar_file, time + std::chrono::seconds(1));
+  expect_success(open);  // as after a copy
 }
 
 // A data set that is finished knows what its source was.
@@ -197,7 +204,7 @@ class FinishedSourceTest : public ::testing::Test {
   std::map<std::string, std::string> finished_;
 };
 
-TEST_F(FinishedSourceTest, PicturesAreToldByNameSizeAndTimeOfModification) {
+TEST_F(FinishedSourceTest, PicturesAreToldByNameSizeAndContent) {
   const fs::path first = dir_ / "src/train/cat/a.jpg";
   write_file(first, jpeg_picture(1));
   write_file(dir_ / "src/train/dog/b.jpg", jpeg_picture(2));
@@ -207,7 +214,12 @@ TEST_F(FinishedSourceTest, PicturesAreToldByNameSizeAndTimeOfModification) {
 
   const auto time = fs::last_write_time(first);
   fs::last_write_time(first, time + std::chrono::seconds(1));
-  expect_refusal(open, "the times of modification of the files of split 'train'");
+  expect_success(open);  // as after a copy
+  std::string other = jpeg_picture(1);
+  other.back() = 'x';
+  write_file(first, other);
+  fs::last_write_time(first, time + std::chrono::seconds(1));
+  expect_refusal(open, fmt::format("the content of '{}', of split 'train'", first.string()));
   write_file(first, jpeg_picture(1) + "x");
   fs::last_write_time(first, time);
   expect_refusal(open, "the sizes of the files of split 'train'");
