@@ -139,7 +139,7 @@ void remove_contents(const Contents& contents) {
 }  // namespace
 
 void Destination::require_usable(const fs::path& folder, Kind kind) {
-  refuse_dangling_link(folder);
+  refuse_dangling_destination(folder);
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) {
     throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
@@ -161,7 +161,7 @@ void Destination::require_usable(const fs::path& folder, Kind kind) {
 }
 
 Destination::Destination(const fs::path& folder, Claim claim) : claim_(std::move(claim)) {
-  refuse_dangling_link(folder);
+  refuse_dangling_destination(folder);
   folder_ = fs::weakly_canonical(fs::absolute(folder));
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
   try {

@@ -210,17 +210,18 @@ bool has_no_fsync(int error) {
   return error == EINVAL || error == ENOTSUP || error == ENOSYS;
 }
 
-void refuse_dangling_link(const std::filesystem::path& path) {
+void refuse_dangling_destination(const std::filesystem::path& path) {
   std::filesystem::path part;
   for (const std::filesystem::path& name : path) {
     part /= name;
     std::error_code ignored;
     if (!std::filesystem::is_symlink(part, ignored)) continue;
-    if (std::filesystem::exists(part, ignored) || ignored) continue;
+    const bool is_there = std::filesystem::exists(part, ignored);
+    if (is_there || (ignored && ignored != std::errc::too_many_symbolic_link_levels)) continue;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("is a link to '{}', which is not there; make that folder or give "
-                            "another one",
-                            std::filesystem::read_symlink(part, ignored).string()),
+                fmt::format("is a link to '{}', which {}; make that folder or give another one",
+                            std::filesystem::read_symlink(part).string(),
+                            ignored ? "leads back to it" : "is not there"),
                 {.path = part.string()});
   }
 }

@@ -63,7 +63,7 @@ int open_descriptor(const std::filesystem::path& path, int flags);
 bool has_no_fsync(int error);
 
 // Throws Error(invalid_argument) when `path`, or a folder above it, is a link to something that is not there: a disk that is not mounted, as a rule.
-void refuse_dangling_link(const std::filesystem::path& path);
+void refuse_dangling_destination(const std::filesystem::path& path);
 
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.
 // When the fsync fails, `to` is in place.

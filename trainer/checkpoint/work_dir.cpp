@@ -50,7 +50,7 @@ std::optional<CheckpointFile> parse_name(const fs::path& path) {
 
 // Whether it was not there before.
 bool make_folder(const fs::path& folder) {
-  refuse_dangling_link(folder);
+  refuse_dangling_destination(folder);
   std::error_code error;
   const bool is_new = fs::create_directories(folder, error);
   if (!error) return is_new;

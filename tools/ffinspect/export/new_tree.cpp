@@ -99,7 +99,7 @@ void take_name(const fs::path& folder, const fs::path& destination) {
 void make_tree(const fs::path& destination, const std::function<void(const fs::path&)>& fill) {
   // Without the slash at its end that "OUT/" has.
   const fs::path out = destination.has_filename() ? destination : destination.parent_path();
-  refuse_dangling_link(out);
+  refuse_dangling_destination(out);
   std::error_code error;
   const auto status = fs::status(out, error);
   const bool exists = fs::exists(status);
