@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/batch_source.h>
@@ -18,6 +19,15 @@ int default_decoding_threads(int cores, c10::Device device) {
   return device.is_cuda() ? cores : 1 + cores / 16;
 }
 
+namespace {
+
+// Whatever fftrain prints elsewhere: a run that learns from other records than it was given says so.
+void warn_on_stderr(const std::string& sentence) {
+  fmt::print(stderr, "fftrain: warning: {}\n", sentence);
+}
+
+}  // namespace
+
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device) {
   LoaderOptions out;
@@ -30,6 +40,10 @@ LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPl
                         : default_decoding_threads(core_share(place.local_world_size), device);
   out.prefetch_batches = options.prefetch;
   out.held_batches = DevicePrefetcher::kHeldBatches;
+  if (options.bad_samples == OnBadSample::skip) {
+    out.bad_samples = BadSamples::skip;
+    out.on_warning = [](std::string_view sentence) { warn_on_stderr(std::string(sentence)); };
+  }
   // Copies overlap with computing only from pinned memory.
   if (device.is_cuda()) out.allocator = pinned_slab_allocator();
   return out;
@@ -81,11 +95,23 @@ std::optional<DeviceBatch> LoaderSource::next() {
   wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!batch) return std::nullopt;
   ++num_returned_;
+  if (num_returned_ == num_batches()) report_replaced();
   if (scale_.defined()) {
     const std::string& image = loader_.options().image_field;
     batch->replace(image, batch->field(image).to(at::kFloat).mul_(scale_).add_(shift_));
   }
   return batch;
+}
+
+void LoaderSource::report_replaced() {
+  const int64_t num_replaced = loader_.statistics().num_replaced;
+  const int64_t in_this_epoch = num_replaced - num_replaced_before_;
+  num_replaced_before_ = num_replaced;
+  if (in_this_epoch == 0) return;
+  warn_on_stderr(fmt::format("{}: {} bad {} of this epoch {} replaced by others",
+                             loader_.dataset().path().string(), in_this_epoch,
+                             in_this_epoch == 1 ? "sample" : "samples",
+                             in_this_epoch == 1 ? "was" : "were"));
 }
 
 void RepeatedBatch::start_epoch(int64_t epoch) {

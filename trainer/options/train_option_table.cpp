@@ -168,6 +168,12 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
         "Largest record that is read; a damaged file cannot claim more memory than this")
       .require(o.max_record_bytes >= 1, "at least 1")
       .set_size();
+  t.add_choice("bad-samples", o.bad_samples, parse_on_bad_sample, {"fail", "skip"},
+               "What happens at a record that cannot be read or decoded. fail: the run ends; skip: "
+               "another record takes its place, which is named and counted on stderr")
+      .set_stored(o.bad_samples != OnBadSample::fail)
+      .require(o.bad_samples == OnBadSample::fail || o.task_name() != "gpt2",
+               "fail with the task gpt2, whose samples are cut from many records");
   t.group("Model");
   t.add("compute-threads", o.compute_threads,
         "Threads that compute the model on a CPU; 0: all cores")

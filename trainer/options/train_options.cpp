@@ -30,6 +30,18 @@ Amp parse_amp(std::string_view name) {
       fmt::format("there is no --amp '{}'; there are off (O0), bf16 and fp16 (O1, O2)", name));
 }
 
+std::string_view to_string(OnBadSample policy) {
+  return policy == OnBadSample::fail ? "fail" : "skip";
+}
+
+OnBadSample parse_on_bad_sample(std::string_view name) {
+  for (const OnBadSample policy : {OnBadSample::fail, OnBadSample::skip}) {
+    if (name == to_string(policy)) return policy;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no --bad-samples '{}'; there are fail and skip", name));
+}
+
 std::string_view to_string(LrScaling scaling) {
   switch (scaling) {
     case LrScaling::none:

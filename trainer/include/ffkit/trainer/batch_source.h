@@ -88,12 +88,16 @@ class LoaderSource final : public BatchSource {
   std::string verdict() const override { return loader_.statistics().verdict(); }
 
  private:
+  // Says how many samples of an epoch were replaced, when it is over.
+  void report_replaced();
+
   Loader loader_;
   DevicePrefetcher prefetcher_;
   at::Tensor scale_,
       shift_;  // [3,1,1] f32: of bytes to normalised values; undefined for a loader that normalises
   int64_t limit_batches_;
   int64_t num_returned_ = 0;
+  int64_t num_replaced_before_ = 0;
   double wait_seconds_ = 0;
 };
 

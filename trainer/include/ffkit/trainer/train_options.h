@@ -35,6 +35,14 @@ enum class Amp {
 std::string_view to_string(Amp amp);
 Amp parse_amp(std::string_view name);
 
+// What a record does to a run that cannot be read or decoded.
+enum class OnBadSample {
+  fail,  // ends it
+  skip,  // another record takes its place (BadSamples::skip of the loader); each is named on stderr, and counted at the end of the epoch
+};
+std::string_view to_string(OnBadSample policy);
+OnBadSample parse_on_bad_sample(std::string_view name);
+
 // What becomes of lr when a step takes another number of samples than lr_base_batch.
 enum class LrScaling {
   none,
@@ -155,6 +163,7 @@ struct TrainOptions {
   int prefetch = 3;  // batches that the loader prepares ahead, >= 1
   // Longer records are refused (ShardReaderOptions::max_record_bytes), >= 1.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
+  OnBadSample bad_samples = OnBadSample::fail;
   int compute_threads =
       0;  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other processes of its machine
   std::string device =
