@@ -58,6 +58,9 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
   TrainOptions options;
   if (json.contains("task") && json["task"].is_string())
     options.task = json["task"].get<std::string>();
+  // Stored where it is not the default, as the table finds out from its value.
+  if (json.contains("bad_samples") && json["bad_samples"].is_string())
+    options.bad_samples = parse_on_bad_sample(json["bad_samples"].get<std::string>());
   const OptionTables tables = option_tables(options);
   for (const OptionTable* table : {&tables.general, &tables.task}) {
     for (const Option& option : table->options()) {

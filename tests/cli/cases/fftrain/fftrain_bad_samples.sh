@@ -1,0 +1,30 @@
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+# Pictures that are cut short pass a conversion, which looks at headers.
+pictures pool 24
+mkdir -p src/train/a src/train/b src/val/a src/val/b
+cp pool/000[0-9].jpg src/train/a
+cp pool/001[0-9].jpg src/train/b
+cp pool/002[01].jpg src/val/a
+cp pool/002[23].jpg src/val/b
+for cut in src/train/a/0003.jpg src/val/b/0022.jpg; do
+  head -c -60 $cut >half && mv half $cut
+done
+run 0 "$FFCONVERT" folder src data
+err "^the pictures' headers were checked, not their pixels"
+options=(--data data --compute-threads 1 --arch resnet18 --image-size 32 --batch-size 4 --warmup-epochs 0 --lr 0.01 --threads 1)
+
+run 1 "$FFTRAIN" "${options[@]}" --epochs 1 --work-dir failed
+err '^fftrain: error: .*train.*truncated'
+run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir run --bad-samples skip
+err '^fftrain: warning: record [0-9]+ is replaced by record [0-9]+: .*data/train.*'
+err '^fftrain: warning: data/train: 1 bad sample of this epoch was replaced by others$'
+err '^fftrain: warning: data/val: 1 bad sample of this epoch was replaced by others$'
+check test "$(grep -c 'data/train: 1 bad sample' .stderr)" = 2
+# The run keeps the option, and gives another one for the epochs that are left.
+check grep -q 'bad-samples = "skip"' run/config.toml
+run 0 "$FFTRAIN" --resume-from run --epochs 3
+err 'data/train: 1 bad sample'
+run 1 "$FFTRAIN" --resume-from run --epochs 4 --bad-samples fail
+err '^fftrain: error: .*truncated'
+run 1 "$FFTRAIN" "${options[@]}" --bad-samples drop --epochs 1
+err 'bad-samples'
