@@ -45,13 +45,20 @@ class ConvertPictureOptions(ConvertOptions, PictureOptions, total=False):
 
 
 def imagenet(
-    src: Path, dst: Path, *, splits: str | Sequence[str] | None = None, check_archives: bool = False, **options: Unpack[ConvertPictureOptions]
+    src: Path,
+    dst: Path,
+    *,
+    splits: str | Sequence[str] | None = None,
+    check_archives: bool = False,
+    allow_partial: bool = False,
+    **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """ImageNet (ILSVRC2012): the official archives, extracted folders, or Kaggle's layout.
 
     splits: what to convert of train, val and test; None: all that are there. check_archives: compares MD5 sums first, which reads everything.
+    allow_partial: takes the validation pictures that are there, and counts those that are not.
     """
-    return _convert("imagenet", src, dst, {"splits": _names(splits), "check-archives": check_archives}, options)
+    return _convert("imagenet", src, dst, {"splits": _names(splits), "check-archives": check_archives, "allow-partial": allow_partial}, options)
 
 
 def folder(
@@ -80,7 +87,7 @@ def webdataset(
     store: Literal["jpeg", "dct"] = "jpeg",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """WebDataset: a folder of tar files, or one tar file.
+    """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once, into temporary files beside dst.
 
     classes: a text file with one class name on each line. allow_missing: samples that lack a member which others have get a null field.
     max_sample_bytes: of a sample; a larger one counts as bad.

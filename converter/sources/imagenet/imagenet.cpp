@@ -2,15 +2,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 
+#include "input/dangling_link.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/archives/tar_index.h"
 #include "sources/imagenet/archive_check.h"
+#include "sources/imagenet/imagenet_classes.h"
 #include "sources/imagenet/imagenet_labels.h"
 #include "sources/imagenet/imagenet_layout.h"
 #include "sources/pictures/image_sample.h"
@@ -29,6 +32,8 @@ struct FoundSplit {
   ImageSplit split;
   // What the entries' labels point into; empty for pictures that lie flat.
   std::vector<std::string> wnids;
+  std::map<size_t, ClassArchive> class_archives;  // by the position in `wnids`
+  std::vector<std::string> notes;
   int64_t num_ignored = 0;
   int64_t num_hidden = 0;
 };
@@ -44,6 +49,37 @@ void refuse_twice(const std::vector<TarMember>& members, const std::string& arch
     throw Error(ErrorCode::unsupported,
                 fmt::format("member '{}' is there twice; download or copy it again", *twice),
                 {.path = archive});
+  }
+}
+
+// list(0) .. list(count - 1), side by side. Throws the first error.
+template <typename List>
+std::vector<std::vector<TarMember>> list_in_parallel(size_t count, const List& list) {
+  std::vector<std::vector<TarMember>> members(count);
+  std::vector<std::optional<Error>> errors(count);
+  parallel_io(count, [&](size_t i) {
+    try {
+      members[i] = list(i);
+    } catch (const Error& error) {
+      errors[i] = error;
+    }
+  });
+  for (const std::optional<Error>& error : errors) {
+    if (error) throw *error;
+  }
+  return members;
+}
+
+// The pictures of the archive of class `wnid`, by its position.
+void add_members(const std::vector<TarMember>& members, size_t wnid, FoundSplit& found) {
+  for (const TarMember& member : members) {
+    if (!has_image_name(member.name)) {
+      ++found.num_ignored;
+      continue;
+    }
+    found.split.entries.push_back({.id = found.wnids[wnid] + "/" + member.name,
+                                   .label = static_cast<int64_t>(wnid),
+                                   .data = member.data});
   }
 }
 
@@ -65,29 +101,13 @@ void read_class_archives(const fs::path& path, FoundSplit& found) {
     }
     found.wnids.push_back(name.stem().string());
   }
-  std::vector<std::vector<TarMember>> members(archives.size());
-  std::vector<std::optional<Error>> errors(archives.size());
-  parallel_io(archives.size(), [&](size_t i) {
+  const auto members = list_in_parallel(archives.size(), [&](size_t i) {
     const std::string name = path.string() + ": " + archives[i].name;
-    try {
-      members[i] = index_tar(headers, archives[i].data, name);
-      refuse_twice(members[i], name);
-    } catch (const Error& error) {
-      errors[i] = error;
-    }
+    std::vector<TarMember> in_archive = index_tar(headers, archives[i].data, name);
+    refuse_twice(in_archive, name);
+    return in_archive;
   });
-  for (size_t i = 0; i < archives.size(); ++i) {
-    if (errors[i]) throw *errors[i];
-    for (TarMember& member : members[i]) {
-      if (!has_image_name(member.name)) {
-        ++found.num_ignored;
-        continue;
-      }
-      found.split.entries.push_back({.id = found.wnids[i] + "/" + member.name,
-                                     .label = static_cast<int64_t>(i),
-                                     .data = member.data});
-    }
-  }
+  for (size_t i = 0; i < archives.size(); ++i) add_members(members[i], i, found);
 }
 
 // Pictures without classes, in any folder of the archive.
@@ -108,8 +128,75 @@ void read_flat_archive(const fs::path& path, FoundSplit& found) {
   }
 }
 
+// Folders such as a file server's own, without pictures, are no classes.
+std::vector<std::string> list_classes(const fs::path& path, FoundSplit& found) {
+  std::vector<std::string> classes;
+  std::vector<std::string> others;
+  for (std::string& name : list_folders(path)) {
+    const bool is_class = is_wnid(name) || holds_images_below(path / name);
+    (is_class ? classes : others).push_back(std::move(name));
+  }
+  for (const std::string& name : others) {
+    found.notes.push_back(
+        fmt::format("{}: holds no pictures and is left out", (path / name).string()));
+  }
+  return classes;
+}
+
+// n01440764.tar, ... in the folder `path`, as the train archive holds them: an ImageNet that is half unpacked. A folder of the same class may be
+// unpacked in part, and the archive is whole.
+void read_half_unpacked(const fs::path& path, const std::vector<std::string>& archives,
+                        FoundSplit& found) {
+  const std::vector<std::string> folders = found.wnids;
+  std::vector<std::string> wnids = archives;
+  wnids.insert(wnids.end(), folders.begin(), folders.end());
+  std::ranges::sort(wnids);
+  const auto [twice, end] = std::ranges::unique(wnids);
+  wnids.erase(twice, end);
+  found.wnids = std::move(wnids);
+  const auto position_of = [&found](const std::string& wnid) {
+    return static_cast<size_t>(std::ranges::lower_bound(found.wnids, wnid) - found.wnids.begin());
+  };
+  std::vector<ClassArchive> class_archives(archives.size());
+  const auto members = list_in_parallel(archives.size(), [&](size_t i) {
+    const InputFile file(path / (archives[i] + ".tar"));
+    file.expect_scattered_reads();
+    class_archives[i] = {.path = file.path(),
+                         .stamp = {.num_bytes = file.size(), .modified_ns = file.modified_ns()}};
+    std::vector<TarMember> in_archive = index_tar(file);
+    refuse_twice(in_archive, file.path().string());
+    return in_archive;
+  });
+  for (size_t i = 0; i < archives.size(); ++i) {
+    add_members(members[i], position_of(archives[i]), found);
+    found.class_archives[position_of(archives[i])] = std::move(class_archives[i]);
+  }
+  std::vector<std::string> whole;
+  for (const std::string& folder : folders) {
+    if (std::ranges::find(archives, folder) == archives.end()) {
+      whole.push_back(folder);
+    } else {
+      found.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",
+                                        (path / (folder + ".tar")).string(), folder));
+    }
+  }
+  ImageListing listing = list_class_folders(path, whole);
+  for (ImageEntry& entry : listing.entries) {
+    entry.label = static_cast<int64_t>(position_of(whole[static_cast<size_t>(entry.label)]));
+    found.split.entries.push_back(std::move(entry));
+  }
+  std::ranges::stable_sort(found.split.entries, {}, &ImageEntry::label);
+  found.num_ignored += listing.num_ignored;
+  found.num_hidden = listing.num_hidden;
+}
+
 void read_tree(const fs::path& path, FoundSplit& found) {
-  found.wnids = list_folders(path);
+  found.wnids = list_classes(path, found);
+  if (const auto archives = list_class_archives(path);
+      found.split.is_training && !archives.empty()) {
+    read_half_unpacked(path, archives, found);
+    return;
+  }
   const bool is_flat = found.wnids.empty();
   if (is_flat && found.split.is_training) {
     throw Error(ErrorCode::not_found, "holds no class folders (n01440764, ...)",
@@ -144,11 +231,14 @@ FoundSplit read_split(const ImageNetSplitPlace& place) {
 }
 
 // Sets the labels; returns what the split is, for the user.
-std::string label_split(FoundSplit& found, const ImageNetLabels& labels) {
+std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool allow_partial) {
   ImageSplit& split = found.split;
-  const char* kind = split.archive         ? "archive"
-                     : found.wnids.empty() ? "flat folder"
-                                           : "class folders";
+  const char* kind = split.archive ? "archive"
+                     : found.class_archives.size() == found.wnids.size() && !found.wnids.empty()
+                         ? "class archives"
+                     : !found.class_archives.empty() ? "class archives and folders"
+                     : found.wnids.empty()           ? "flat folder"
+                                                     : "class folders";
   if (!found.wnids.empty()) {
     std::vector<int64_t> label_of_folder;
     for (const std::string& wnid : found.wnids) {
@@ -157,27 +247,41 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels) {
     for (ImageEntry& entry : split.entries) {
       entry.label = label_of_folder[static_cast<size_t>(entry.label)];
     }
+    for (auto& [wnid, archive] : found.class_archives) {
+      split.class_archives[label_of_folder[wnid]] = archive;
+    }
     return fmt::format("{} ({})", split.name, kind);
   }
   if (split.name == "test") {
     for (ImageEntry& entry : split.entries) entry.label = kNoLabel;
     return fmt::format("{} ({} without labels)", split.name, kind);
   }
-  const std::string origin = labels.label_val(split.entries, split.path);
-  return fmt::format("{} ({}, labels from {})", split.name, kind, origin);
+  const ImageNetLabels::ValLabels val = labels.label_val(split.entries, split.path, allow_partial);
+  if (val.num_missing > 0) {
+    found.notes.push_back(fmt::format("{}: {} of the {} pictures that have labels {} not there",
+                                      split.path.string(), val.num_missing,
+                                      val.num_missing + static_cast<int64_t>(split.entries.size()),
+                                      val.num_missing == 1 ? "is" : "are"));
+  }
+  return fmt::format("{} ({}, labels from {})", split.name, kind, val.origin);
 }
 
 std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = found.notes;
   if (std::string note = ignored_note(
           {.num_ignored = found.num_ignored, .num_hidden = found.num_hidden}, found.split.path);
       !note.empty()) {
     notes.push_back(std::move(note));
   }
-  if (!found.wnids.empty() && found.wnids.size() < num_classes) {
+  std::vector<bool> is_there(num_classes, false);
+  for (const ImageEntry& entry : found.split.entries) {
+    if (entry.label >= 0) is_there[static_cast<size_t>(entry.label)] = true;
+  }
+  const auto num_there = static_cast<size_t>(std::ranges::count(is_there, true));
+  if (!found.wnids.empty() && num_there < num_classes) {
     notes.push_back(
         fmt::format("{}: pictures of {} of the {} classes; labels are positions among all of them",
-                    found.split.path.string(), found.wnids.size(), num_classes));
+                    found.split.path.string(), num_there, num_classes));
   }
   return notes;
 }
@@ -209,6 +313,7 @@ std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs
 }  // namespace
 
 std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
+  refuse_dangling_link(path);
   if (!fs::is_directory(path)) {
     throw Error(
         ErrorCode::not_found,
@@ -226,12 +331,15 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   std::vector<std::string> found_as(splits.size());
   for (size_t i = splits.size(); i-- > 0;) {
     splits[i] = read_split(layout.splits[i]);
-    found_as[i] = label_split(splits[i], labels);
+    found_as[i] = label_split(splits[i], labels, options.allow_partial);
   }
   set.notes.push_back(fmt::format("{}: {}; {} classes from {}", set.path.string(),
                                   fmt::join(found_as, ", "), num_classes, labels.origin()));
   std::ranges::move(checks, std::back_inserter(set.notes));
   for (const ImageNetSplitPlace& place : layout.splits) {
+    if (!place.is_archive && place.path.filename() != place.name) {
+      set.notes.push_back(fmt::format("{}: is the split '{}'", place.path.string(), place.name));
+    }
     if (place.has_unused_folder) {
       set.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",
                                       place.path.string(), place.name));

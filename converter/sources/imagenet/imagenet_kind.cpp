@@ -13,6 +13,7 @@ namespace {
 constexpr std::array kImageNetParameters = {
     SourceParameter{.name = "splits", .help = "Splits to convert, such as train or train,val; default: all that are there", .type = SourceParameter::Type::text},
     SourceParameter{.name = "check-archives", .help = "First compares the MD5 sums of the archives with the official ones; reads all of them", .type = SourceParameter::Type::flag},
+    SourceParameter{.name = "allow-partial", .help = "Takes the validation pictures that are there, and counts those that are not", .type = SourceParameter::Type::flag},
 };
 // clang-format on
 
@@ -24,6 +25,7 @@ void check_imagenet(const SourceArguments& a) {
 std::unique_ptr<Source> open_imagenet_at(const SourceArguments& a) {
   return open_imagenet(a.path, {.splits = parse_names(a.text("splits")),
                                 .check_archives = a.flag("check-archives"),
+                                .allow_partial = a.flag("allow-partial"),
                                 .images = a.images});
 }
 

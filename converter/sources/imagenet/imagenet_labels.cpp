@@ -111,8 +111,9 @@ int64_t ImageNetLabels::label_of(const std::string& wnid, const fs::path& where)
   return label;
 }
 
-std::string ImageNetLabels::label_val(std::vector<ImageEntry>& entries,
-                                      const fs::path& where) const {
+ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& entries,
+                                                    const fs::path& where,
+                                                    bool allow_partial) const {
   if (val_solution_) {
     const auto labels =
         parse_val_solution(read_list(*val_solution_), classes_, val_solution_->string());
@@ -126,7 +127,7 @@ std::string ImageNetLabels::label_val(std::vector<ImageEntry>& entries,
       }
       entry.label = label->second;
     }
-    return kValSolution;
+    return {kValSolution, std::ssize(labels) - std::ssize(entries)};
   }
   if (!devkit_) {
     throw Error(ErrorCode::not_found,
@@ -135,15 +136,17 @@ std::string ImageNetLabels::label_val(std::vector<ImageEntry>& entries,
                             kValSolution, kDevkitArchive),
                 {.path = where.string()});
   }
-  if (entries.size() != devkit_->val_labels.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("holds {} pictures, but the devkit has labels for {}: they do not "
-                            "belong together, or pictures are missing; get both again",
-                            entries.size(), devkit_->val_labels.size()),
-                {.path = where.string()});
-  }
   label_by_number(entries, devkit_->val_labels, where);
-  return "the devkit";
+  const int64_t num_missing = std::ssize(devkit_->val_labels) - std::ssize(entries);
+  if (num_missing > 0 && !allow_partial) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("holds {} pictures, but the devkit has labels for {}: get the others, or "
+                    "take what is there with --allow-partial",
+                    entries.size(), devkit_->val_labels.size()),
+        {.path = where.string()});
+  }
+  return {"the devkit", num_missing};
 }
 
 }  // namespace ffkit

@@ -25,10 +25,16 @@ class ImageNetLabels {
   // The class of a class folder or archive; throws Error(invalid_argument) naming it and `where` it is.
   int64_t label_of(const std::string& wnid, const std::filesystem::path& where) const;
 
-  // Sets the labels of validation pictures that lie flat and returns what they come from: "LOC_val_solution.csv", which goes by names, or "the
-  // devkit", whose line i is for the picture ILSVRC2012_val_<i>. `where` are the pictures. Throws Error(not_found) without either and for a
-  // picture that the former lacks, and Error(invalid_argument) when the devkit has labels for another number of pictures, or a picture has no such name.
-  std::string label_val(std::vector<ImageEntry>& entries, const std::filesystem::path& where) const;
+  struct ValLabels {
+    std::string origin;       // what they come from: "LOC_val_solution.csv" or "the devkit"
+    int64_t num_missing = 0;  // labels whose picture is not there
+  };
+  // Sets the labels of validation pictures that lie flat, by LOC_val_solution.csv, which goes by names, or by the
+  // devkit, whose line i is for the picture ILSVRC2012_val_<i>. `where` are the pictures. Throws Error(not_found) without either and for a
+  // picture that the former lacks, and Error(invalid_argument) when the devkit has labels for more pictures, unless `allow_partial`, or a picture has no
+  // such name.
+  ValLabels label_val(std::vector<ImageEntry>& entries, const std::filesystem::path& where,
+                      bool allow_partial) const;
 
  private:
   std::optional<Devkit> devkit_;

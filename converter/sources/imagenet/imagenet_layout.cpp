@@ -8,6 +8,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "input/dangling_link.h"
+#include "input/split_name.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/pictures/image_tree.h"
 
@@ -21,6 +23,7 @@ constexpr std::array<const char*, 3> kImageNetSplits = {"train", "val", "test"};
 // "ILSVRC2012_img_train.tar", and names with a date behind it: the test archive of 2019 is ILSVRC2012_img_test_v10102019.tar.
 std::vector<fs::path> find_archives(const fs::path& folder, const std::string& split) {
   const std::string exact = fmt::format("ILSVRC2012_img_{}.tar", split);
+  refuse_dangling_link(folder / exact);
   if (split != "test") {
     return fs::exists(folder / exact) ? std::vector{folder / exact} : std::vector<fs::path>{};
   }
@@ -33,9 +36,30 @@ std::vector<fs::path> find_archives(const fs::path& folder, const std::string& s
   return archives;
 }
 
+// The folder of a split: "val", or else one that is called so, such as "validation". Empty without any.
+fs::path find_split_folder(const fs::path& folder, const std::string& name) {
+  refuse_dangling_link(folder / name);
+  if (fs::is_directory(folder / name)) return folder / name;
+  std::vector<fs::path> called;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::error_code error;
+    if (split_called(entry.path().filename().string()) == name && entry.is_directory(error)) {
+      called.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(called);
+  if (called.size() > 1) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}' and '{}' are both the split '{}'; leave one",
+                            called[0].filename().string(), called[1].filename().string(), name),
+                {.path = folder.string()});
+  }
+  return called.empty() ? fs::path() : called.front();
+}
+
 std::optional<ImageNetSplitPlace> find_split(const fs::path& folder, const std::string& name) {
   const std::vector<fs::path> archives = find_archives(folder, name);
-  const bool has_folder = fs::is_directory(folder / name);
+  const fs::path split_folder = find_split_folder(folder, name);
   if (archives.size() > 1) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("holds {} and {}, which are both the {} split; leave one",
@@ -43,9 +67,9 @@ std::optional<ImageNetSplitPlace> find_split(const fs::path& folder, const std::
                 {.path = folder.string()});
   }
   if (!archives.empty()) {
-    return ImageNetSplitPlace{name, archives.front(), /*is_archive=*/true, has_folder};
+    return ImageNetSplitPlace{name, archives.front(), /*is_archive=*/true, !split_folder.empty()};
   }
-  if (has_folder) return ImageNetSplitPlace{name, folder / name};
+  if (!split_folder.empty()) return ImageNetSplitPlace{name, split_folder};
   return std::nullopt;
 }
 
@@ -74,6 +98,7 @@ std::vector<fs::path> list_folders_for(const fs::path& folder) {
 bool is_split_folder(const fs::path& path, const std::string& name) {
   if (std::ranges::find(kImageNetSplits, name) == kImageNetSplits.end()) return false;
   return std::ranges::any_of(list_folders(path), is_wnid) ||
+         (name == "train" && !list_class_archives(path).empty()) ||
          (name != "train" && holds_images(path));
 }
 
@@ -99,6 +124,18 @@ ImageNetLayout find_all(const fs::path& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> list_class_archives(const fs::path& folder) {
+  std::vector<std::string> wnids;
+  for (const std::string& name : list_files(folder)) {
+    const fs::path file(name);
+    if (file.extension() == ".tar" && is_wnid(file.stem().string())) {
+      refuse_dangling_link(folder / file);
+      wnids.push_back(file.stem().string());
+    }
+  }
+  return wnids;
+}
 
 ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string>& wanted) {
   for (const std::string& name : wanted) {

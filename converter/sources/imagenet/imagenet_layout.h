@@ -32,6 +32,9 @@ struct ImageNetLayout {
 ImageNetLayout find_imagenet(const std::filesystem::path& path,
                              const std::vector<std::string>& wanted);
 
+// The classes of the archives n01440764.tar, ... in `folder`, sorted.
+std::vector<std::string> list_class_archives(const std::filesystem::path& folder);
+
 // The file `name` in the nearest of the folders that has one.
 std::optional<std::filesystem::path> find_list(const ImageNetLayout& layout, const char* name);
 

@@ -68,7 +68,15 @@ class ImageSource : public Source {
 
   std::vector<SourceInput> inputs(size_t split) const override {
     const ImageSplit& images = set_.splits.at(split);
-    if (!images.archive) return {};
+    if (!images.archive) {
+      std::vector<SourceInput> inputs;
+      for (const auto& [label, archive] : images.class_archives) {
+        inputs.push_back({.name = archive.path.lexically_relative(images.path).string(),
+                          .num_bytes = archive.stamp.num_bytes,
+                          .modified_ns = archive.stamp.modified_ns});
+      }
+      return inputs;
+    }
     return {{.name = images.path.filename().string(),
              .num_bytes = images.archive->size(),
              .modified_ns = images.archive->modified_ns()}};
@@ -95,8 +103,13 @@ class ImageSource : public Source {
 
   std::string describe(size_t split, int64_t index) const override {
     const ImageSplit& images = set_.splits.at(split);
-    const std::string& id = entry(split, index).id;
-    return images.archive ? images.path.string() + ": " + id : (images.path / id).string();
+    const ImageEntry& image = entry(split, index);
+    const auto class_archive = images.class_archives.find(image.label);
+    if (class_archive != images.class_archives.end()) {
+      return class_archive->second.path.string() + ": " + image.id;
+    }
+    return images.archive ? images.path.string() + ": " + image.id
+                          : (images.path / image.id).string();
   }
 
   void read(size_t split, int64_t index, RecordBuilder& record,
@@ -110,6 +123,14 @@ class ImageSource : public Source {
       require_image_size(image.data.num_bytes, origin);
       bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
       images.archive->read_at(image.data.offset, bytes);
+    } else if (const auto class_archive = images.class_archives.find(image.label);
+               class_archive != images.class_archives.end()) {
+      // Opened for each picture: there are more of them than a process may have open files.
+      const InputFile file(class_archive->second.path);
+      file.require(class_archive->second.stamp);
+      require_image_size(image.data.num_bytes, origin);
+      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
+      file.read_at(image.data.offset, bytes);
     } else {
       if (image.modified_ns == ImageEntry::kDanglingLink)
         refuse_listed_link(images.path / image.id);

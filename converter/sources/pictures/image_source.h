@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,11 +28,19 @@ struct ImageEntry {
   int64_t modified_ns = 0;  // of a file, when listed
 };
 
+// An archive of one class, beside folders of others.
+struct ClassArchive {
+  std::filesystem::path path;
+  FileStamp stamp;  // when it was listed
+};
+
 struct ImageSplit {
   std::string name;
   bool is_training = false;
   std::filesystem::path path;                // the folder, or the archive
   std::shared_ptr<const InputFile> archive;  // null when the pictures are files
+  // Without `archive`: the pictures of these labels lie in archives below `path`, and those of others in files.
+  std::map<int64_t, ClassArchive> class_archives;
   std::vector<ImageEntry> entries;
 };
 

@@ -23,13 +23,15 @@ struct ImageNetOptions {
   // Compare the MD5 sums of the archives with those of the official ones first: reads them whole. Error(corrupt) for another sum,
   // Error(invalid_argument) when there are no archives.
   bool check_archives = false;
+  // Fewer flat validation pictures than the devkit has labels are taken, with a note that counts the others; else they are an Error(invalid_argument).
+  bool allow_partial = false;
   ImageStorage images;
 };
 
 // ImageNet (ILSVRC2012) as it comes: official archives (read in place, never unpacked), extracted, or Kaggle's copy, in any mixture. What was
 // found is the first of notes().
 //
-//   train    ILSVRC2012_img_train.tar    or   train/<wnid>/*
+//   train    ILSVRC2012_img_train.tar    or   train/<wnid>/*     or   train/<wnid>.tar
 //   val      ILSVRC2012_img_val.tar      or   val/*, labelled by the devkit or LOC_val_solution.csv   or   val/<wnid>/*
 //   test     ILSVRC2012_img_test*.tar    or   test/*
 //   lists    ILSVRC2012_devkit_t12.tar.gz, ILSVRC2012_devkit_t12/, LOC_synset_mapping.txt, LOC_val_solution.csv
@@ -63,7 +65,8 @@ struct ImageFolderOptions {
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
                                           const ImageFolderOptions& options = {});
 
-// Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one tar, read in place. The split is the
+// Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one tar, read in place. Compressed ones (.tar.gz, .tgz, .tar.zst, .tar.bz2,
+// .tar.xz) are decompressed once, into temporary files. The split is the
 // folder, or what the names say: imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are equal
 // up to the first dot; by extension they become
 //
@@ -81,6 +84,9 @@ struct WebDatasetOptions {
   // Of a sample's members together, 1 KiB or more; a larger sample is a bad one. Each thread holds one in memory.
   int64_t max_sample_bytes = 1LL << 30;
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
+  // For compressed tars: where they are decompressed, as SourceArguments::temporary_folder, and what ends that.
+  std::filesystem::path temporary_folder;
+  const std::atomic<bool>* cancel = nullptr;
 };
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
                                         const WebDatasetOptions& options = {});

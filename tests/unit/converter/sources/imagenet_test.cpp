@@ -330,7 +330,86 @@ TEST(ImageNet, RefusesAGroundTruthOfAnotherLength) {
   write_file(dir / kVal, val_tar());
   write_devkit(dir.path(), "3\n1\n2\n");
   EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
-               "holds 2 pictures, but the devkit has labels for 3");
+               "holds 2 pictures, but the devkit has labels for 3: get the others, or take what is "
+               "there with --allow-partial");
+  const auto source = open_imagenet(dir.path(), {.allow_partial = true});
+  EXPECT_THAT(imagenet_samples(*source, 0, {4, 5}),
+              ElementsAre("ILSVRC2012_val_00000001.JPEG 1", "ILSVRC2012_val_00000002.JPEG 2"));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("1 of the 3 pictures that have labels is not there")));
+}
+
+// train/ as it is after the first step of the usual instructions, and in the middle of the second.
+TEST(ImageNet, ReadsATrainFolderOfClassArchives) {
+  const TempDir dir;
+  const auto one = [](const char* name, int number) {
+    return TarBuilder().add(name, jpeg_picture(number)).finish();
+  };
+  write_file(dir / "train/n01484850.tar", one("n01484850_1.JPEG", 1));
+  write_file(dir / "train/n01440764.tar", one("n01440764_9.JPEG", 3));
+  const auto expect_both = [](const Source& source) {
+    EXPECT_THAT(imagenet_samples(source, 0, {3, 1}),
+                ElementsAre("n01440764/n01440764_9.JPEG 0", "n01484850/n01484850_1.JPEG 2"));
+  };
+  const auto source = open_imagenet(dir.path());
+  expect_both(*source);
+  EXPECT_THAT(source->notes()[0], HasSubstr(": train (class archives); 1000 classes"));
+  EXPECT_EQ(source->describe(0, 1),
+            (std::filesystem::canonical(dir.path()) / "train/n01484850.tar").string() +
+                ": n01484850/n01484850_1.JPEG");
+  ASSERT_EQ(source->inputs(0).size(), 2U);
+  EXPECT_EQ(source->inputs(0)[0].name, "n01440764.tar");
+  expect_both(*open_imagenet(dir / "train"));
+  // An archive that is being unpacked is whole, its folder is not.
+  write_file(dir / "train/n01440764/n01440764_8.JPEG", jpeg_picture(7));
+  write_file(dir / "train/n02085620/n02085620_1.JPEG", jpeg_picture(5));
+  const auto half = open_imagenet(dir.path());
+  EXPECT_THAT(imagenet_samples(*half, 0, {3, 1, 5}),
+              ElementsAre("n01440764/n01440764_9.JPEG 0", "n01484850/n01484850_1.JPEG 2",
+                          "n02085620/n02085620_1.JPEG 151"));
+  EXPECT_THAT(half->notes(),
+              Contains(HasSubstr("n01440764.tar: the folder 'n01440764' beside it is not read")));
+  // Written to after it was listed.
+  write_file(dir / "train/n01484850.tar", one("n01484850_1.JPEG", 1) + "x");
+  const Schema schema = half->schema();
+  RecordBuilder builder(schema);
+  SampleBuffers buffers;
+  EXPECT_ERROR(half->read(0, 1, builder, buffers), not_found, "was changed after it was listed");
+}
+
+TEST(ImageNet, LeavesOutFoldersWithoutPictures) {
+  const TempDir dir;
+  write_file(dir / "train/n01440764/1.JPEG", jpeg_picture(1));
+  write_file(dir / "train/@eaDir/._1.JPEG", "AppleDouble");
+  std::filesystem::create_directory(dir / "train/n01443537");
+  const auto source = open_imagenet(dir.path());
+  EXPECT_THAT(imagenet_samples(*source, 0, {1}), ElementsAre("n01440764/1.JPEG 0"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("@eaDir: holds no pictures and is left out")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("pictures of 1 of the 1000 classes")));
+}
+
+TEST(ImageNet, TakesSplitsByTheNamesThatPeopleGiveThem) {
+  const TempDir dir;
+  write_file(dir / "Training/n01440764/1.JPEG", jpeg_picture(1));
+  write_file(dir / "valid/n01440764/2.JPEG", jpeg_picture(2));
+  const auto source = open_imagenet(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_THAT(imagenet_samples(*source, 1, {2}), ElementsAre("n01440764/2.JPEG 0"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("valid: is the split 'val'")));
+  write_file(dir / "validation/n01440764/2.JPEG", jpeg_picture(2));
+  EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
+               "'valid' and 'validation' are both the split 'val'; leave one");
+}
+
+TEST(ImageNet, NamesLinksToNothing) {
+  const TempDir dir;
+  write_file(dir / "train/n01440764/1.JPEG", jpeg_picture(1));
+  for (const char* name : {"val", kVal, "train/n01443537", "train/n01443537.tar"}) {
+    std::filesystem::create_symlink("/gone", dir / name);
+    EXPECT_ERROR(open_imagenet(dir.path()), not_found,
+                 std::string(name) + ": is a link to '/gone', which is not there");
+    std::filesystem::remove(dir / name);
+  }
 }
 
 TEST(ImageNet, RefusesAClassThatTheDevkitLacks) {
