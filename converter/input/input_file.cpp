@@ -36,6 +36,15 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, "cannot be opened",
                 {.path = path_.string(), .errno_value = error});
   }
+  look_at();
+}
+
+InputFile::InputFile(int descriptor, std::filesystem::path name)
+    : path_(std::move(name)), fd_(descriptor) {
+  look_at();
+}
+
+void InputFile::look_at() {
   struct stat status {};
   const int error = ::fstat(fd_, &status) == 0 ? 0 : errno;
   if (error != 0 || !S_ISREG(status.st_mode)) {

@@ -20,6 +20,8 @@ class InputFile {
   // Follows symbolic links. Throws Error(not_found) for a missing file, Error(unsupported) for what
   // is not a regular file, Error(io) otherwise.
   explicit InputFile(std::filesystem::path path);
+  // Takes over `descriptor`, of a file that is open for reading; `name` stands for it in messages. Throws Error(io).
+  InputFile(int descriptor, std::filesystem::path name);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
@@ -43,6 +45,9 @@ class InputFile {
   void expect_scattered_reads() const;
 
  private:
+  // Size and time of what is open; closes it and throws for what is no regular file.
+  void look_at();
+
   std::filesystem::path path_;
   int fd_ = -1;
   int64_t size_ = 0;

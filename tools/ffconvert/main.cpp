@@ -115,6 +115,7 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
       arguments->source.seed = arguments->options.seed;
       arguments->source.num_threads = arguments->options.num_threads;
       arguments->source.is_dry_run = arguments->dry_run;
+      arguments->source.temporary_folder = arguments->destination;
       arguments->source.cancel = ffkit::stop_flag();
       arguments->source.images.seed = arguments->options.seed;
       arguments->source.images.keep_broken = arguments->options.on_error == ffkit::OnError::keep;

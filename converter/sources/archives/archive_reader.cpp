@@ -83,7 +83,11 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
   if (path.is_absolute()) refuse("has an absolute path");
   if (std::ranges::find(path, "..") != path.end()) refuse("leads out of the archive by '..'");
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
-    refuse("is a link");
+    const char* symlink = archive_entry_symlink(entry);
+    refuse(
+        fmt::format("is a link to '{}' (tar --dereference --hard-dereference puts the file itself "
+                    "into an archive)",
+                    symlink == nullptr ? archive_entry_hardlink(entry) : symlink));
   }
   const auto type = archive_entry_filetype(entry);
   if (type != AE_IFREG && type != AE_IFDIR) refuse("is no plain file");

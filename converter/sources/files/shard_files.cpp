@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <ffkit/format/error.h>
 
+#include "input/dangling_link.h"
 #include "input/split_name.h"
 #include "sources/pictures/image_tree.h"
 
@@ -41,44 +43,79 @@ std::string without_number(std::string stem) {
   return stem;
 }
 
-std::vector<fs::path> files_with_ending(const fs::path& folder, const std::string& ending) {
+constexpr std::array<const char*, 5> kPacked = {".gz", ".bz2", ".xz", ".zst", ".lz4"};
+
+// The end of `name` that makes it a compressed file of `ending`: ".tar.gz", or ".tgz" for ".tar". Empty for others.
+std::string compressed_ending(const std::string& name, const std::string& ending) {
+  for (const char* packed : kPacked) {
+    if (name.ends_with(ending + packed)) return ending + packed;
+  }
+  if (ending != ".tar") return {};
+  for (const char* one : {".tgz", ".tbz2", ".tbz", ".txz", ".tzst"}) {
+    if (name.ends_with(one)) return one;
+  }
+  return {};
+}
+
+struct Endings {
+  std::string plain;
+  bool takes_compressed = false;
+};
+
+std::string stem_of(const fs::path& file, const Endings& endings) {
+  const std::string name = file.filename().string();
+  const std::string compressed = compressed_ending(name, endings.plain);
+  const size_t length = name.ends_with(endings.plain) ? endings.plain.size() : compressed.size();
+  return name.substr(0, name.size() - length);
+}
+
+std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& endings) {
   std::vector<fs::path> files;
   try {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
-      if (name.starts_with('.') || entry.is_directory()) continue;
-      for (const char* packed : {".gz", ".bz2", ".xz", ".zst", ".lz4"}) {
-        if (name.ends_with(ending + packed)) {
-          throw Error(ErrorCode::unsupported,
-                      fmt::format("is compressed, and samples can be read in place only from plain "
-                                  "{} files; decompress it",
-                                  ending),
-                      {.path = entry.path().string()});
-        }
+      if (name.starts_with('.')) continue;
+      const bool is_compressed = !compressed_ending(name, endings.plain).empty();
+      if (!is_compressed && !name.ends_with(endings.plain)) continue;
+      refuse_dangling_link(entry.path());
+      if (entry.is_directory()) continue;
+      if (is_compressed && !endings.takes_compressed) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("is compressed, and samples can be read in place only from plain "
+                                "{} files; decompress it",
+                                endings.plain),
+                    {.path = entry.path().string()});
       }
-      if (name.ends_with(ending)) files.push_back(entry.path());
+      files.push_back(entry.path());
     }
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorCode::io, "cannot be listed",
                 {.path = folder.string(), .errno_value = error.code().value()});
   }
   std::ranges::sort(files);
+  std::map<std::string, std::string> name_of_stem;
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    const auto [other, is_new] = name_of_stem.emplace(stem_of(file, endings), name);
+    if (is_new) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("'{}' and '{}' are one shard by their names, compressed or not; take one "
+                    "away",
+                    other->second, name),
+        {.path = folder.string()});
+  }
   return files;
-}
-
-std::string stem_of(const fs::path& file, const std::string& ending) {
-  const std::string name = file.filename().string();
-  return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
 // By the files' names. Those that tell no split are named by what is before the number, unless none tells one.
 std::map<std::string, std::vector<fs::path>> by_name(const std::vector<fs::path>& files,
-                                                     const std::string& ending) {
+                                                     const Endings& endings) {
   const bool tell = std::ranges::any_of(
-      files, [&](const fs::path& file) { return !split_in_name(stem_of(file, ending)).empty(); });
+      files, [&](const fs::path& file) { return !split_in_name(stem_of(file, endings)).empty(); });
   std::map<std::string, std::vector<fs::path>> splits;
   for (const fs::path& file : files) {
-    const std::string stem = stem_of(file, ending);
+    const std::string stem = stem_of(file, endings);
     std::string split = tell ? split_in_name(stem) : "train";
     if (split.empty()) split = without_number(stem);
     splits[split.empty() ? "unnamed" : split].push_back(file);
@@ -102,13 +139,15 @@ std::string split_in_name(const std::string& stem) {
   return found;
 }
 
-ShardListing find_shards(const fs::path& path, const std::string& ending) {
+ShardListing find_shards(const fs::path& path, const std::string& ending, bool takes_compressed) {
+  const Endings endings{ending, takes_compressed};
+  refuse_dangling_link(path);
   std::map<std::string, std::vector<fs::path>> splits;
   if (fs::is_directory(path)) {
-    const std::vector<fs::path> files = files_with_ending(path, ending);
-    splits = by_name(files, ending);
+    const std::vector<fs::path> files = files_with_ending(path, endings);
+    splits = by_name(files, endings);
     for (const std::string& folder : list_folders(path)) {
-      const std::vector<fs::path> in_folder = files_with_ending(path / folder, ending);
+      const std::vector<fs::path> in_folder = files_with_ending(path / folder, endings);
       if (in_folder.empty()) continue;
       if (!files.empty()) {
         throw Error(
@@ -123,7 +162,7 @@ ShardListing find_shards(const fs::path& path, const std::string& ending) {
       all.insert(all.end(), in_folder.begin(), in_folder.end());
     }
   } else if (fs::exists(path)) {
-    splits = by_name({path}, ending);
+    splits = by_name({path}, endings);
   } else {
     throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
   }

@@ -12,6 +12,7 @@
 
 #include "format/errors_only.h"
 #include "sources/archives/parallel_io.h"
+#include "sources/files/decompressed_tars.h"
 #include "sources/files/file_group.h"
 #include "sources/files/shard_files.h"
 #include "sources/numbers/npy_header.h"
@@ -38,17 +39,30 @@ struct Sample {
 struct WebDatasetSplit {
   std::string name;
   FileGroup files;
+  DecompressedTars decompressed;
   std::vector<FileStamp> stamps;  // of the files, before they were listed
   std::vector<Sample> samples;
   std::vector<Member> members;
 };
 
-std::vector<WebDatasetShard> list_shards(const std::vector<fs::path>& files) {
+std::vector<FileStamp> stamps_of(const std::vector<fs::path>& files) {
+  std::vector<FileStamp> stamps;
+  for (const fs::path& file : files) {
+    const InputFile opened(file);
+    stamps.push_back({.num_bytes = opened.size(), .modified_ns = opened.modified_ns()});
+  }
+  return stamps;
+}
+
+std::vector<WebDatasetShard> list_shards(const std::vector<fs::path>& files,
+                                         const DecompressedTars& decompressed) {
   std::vector<WebDatasetShard> shards(files.size());
   std::vector<std::optional<Error>> errors(files.size());
   parallel_io(files.size(), [&](size_t i) {
     try {
-      shards[i] = list_webdataset_shard(files[i]);
+      const auto place = decompressed.find(i);
+      shards[i] = place ? list_webdataset_shard(files[i], place->file, place->range)
+                        : list_webdataset_shard(files[i]);
     } catch (const Error& error) {
       errors[i] = error;
     }
@@ -111,14 +125,19 @@ class WebDataset : public Source {
       : path_(path),
         max_sample_bytes_(options.max_sample_bytes),
         storer_(as_they_are(options.store)) {
-    ShardListing listing = find_shards(path, ".tar");
+    ShardListing listing = find_shards(path, ".tar", /*takes_compressed=*/true);
     notes_ = std::move(listing.notes);
     if (!options.classes.empty()) classes_ = read_lines(options.classes);
     std::vector<std::vector<WebDatasetShard>> shards;
     std::set<std::string> extensions;
     std::set<std::string> rivals;
+    std::vector<DecompressedTars> decompressed;
+    std::vector<std::vector<FileStamp>> stamps;
     for (const ShardSplit& split : listing.splits) {
-      shards.push_back(list_shards(split.files));
+      // Before they are read: what changes meanwhile is noticed.
+      stamps.push_back(stamps_of(split.files));
+      decompressed.emplace_back(split.files, options.temporary_folder, options.cancel);
+      shards.push_back(list_shards(split.files, decompressed.back()));
       for (const WebDatasetShard& shard : shards.back()) {
         extensions.insert(shard.extensions.begin(), shard.extensions.end());
         find_rivals(shard, rivals);
@@ -126,7 +145,8 @@ class WebDataset : public Source {
     }
     make_fields(extensions, rivals);
     for (size_t i = 0; i < listing.splits.size(); ++i) {
-      add_split(std::move(listing.splits[i]), std::exchange(shards[i], {}));
+      add_split(std::move(listing.splits[i]), std::exchange(shards[i], {}),
+                std::move(decompressed[i]), std::move(stamps[i]));
     }
     require_all_fields(options.allow_missing);
     find_dtypes();
@@ -204,7 +224,7 @@ class WebDataset : public Source {
                   {.path = describe(split, index)});
     }
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
-    from.files.read_at(found.file, range.offset, bytes);
+    read_file(from, found.file, range.offset, bytes);
     for (size_t i = found.first_member; i < found.first_member + found.num_members; ++i) {
       const Member& member = from.members[i];
       const WebDatasetField& field = fields_[member.field];
@@ -227,6 +247,15 @@ class WebDataset : public Source {
   }
 
  private:
+  static void read_file(const WebDatasetSplit& split, size_t file, int64_t offset,
+                        std::span<std::byte> out) {
+    if (const auto place = split.decompressed.find(file)) {
+      place->file.read_at(offset, out);
+    } else {
+      split.files.read_at(file, offset, out);
+    }
+  }
+
   // Below the source's folder.
   std::string name_of(const fs::path& file) const {
     return file == path_ ? file.filename().string() : file.lexically_relative(path_).string();
@@ -267,13 +296,20 @@ class WebDataset : public Source {
     });
   }
 
-  void add_split(ShardSplit listed, std::vector<WebDatasetShard> shards) {
-    WebDatasetSplit split{.name = listed.name, .files = FileGroup(std::move(listed.files))};
+  void add_split(ShardSplit listed, std::vector<WebDatasetShard> shards,
+                 DecompressedTars decompressed, std::vector<FileStamp> stamps) {
+    if (!decompressed.note().empty()) {
+      notes_.push_back(
+          fmt::format("{}: split '{}': {}", path_.string(), listed.name, decompressed.note()));
+    }
+    WebDatasetSplit split{.name = listed.name,
+                          .files = FileGroup(std::move(listed.files)),
+                          .decompressed = std::move(decompressed),
+                          .stamps = std::move(stamps)};
     int64_t num_ignored = 0;
     SourceSplit info{.name = listed.name, .is_training = listed.is_training};
     for (size_t file = 0; file < shards.size(); ++file) {
       const WebDatasetShard shard = std::exchange(shards[file], {});
-      split.stamps.push_back(shard.stamp);
       num_ignored += shard.num_ignored;
       std::vector<size_t> fields;
       for (const std::string& extension : shard.extensions) {
@@ -364,7 +400,7 @@ class WebDataset : public Source {
           const Member& member = splits_[s].members[sample.first_member + m];
           if (member.field != field || member.data.num_bytes > max_sample_bytes_) continue;
           std::vector<std::byte> bytes(static_cast<size_t>(member.data.num_bytes));
-          splits_[s].files.read_at(sample.file, member.data.offset, bytes);
+          read_file(splits_[s], sample.file, member.data.offset, bytes);
           try {
             return read_npy_header(bytes).dtype;
           } catch (const Error& error) {

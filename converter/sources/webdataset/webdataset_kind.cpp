@@ -18,14 +18,16 @@ std::unique_ptr<Source> open_webdataset_at(const SourceArguments& a) {
   return open_webdataset(a.path, {.classes = a.text("classes"),
                                   .allow_missing = a.flag("allow-missing"),
                                   .max_sample_bytes = a.number(kWebDatasetParameters[2]),
-                                  .store = a.images.store});
+                                  .store = a.images.store,
+                                  .temporary_folder = a.temporary_folder,
+                                  .cancel = a.cancel});
 }
 
 }  // namespace
 
 // clang-format off
 SourceKind webdataset_kind() {
-  SourceKind kind{"webdataset", "WebDataset: a folder of tar files, or one tar file", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at};
+  SourceKind kind{"webdataset", "WebDataset: a folder of tar files, or one tar file; compressed ones too", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at};
   kind.takes_store = true;
   kind.place = 30;
   return kind;

@@ -35,9 +35,14 @@ SplitName split_name(const std::string& member) {
 WebDatasetShard list_webdataset_shard(const fs::path& path) {
   const InputFile file(path);
   file.expect_scattered_reads();
-  WebDatasetShard shard{.stamp = {.num_bytes = file.size(), .modified_ns = file.modified_ns()}};
+  return list_webdataset_shard(path, file, {0, file.size()});
+}
+
+WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& file,
+                                      FileRange range) {
+  WebDatasetShard shard;
   std::set<std::string> keys;
-  for (const TarMember& member : index_tar(file)) {
+  for (const TarMember& member : index_tar(file, range, path.string())) {
     auto [key, extension] = split_name(member.name);
     if (extension.empty()) {
       ++shard.num_ignored;

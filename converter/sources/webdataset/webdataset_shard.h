@@ -30,11 +30,13 @@ struct WebDatasetShard {
   std::vector<std::string> extensions;  // in order of appearance
   std::vector<WebDatasetSample> samples;
   std::vector<WebDatasetMember> members;
-  FileStamp stamp;          // of the file
   int64_t num_ignored = 0;  // names without extension, hidden ones, and webdataset's own "__..__"
 };
 
 // Throws as index_tar() does, and Error(invalid_argument) for a sample whose members are scattered or that has two of the same extension.
 WebDatasetShard list_webdataset_shard(const std::filesystem::path& path);
+// The tar in `range` of `file`, which was made of the file at `path`.
+WebDatasetShard list_webdataset_shard(const std::filesystem::path& path, const InputFile& file,
+                                      FileRange range);
 
 }  // namespace ffkit

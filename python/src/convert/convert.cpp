@@ -99,6 +99,7 @@ nb::dict convert_kind(const std::string& name, const std::string& path,
                          .seed = arguments.convert.seed,
                          .num_threads = arguments.convert.num_threads,
                          .is_dry_run = arguments.is_dry_run,
+                         .temporary_folder = arguments.destination,
                          .cancel = arguments.watched.cancel(),
                          .images = arguments.storage};
   for (const SourceParameter& parameter : kind.parameters) {

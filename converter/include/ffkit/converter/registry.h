@@ -32,6 +32,8 @@ struct SourceArguments {
   uint64_t seed = 0;           // for kinds that draw their samples
   int num_threads = 0;         // for kinds that work while they are opened; 0: one for each core
   bool is_dry_run = false;     // nothing is to be left behind
+  // Where large temporary files may be, as on the disk of the destination, which need not be there; empty: $TMPDIR or /tmp.
+  std::filesystem::path temporary_folder;
   const std::atomic<bool>* cancel =
       nullptr;          // for kinds that work while they are opened; may be null
   ImageStorage images;  // for kinds that have images, or take a part of it

@@ -11,10 +11,10 @@ for length in 0 100 1000 3000 5000; do
 done
 printf 'garbage%.0s' {1..1000} >src/ILSVRC2012_img_train.tar
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err 'is not an uncompressed tar archive'
+one_line_err "is not an uncompressed tar archive"
 gzip -c whole.tar >src/ILSVRC2012_img_train.tar
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err 'is not an uncompressed tar archive'
+one_line_err "is gzip data, and not a plain tar archive; decompress it$"
 
 mkdir kit
 cp whole.tar kit/ILSVRC2012_img_train.tar

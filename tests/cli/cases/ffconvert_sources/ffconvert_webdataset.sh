@@ -36,7 +36,35 @@ check test ! -e dst2
 run 0 "$FFCONVERT" webdataset src dst2 --allow-missing
 err "note: src: field 'label' is null in 1 samples$"
 tar -C pool/members -cf src/set-train-000002.tar k4.jpg k4.cls
-gzip src/set-train-000002.tar
-run 1 "$FFCONVERT" webdataset src dst3 --quiet
-one_line_err 'set-train-000002.tar.gz: is compressed, .*; decompress it$'
-check test ! -e dst3
+# Compressed ones are read as their tars, whatever their names say.
+run 0 "$FFCONVERT" webdataset src plain --quiet
+mkdir packed
+gzip -c src/set-train-000000.tar >packed/set-train-000000.tgz
+xz -c src/set-train-000001.tar >packed/set-train-000001.tar.xz
+gzip -c src/set-train-000002.tar >packed/set-train-000002.tar
+bzip2 -c src/set-val-000000.tar >packed/set-val-000000.tar.bz2
+run 0 "$FFCONVERT" webdataset packed dst3
+err "^ffconvert: note: packed: split 'train': 3 compressed tars were decompressed into temporary files of 1 MB in "
+check test "$(ls -A . | grep -c ffkit-)" = 0
+for split in train val; do
+  check diff <("$FFINSPECT" info plain --split $split | grep -i fingerprint) <("$FFINSPECT" info dst3 --split $split | grep -i fingerprint)
+done
+run 0 "$FFCONVERT" webdataset packed/set-train-000000.tgz one_packed --read gather --quiet
+check test "$(ls one_packed)" = train
+run 0 "$FFCONVERT" webdataset packed dst3 --resume
+err 'is finished already'
+head -c 300 packed/set-train-000000.tgz >packed/cut && mv packed/cut packed/set-train-000000.tgz
+run 1 "$FFCONVERT" webdataset packed x --quiet
+one_line_err 'set-train-000000.tgz: .*is gzip data that is cut short; download or copy it again$'
+cp src/set-train-000000.tar packed
+run 1 "$FFCONVERT" webdataset packed x --quiet
+one_line_err "'set-train-000000.tar' and 'set-train-000000.tgz' are one shard by their names, compressed or not; take one away$"
+rm packed/set-train-000000.*
+ln -s /gone/x.tar packed/set-train-000003.tar
+run 1 "$FFCONVERT" webdataset packed x --quiet
+one_line_err "set-train-000003.tar: is a link to '/gone/x.tar', which is not there; bring that back, or take the link away$"
+rm packed/set-train-000003.tar
+cat src/set-train-000000.tar src/set-train-000001.tar | gzip >packed/set-train-000004.tar.gz
+run 1 "$FFCONVERT" webdataset packed x --quiet
+one_line_err 'set-train-000004.tar.gz: .*another archive begins behind the end of this one'
+check test ! -e x

@@ -193,6 +193,51 @@ TEST(TarIndex, RefusesArchivesThatWereJoined) {
   EXPECT_EQ(tar_error(one + std::string(700, 'x')), "");
 }
 
+// Old Ant's writer does not clear its buffer: behind the mark is what the record before had there.
+TEST(TarIndex, PassesOverLeftoversInTheLastRecord) {
+  const TarBuilder builder = TarBuilder()
+                                 .add("1.jpg", std::string(3000, '1'))
+                                 .add("2.jpg", std::string(2000, '2'))
+                                 .add("3.jpg", std::string(100, '3'));
+  constexpr size_t kRecord = 10240;
+  std::string bytes = builder.finish();
+  ASSERT_LT(bytes.size(), kRecord);
+  const std::string old = TarBuilder().add("old.jpg", std::string(9000, 'o')).finish();
+  const std::string with_old = bytes + old.substr(0, kRecord - bytes.size());
+  EXPECT_EQ(tar_error(with_old), "");
+  EXPECT_THAT(tar_error(with_old + std::string(512, '\0')), HasSubstr("another archive begins"));
+  // A small archive that fills the record as if by chance is one.
+  const std::string small = TarBuilder().add("4.jpg", "4").finish();
+  ASSERT_GE(kRecord - bytes.size(), small.size());
+  const std::string joined = bytes + small;
+  EXPECT_THAT(tar_error(joined + std::string(kRecord - joined.size(), '\0')),
+              HasSubstr("another archive begins"));
+}
+
+TEST(TarIndex, SaysHowToMendWhatIsWhole) {
+  const TarBuilder builder = TarBuilder().add("1.jpg", "1");
+  EXPECT_THAT(
+      tar_error(builder.finish().substr(0, builder.size())),
+      HasSubstr("download or copy it again, or, if its writer leaves the mark out, add 1,024 "
+                "zeros with head -c 1024 /dev/zero >> FILE"));
+  EXPECT_THAT(tar_error(TarBuilder().add("a.jpg", "", '1', "b.jpg").finish()),
+              HasSubstr("'a.jpg' is a link to 'b.jpg' (tar --dereference --hard-dereference"));
+}
+
+TEST(TarIndex, SaysWhatAFileIsThatIsNoTar) {
+  const std::string rest(5000, '\1');
+  EXPECT_THAT(tar_error("\x1f\x8b\x08" + rest),
+              HasSubstr("is gzip data, and not a plain tar archive; decompress it"));
+  EXPECT_THAT(tar_error("\x28\xb5\x2f\xfd" + rest), HasSubstr("is zstd data"));
+  EXPECT_THAT(tar_error("PK\x03\x04" + rest), HasSubstr("is a ZIP archive, and not"));
+  EXPECT_THAT(tar_error("<!DOCTYPE html><html>" + rest), HasSubstr("is an HTML page, and not"));
+  EXPECT_THAT(tar_error("version https://git-lfs.github.com/spec/v1\noid sha256:" + rest),
+              HasSubstr("git lfs pull"));
+  // A name is not what the file is.
+  EXPECT_EQ(tar_error(TarBuilder().add("GIF89a.gif", "1").finish()), "");
+  EXPECT_EQ(tar_error(TarBuilder().add("BZh91AY&SY", "1").finish()), "");
+}
+
 TEST(InputFile, NoticesThatItIsWrittenTo) {
   const TempDir dir;
   write_file(dir / "a.tar", "0123456789");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/sources.h>
@@ -210,8 +211,49 @@ TEST(WebDataset, RefusesWhatCannotBeReadInPlace) {
   cut.resize(2000);
   write_file(dir / "0.tar", cut);
   EXPECT_ERROR(open_webdataset(dir.path()), corrupt, "cut short");
-  write_file(dir / "1.tar.gz", "x");
-  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "1.tar.gz: is compressed");
+  std::filesystem::remove(dir / "0.tar");
+  write_file(dir / "1.tar.gz", "PK\x03\x04" + std::string(600, 'x'));
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "1.tar.gz: is a ZIP archive, and not");
+}
+
+std::string gzip(const std::string& text) {
+  std::string out(text.size() + 1000, '\0');
+  z_stream stream{};
+  constexpr int kGzip = MAX_WBITS + 16;
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// More of them than temporary files.
+TEST(WebDataset, ReadsCompressedTars) {
+  const TempDir dir;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "k" + std::to_string(100 + i);
+    const std::string tar = TarBuilder().add(name + ".txt", "text " + name).finish();
+    write_file(dir / "src" / (name + (i % 3 == 0 ? ".tar" : ".tar.gz")),
+               i % 4 == 0 ? tar : gzip(tar));
+  }
+  const auto source = open_webdataset(dir / "src", {.temporary_folder = dir / "not/there"});
+  ASSERT_EQ(source->splits()[0].num_samples, 40);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("30 compressed tars were decompressed into "
+                                                  "temporary files of 1 MB in " +
+                                                  dir.path().string())));
+  const Schema schema = source->schema();
+  for (int i = 0; i < 40; ++i) {
+    SampleBuffers buffers;
+    RecordBuilder builder(schema);
+    std::vector<std::byte> record;
+    source->read(0, i, builder, buffers);
+    builder.encode(record);
+    EXPECT_EQ(RecordView(schema, record).string(0), "text k" + std::to_string(100 + i));
+  }
 }
 
 TEST(WebDataset, NamesTheSampleThatIsBad) {

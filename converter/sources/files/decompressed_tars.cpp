@@ -1,0 +1,96 @@
+#include "sources/files/decompressed_tars.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <ffkit/format/error.h>
+
+#include "format/content_kind.h"
+#include "input/cancel.h"
+#include "sources/archives/compressed_stream.h"
+#include "sources/archives/parallel_io.h"
+#include "sources/files/spool.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+ContentKind kind_of(const InputFile& file) {
+  std::array<std::byte, kContentHeadBytes> head{};
+  const auto num_bytes = std::min<int64_t>(file.size(), std::ssize(head));
+  const auto bytes = std::span(head).first(static_cast<size_t>(num_bytes));
+  file.read_at(0, bytes);
+  return content_kind(bytes);
+}
+
+// Returns where it is in `spool`.
+FileRange decompress(const InputFile& file, Spool& spool, const std::atomic<bool>* cancel) {
+  constexpr size_t kChunkBytes = 1 << 20;
+  FileRange range{.offset = spool.size()};
+  std::vector<std::byte> chunk(kChunkBytes);
+  CompressedStream stream(file, kind_of(file));
+  while (const size_t num_bytes = stream.read(chunk)) {
+    throw_if_cancelled(cancel);
+    spool.append(std::span(chunk).first(num_bytes));
+  }
+  range.num_bytes = spool.size() - range.offset;
+  return range;
+}
+
+}  // namespace
+
+bool is_compressed(const InputFile& file) {
+  return is_compressed_stream(kind_of(file));
+}
+
+DecompressedTars::DecompressedTars(const std::vector<fs::path>& files,
+                                   const fs::path& temporary_folder,
+                                   const std::atomic<bool>* cancel)
+    : tars_(files.size()) {
+  std::vector<size_t> compressed;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (is_compressed(InputFile(files[i]))) compressed.push_back(i);
+  }
+  if (compressed.empty()) return;
+  // A few files for all: a process may not have many open.
+  constexpr size_t kSpools = 16;
+  std::vector<Spool> spools;
+  while (spools.size() < std::min(kSpools, compressed.size())) {
+    spools.emplace_back(temporary_folder);
+  }
+  std::vector<std::optional<Error>> errors(spools.size());
+  parallel_io(spools.size(), [&](size_t s) {
+    try {
+      for (size_t i = s; i < compressed.size(); i += spools.size()) {
+        const InputFile file(files[compressed[i]]);
+        tars_[compressed[i]] = Tar{.spool = s, .range = decompress(file, spools[s], cancel)};
+      }
+    } catch (const Error& error) {
+      errors[s] = error;
+    }
+  });
+  for (const std::optional<Error>& error : errors) {
+    if (error) throw *error;
+  }
+  int64_t num_bytes = 0;
+  for (const Spool& spool : spools) num_bytes += spool.size();
+  note_ = fmt::format("{} compressed {} decompressed into temporary files of {} MB in {}",
+                      compressed.size(), compressed.size() == 1 ? "tar was" : "tars were",
+                      (num_bytes + 999'999) / 1'000'000, spools.front().folder().string());
+  for (Spool& spool : spools) {
+    const fs::path folder = spool.folder();
+    spools_.push_back(spool.release(folder / "decompressed tars"));
+  }
+}
+
+std::optional<DecompressedTars::Place> DecompressedTars::find(size_t file) const {
+  const std::optional<Tar>& tar = tars_.at(file);
+  if (!tar) return std::nullopt;
+  return Place{spools_.at(tar->spool), tar->range};
+}
+
+}  // namespace ffkit

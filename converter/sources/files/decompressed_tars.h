@@ -1,0 +1,48 @@
+// DecompressedTars: compressed tars, each decompressed once from front to back into a temporary file without a name, where members are read in place.
+// Immutable, thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "input/input_file.h"
+#include "sources/archives/tar_index.h"
+
+namespace ffkit {
+
+class DecompressedTars {
+ public:
+  // Decompresses those of `files` that are compressed, by their first bytes. The temporary files are where Spool has them. Throws Error(corrupt) for
+  // damaged data, Error(unsupported) for a compression that is not known, Error(cancelled) once `cancel`, which may be null, is true.
+  DecompressedTars(const std::vector<std::filesystem::path>& files,
+                   const std::filesystem::path& temporary_folder, const std::atomic<bool>* cancel);
+
+  // Where a tar lies.
+  struct Place {
+    const InputFile& file;
+    FileRange range;
+  };
+  // None for a file that is not compressed.
+  std::optional<Place> find(size_t file) const;
+  // "2 compressed tars were decompressed into temporary files of 12 MB in FOLDER"; empty without any.
+  const std::string& note() const { return note_; }
+
+ private:
+  struct Tar {
+    size_t spool = 0;
+    FileRange range;
+  };
+
+  std::vector<InputFile> spools_;
+  std::vector<std::optional<Tar>> tars_;  // of each file
+  std::string note_;
+};
+
+// Whether a file is compressed by its first bytes.
+bool is_compressed(const InputFile& file);
+
+}  // namespace ffkit
