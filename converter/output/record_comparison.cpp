@@ -19,9 +19,9 @@ struct Changed {
 };
 
 // Takes records as SplitWriter does, and throws Changed at the first that is another one.
-class Comparison : public PackSink {
+class RecordComparison : public PackSink {
  public:
-  explicit Comparison(fs::path folder) : folder_(std::move(folder)) {}
+  explicit RecordComparison(fs::path folder) : folder_(std::move(folder)) {}
 
   void begin(int64_t unit) override {
     const fs::path path = folder_ / shard_file_name(unit);
@@ -65,7 +65,7 @@ std::optional<std::string> first_changed_sample(const Source& source, const Spli
       return !fs::exists(folder / shard_file_name(unit.number));
     });
   }
-  Comparison comparison(folder);
+  RecordComparison comparison(folder);
   try {
     pack_samples(source, plan.split, units, options, plan.compression, comparison);
   } catch (const Changed& changed) {
