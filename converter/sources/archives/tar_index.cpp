@@ -139,8 +139,8 @@ void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_mem
 }  // namespace
 
 std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name) {
+  if (range.num_bytes > 0) refuse_other_kinds(file, range, name);
   if (range.num_bytes < kBlockBytes) cut_short(name, "it is shorter than one tar header", 0);
-  refuse_other_kinds(file, range, name);
   ArchiveReader reader(file, range.offset, range.num_bytes, name, ArchiveReader::Compression::none);
   std::vector<TarMember> members;
   int64_t end_of_members = 0;

@@ -121,6 +121,12 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   refuse_hidden_classes(path);
   refuse_stray_pictures(path, full.front());
   if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no class"));
+  const std::string called = split_called(path.filename().string());
+  if (!called.empty() && called != "train") {
+    layout.notes.push_back(fmt::format(
+        "{}: its pictures become the split 'train'; give the folder above for a split '{}'",
+        path.string(), called));
+  }
   const bool is_deep = std::ranges::none_of(
       full, [&path](const std::string& name) { return holds_images(path / name); });
   if (is_deep) {

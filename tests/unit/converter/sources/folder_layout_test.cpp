@@ -95,6 +95,15 @@ TEST(FolderLayout, WalksSubFoldersOfClasses) {
   EXPECT_EQ(all_samples(*open_image_folder(dir.path())).size(), 3U);
 }
 
+TEST(FolderLayout, SaysThatASplitAloneBecomesTrain) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "valid/cat/2.jpg"});
+  EXPECT_THAT(open_image_folder(dir / "train")->notes(), ElementsAre());
+  EXPECT_THAT(open_image_folder(dir / "valid")->notes(),
+              ElementsAre(HasSubstr("its pictures become the split 'train'; give the folder above "
+                                    "for a split 'val'")));
+}
+
 TEST(FolderLayout, FoldersThatAreNamedAreSplits) {
   const TempDir dir;
   write_pictures(dir, {"monday/cat/1.jpg", "tuesday/cat/2.jpg", "tuesday/dog/2.jpg"});

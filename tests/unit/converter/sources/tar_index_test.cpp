@@ -233,6 +233,7 @@ TEST(TarIndex, SaysWhatAFileIsThatIsNoTar) {
   EXPECT_THAT(tar_error("<!DOCTYPE html><html>" + rest), HasSubstr("is an HTML page, and not"));
   EXPECT_THAT(tar_error("version https://git-lfs.github.com/spec/v1\noid sha256:" + rest),
               HasSubstr("git lfs pull"));
+  EXPECT_THAT(tar_error("PK\x03\x04 and few bytes"), HasSubstr("is a ZIP archive, and not"));
   // A name is not what the file is.
   EXPECT_EQ(tar_error(TarBuilder().add("GIF89a.gif", "1").finish()), "");
   EXPECT_EQ(tar_error(TarBuilder().add("BZh91AY&SY", "1").finish()), "");
