@@ -122,6 +122,12 @@ void merge_long(const Tokenizer::Tables& tables, std::string_view word,
 void merge_word(const Tokenizer::Tables& tables, std::string_view word,
                 std::vector<uint32_t>& ids) {
   if (word.empty()) return;
+  if (tables.ignores_merges) {
+    if (const auto found = tables.words.find(word); found != tables.words.end()) {
+      ids.push_back(found->second);
+      return;
+    }
+  }
   if (tables.merges.empty()) {
     for (const char byte : word) ids.push_back(token_of_byte(tables, byte));
   } else if (word.size() <= kShortWord) {

@@ -1,10 +1,11 @@
 #include <cstring>
+#include <span>
 
 #include <ffkit/text/tokenizer.h>
 
 #include "tokenizer_tables.h"
-#include "utf8.h"
-#include "word_splitter.h"
+#include "words/utf8.h"
+#include "words/word_splitter.h"
 
 namespace ffkit {
 namespace {
@@ -108,28 +109,62 @@ TokenEncoder::~TokenEncoder() = default;
 TokenEncoder::TokenEncoder(TokenEncoder&&) noexcept = default;
 TokenEncoder& TokenEncoder::operator=(TokenEncoder&&) noexcept = default;
 
+// Words of a piece, of which the cache knows the tokens or gets to know them.
+class TokenEncoder::Sink final : public TextSink {
+ public:
+  Sink(const Tokenizer::Tables& tables, Cache& cache, std::vector<uint32_t>& ids)
+      : tables_(tables), cache_(cache), ids_(ids) {}
+
+  void add(std::string_view piece) override {
+    if (!tables_.splits_words) return add_word(piece);
+    for (WordSplitter words(piece); !words.is_at_end();) add_word(words.next());
+  }
+  void add_token(uint32_t id) override { ids_.push_back(id); }
+
+ private:
+  void add_word(std::string_view word) {
+    if (word.size() > kMaxWordBytes) return merge_word(tables_, word, ids_);
+    const uint64_t hash = hash_of_word(word);
+    const Cache::Slot& slot = cache_.find(word, hash);
+    if (slot.num_bytes != 0) {
+      const uint32_t* known = cache_.ids.data() + slot.ids_begin;
+      ids_.insert(ids_.end(), known, known + slot.num_ids);
+      return;
+    }
+    const size_t before = ids_.size();
+    merge_word(tables_, word, ids_);
+    cache_.add(word, hash, std::span(ids_).subspan(before));
+  }
+
+  const Tokenizer::Tables& tables_;
+  Cache& cache_;
+  std::vector<uint32_t>& ids_;
+};
+
 void TokenEncoder::encode(std::string_view text, std::vector<uint32_t>& ids) {
   const Tokenizer::Tables& tables = tokenizer_.tables();
-  if (!tables.splits_words) return merge_word(tables, text, ids);
+  if (tables.keeps_bytes) return merge_word(tables, text, ids);
   std::string valid;
   if (!is_valid_utf8(text)) text = valid = with_replacements(text);
-  for (WordSplitter words(text); !words.is_at_end();) {
-    const std::string_view word = words.next();
-    if (word.size() > kMaxWordBytes) {
-      merge_word(tables, word, ids);
-      continue;
-    }
-    const uint64_t hash = hash_of_word(word);
-    const Cache::Slot& slot = cache_->find(word, hash);
-    if (slot.num_bytes != 0) {
-      const uint32_t* known = cache_->ids.data() + slot.ids_begin;
-      ids.insert(ids.end(), known, known + slot.num_ids);
-      continue;
-    }
-    const size_t before = ids.size();
-    merge_word(tables, word, ids);
-    cache_->add(word, hash, std::span(ids).subspan(before));
+  Sink sink(tables, *cache_, ids);
+  cut_text(tables, text, sink);
+}
+
+void TokenEncoder::encode_document(std::string_view text, uint32_t end_of_text,
+                                   std::vector<uint32_t>& ids) {
+  const Tokenizer::Tables& tables = tokenizer_.tables();
+  const size_t before = ids.size();
+  ids.insert(ids.end(), tables.before.begin(), tables.before.end());
+  const size_t begin = ids.size();
+  try {
+    encode(text, ids);
+  } catch (...) {
+    ids.resize(before);
+    throw;
   }
+  if (ids.size() == begin) return ids.resize(before);
+  ids.insert(ids.end(), tables.after.begin(), tables.after.end());
+  if (!tables.after.empty() && ids.back() == end_of_text) ids.pop_back();
 }
 
 }  // namespace ffkit

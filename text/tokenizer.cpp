@@ -5,13 +5,34 @@
 #include <ffkit/format/error.h>
 #include <ffkit/text/tokenizer.h>
 
+#include "format/printable.h"
 #include "tokenizer_tables.h"
-#include "utf8.h"
-#include "word_splitter.h"
+#include "words/utf8.h"
+#include "words/word_splitter.h"
 
 namespace ffkit {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+class MergingSink final : public TextSink {
+ public:
+  MergingSink(const Tokenizer::Tables& tables, std::vector<uint32_t>& ids)
+      : tables_(tables), ids_(ids) {}
+
+  void add(std::string_view piece) override {
+    if (!tables_.splits_words) return merge_word(tables_, piece, ids_);
+    for (WordSplitter words(piece); !words.is_at_end();) merge_word(tables_, words.next(), ids_);
+  }
+  void add_token(uint32_t id) override { ids_.push_back(id); }
+
+ private:
+  const Tokenizer::Tables& tables_;
+  std::vector<uint32_t>& ids_;
+};
+
+}  // namespace
 
 Tokenizer Tokenizer::open(const fs::path& path) {
   if (path == "bytes" && !fs::exists(path)) return bytes();
@@ -59,10 +80,37 @@ const std::string& Tokenizer::fingerprint() const {
 }
 
 void Tokenizer::encode(std::string_view text, std::vector<uint32_t>& ids) const {
-  if (!tables_->splits_words) return merge_word(*tables_, text, ids);
+  if (tables_->keeps_bytes) return merge_word(*tables_, text, ids);
   std::string valid;
   if (!is_valid_utf8(text)) text = valid = with_replacements(text);
-  for (WordSplitter words(text); !words.is_at_end();) merge_word(*tables_, words.next(), ids);
+  MergingSink sink(*tables_, ids);
+  cut_text(*tables_, text, sink);
+}
+
+const std::vector<uint32_t>& Tokenizer::before_document() const {
+  return tables_->before;
+}
+
+const std::vector<uint32_t>& Tokenizer::after_document() const {
+  return tables_->after;
+}
+
+std::string Tokenizer::document_note() const {
+  const auto names = [this](const std::vector<uint32_t>& ids) {
+    std::string all;
+    for (const uint32_t id : ids) all += (all.empty() ? "" : " ") + printable(token_bytes(id));
+    return all;
+  };
+  const std::string before = names(tables_->before), after = names(tables_->after);
+  if (before.empty() && after.empty()) return {};
+  return fmt::format("each document {}{}{}{}, as the post_processor of the tokenizer says",
+                     before.empty() ? "" : "begins with " + before,
+                     before.empty() || after.empty() ? "" : " and ",
+                     after.empty() ? "" : "ends with ", after);
+}
+
+bool Tokenizer::keeps_bytes() const {
+  return tables_->keeps_bytes;
 }
 
 std::string_view Tokenizer::token_bytes(uint32_t id) const {

@@ -1,6 +1,7 @@
 #include "tokenizer_tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -89,17 +90,22 @@ void MergeTable::build(std::span<const std::pair<uint32_t, uint32_t>> pairs,
 
 void Tokenizer::Tables::finish() {
   byte_tokens.fill(kNoToken);
+  is_only_added.resize(tokens.size());
   uint64_t hash = kFnvBasis;
   for (size_t id = 0; id < tokens.size(); ++id) {
     hash = hash_text(tokens[id], hash);
     if (is_special[id]) {
       hash = hash_text("special", hash);
-    } else if (tokens[id].size() == 1) {
+    } else if (tokens[id].size() == 1 && !is_only_added[id]) {
       byte_tokens[static_cast<unsigned char>(tokens[id][0])] = static_cast<uint32_t>(id);
     }
   }
   for (const auto& pair : merges) hash = fnv1a64(std::as_bytes(std::span(&pair, 1)), hash);
-  fingerprint = fmt::format("{:016x}", hash_text(splits_words ? "words" : "text", hash));
+  hash = hash_text(splits_words ? "words" : "text", hash);
+  if (const std::string settings = settings_json(); !settings.empty()) {
+    hash = hash_text(settings, hash);
+  }
+  fingerprint = fmt::format("{:016x}", hash);
   merge_table.build(merges, merged);
   for (const std::string_view name : {"<|endoftext|>", "<|end_of_text|>", "</s>"}) {
     const auto found = std::ranges::find(tokens, name);
@@ -107,6 +113,36 @@ void Tokenizer::Tables::finish() {
     end_of_text = static_cast<uint32_t>(found - tokens.begin());
     break;
   }
+  if (matches_added()) {
+    early = AddedTokens(added, false, normalizer);
+    late = AddedTokens(added, true, normalizer);
+  }
+  is_plain = !matches_added() && normalizer.steps.empty() && pre_tokenizer.steps.empty() &&
+             !pre_tokenizer.adds_prefix_space;
+  keeps_bytes = is_plain && !splits_words && merges.empty();
+  if (!ignores_merges) return;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    if (!is_special[id] && !is_only_added[id]) words.emplace(tokens[id], id);
+  }
+}
+
+bool Tokenizer::Tables::matches_added() const {
+  return std::ranges::any_of(added, [](const AddedToken& token) { return !token.is_special; });
+}
+
+std::string Tokenizer::Tables::settings_json() const {
+  std::string settings;
+  if (normalizer_json != "null") settings += "normalizer" + normalizer_json;
+  if (!steps_json.empty()) settings += "steps" + steps_json;
+  if (pre_tokenizer.adds_prefix_space) settings += "add_prefix_space";
+  if (ignores_merges) settings += "ignore_merges";
+  if (!before.empty() || !after.empty()) {
+    settings += fmt::format("around {} {}", fmt::join(before, ","), fmt::join(after, ","));
+  }
+  if (matches_added()) {
+    for (const AddedToken& token : added) settings += added_token_json(token);
+  }
+  return settings;
 }
 
 }  // namespace ffkit

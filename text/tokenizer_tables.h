@@ -5,14 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <ffkit/text/tokenizer.h>
+
+#include "words/added_tokens.h"
+#include "words/normalizer.h"
+#include "words/pre_tokenizer.h"
 
 namespace ffkit {
 
@@ -54,21 +62,50 @@ class MergeTable {
   size_t seen_mask_ = 0;
 };
 
+struct WordHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view word) const { return std::hash<std::string_view>{}(word); }
+};
+
 struct Tokenizer::Tables {
-  std::vector<std::string> tokens;  // the bytes of each; of special ones, their names
+  std::vector<std::string> tokens;  // the bytes of each; of special and of added ones, their names
   std::vector<bool> is_special;
+  std::vector<bool> is_only_added;  // in added_tokens, and not in the model's vocabulary
   std::vector<std::pair<uint32_t, uint32_t>> merges;  // in their order
   std::vector<uint32_t> merged;                       // what each makes
-  bool splits_words = true;                           // by GPT-2's pattern; else a text is one word
+  bool ignores_merges = false;  // a word that is a token is that token, whatever the merges say
+  bool splits_words = true;     // by GPT-2's pattern, behind all steps of `pre_tokenizer`
+  std::vector<AddedToken> added;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  std::vector<uint32_t> before, after;  // what each document has around its tokens
+  // The JSON of normalizer and of the steps of pre_tokenizer, with commas between them.
+  std::string normalizer_json = "null", steps_json;
 
   // Made of these by finish().
   std::array<uint32_t, 256> byte_tokens{};
   MergeTable merge_table;
   uint32_t end_of_text = kNoToken;
   std::string fingerprint;
+  AddedTokens early, late;   // looked for before the normalizer, and behind it
+  bool is_plain = true;      // a text is a piece
+  bool keeps_bytes = false;  // of what is no UTF-8
+  std::unordered_map<std::string, uint32_t, WordHash, std::equal_to<>> words;  // of ignores_merges
 
   void finish();
+  // Whether texts make added tokens.
+  bool matches_added() const;
+  // Parts of a tokenizer.json that GPT-2's does not have; empty: all is as in GPT-2's.
+  std::string settings_json() const;
 };
+
+// What a text is cut into, one after the other.
+class TextSink : public PieceSink {
+ public:
+  virtual void add_token(uint32_t id) = 0;
+};
+// Cuts `text`, valid UTF-8, into added tokens and pieces, which GPT-2's pattern cuts into words where the tables say so.
+void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& sink);
 
 // Of tokens as texts (GPT-2's bytes_to_unicode): a printable character of Latin-1 is its byte; the other 68 bytes are U+0100 .. U+0143.
 std::string text_of_bytes(std::string_view bytes);
@@ -77,6 +114,14 @@ bool bytes_of_text(std::string_view text, std::string& bytes);
 
 // Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) when one of the bytes is no token.
 void merge_word(const Tokenizer::Tables& tables, std::string_view word, std::vector<uint32_t>& ids);
+
+// An added token as tokenizer.json has it.
+std::string added_token_json(const AddedToken& token);
+// What tokenizer.json says beside vocabulary and merges (tokenizer_parts.cpp). Throws Error(unsupported) for what is not known, and names it.
+void read_parts(const nlohmann::json& json, Tokenizer::Tables& tables,
+                const std::filesystem::path& path);
+// Its added tokens, without their numbers.
+AddedToken read_added_token(const nlohmann::json& json, const std::filesystem::path& path);
 
 // The three forms of files, `path` as Tokenizer::open() describes it.
 Tokenizer::Tables read_tokenizer_files(const std::filesystem::path& path);

@@ -199,7 +199,7 @@ def text(
 ) -> Summary:
     """Texts as tokens, for language models: text files or JSON lines; one file, or a folder of files.
 
-    tokenizer: a folder with vocab.json and merges.txt, a tokenizer.json of byte-level BPE, or "bytes". ending: of the files' names, ".jsonl" where there
+    tokenizer: a tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt, or "bytes". ending: of the files' names, ".jsonl" where there
     are any, else ".txt". document: what one is in texts, "file" by default. text_field, tokens_field: the member of JSON lines with the text, "text", or with
     tokens that are ready; without a tokenizer these need vocabulary_size and end_of_text. block_bytes: of the documents in a record.
     skip_bad_documents: leaves them out, and report.jsonl names them.

@@ -23,7 +23,7 @@ FOLDERS = {
     'nuscenes': [''],
     'nuscenes/loader': [''],
     'pose': [''],
-    'text': [''],
+    'text': ['words', ''],
     'text/loader': [''],
     'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/folder', 'sources/coco', 'sources/persons',
                   'sources/webdataset', 'sources/jsonl', 'sources/text', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',

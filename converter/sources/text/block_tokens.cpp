@@ -60,7 +60,7 @@ void BlockTokens::add(std::string_view text) {
 }
 
 void BlockTokens::add_text(std::string_view text) {
-  encoder_->encode(text, ids);
+  encoder_->encode_document(text, rules_.end_of_text, ids);
   text_bytes += static_cast<int64_t>(text.size());
 }
 

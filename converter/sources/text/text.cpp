@@ -88,6 +88,9 @@ class Text : public Source {
     }
     schema_ = token_schema(token_dtype(rules_.vocabulary_size));
     if (rules_.tokenizer) {
+      if (std::string note = rules_.tokenizer->document_note(); !note.empty()) {
+        notes_.push_back(std::move(note));
+      }
       json_ = rules_.tokenizer->to_json();
       infos_.push_back({.name = kTokenizer, .num_samples = 1, .num_bytes = std::ssize(json_)});
     }

@@ -8,7 +8,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kTextParameters = {
-    SourceParameter{.name = "tokenizer", .help = "Folder with vocab.json and merges.txt (or encoder.json and vocab.bpe), a tokenizer.json of byte-level BPE, or the word bytes: a token a byte", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "tokenizer", .help = "A tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt (or encoder.json and vocab.bpe), or the word bytes: a token a byte", .type = SourceParameter::Type::text},
     SourceParameter{.name = "ending", .help = "How the names of the files end: .jsonl for JSON lines, else texts. By default .jsonl where there are any, else .txt", .type = SourceParameter::Type::text},
     SourceParameter{.name = "document", .help = "What a document is in texts: file (default) or line", .type = SourceParameter::Type::text},
     SourceParameter{.name = "text-field", .help = "Member of JSON lines with the text; text by default", .type = SourceParameter::Type::text},

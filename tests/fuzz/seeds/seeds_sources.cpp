@@ -52,6 +52,37 @@ void make_cocos(const fs::path& folder) {
   write_file(folder / "keypoints", kKeypoints);
 }
 
+std::string tokenizer(const std::string& normalizer, const std::string& steps,
+                      const std::string& ignores_merges) {
+  return R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [)"
+         R"({"id": 6, "content": "</s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},)"
+         R"({"id": 7, "content": "<a>", "single_word": true, "lstrip": true, "rstrip": true, "normalized": true, "special": false}], "normalizer": )" +
+         normalizer + R"(, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [)" + steps +
+         R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true}]}, "post_processor": {"type": "TemplateProcessing", )"
+         R"("single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}], )"
+         R"("special_tokens": {"</s>": {"id": "</s>", "ids": [6], "tokens": ["</s>"]}}}, "decoder": {"type": "ByteLevel"}, )"
+         R"("model": {"type": "BPE", "ignore_merges": )" +
+         ignores_merges +
+         R"(, "vocab": {"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u00cc": 4, "\u0123": 5}, "merges": [["a", "b"]]}})" +
+         "\na ab <a> b\xCC\x81 b\n";
+}
+
+void make_tokenizers(const fs::path& folder) {
+  fs::create_directories(folder);
+  const std::string replace =
+      R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"String": "\n"}, "content": ""}]})";
+  write_file(folder / "plain", tokenizer("null", "", "false"));
+  write_file(
+      folder / "split",
+      tokenizer(
+          replace,
+          R"({"type": "Split", "pattern": {"Regex": "(?i:'s|b)?[^\\s\\p{L}a-c]+|\\p{N}{1,3}|\\s+(?!\\S)|a*+$"}, "behavior": "MergedWithNext", "invert": true},)",
+          "true"));
+  write_file(folder / "digits",
+             tokenizer(R"({"type": "NFKD"})", R"({"type": "Digits", "individual_digits": true},)",
+                       "true"));
+}
+
 void make_json_lines(const fs::path& folder) {
   fs::create_directories(folder);
   write_file(folder / "tokens",
@@ -72,6 +103,7 @@ void make_source_seeds(const fs::path& folder) {
   make_npys(folder / "fuzz_npy");
   make_cocos(folder / "fuzz_coco");
   make_json_lines(folder / "fuzz_json_fields");
+  make_tokenizers(folder / "fuzz_tokenizer");
 }
 
 }  // namespace ffkit::fuzzing

@@ -1,10 +1,10 @@
-// Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019): text ─▶ words ─▶ bytes, merged pair by pair ─▶ token numbers.
+// Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019), Llama 3 and Qwen: text ─▶ words ─▶ bytes, merged pair by pair ─▶ token numbers.
 //
-//   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+     no merge crosses their borders
+//   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+     or as tokenizer.json says; no merge crosses their borders
 //   merges  of the pairs of neighbours in a word, the one that is first in the list of merges is joined, everywhere, until none is in the list
 //
-// The numbers are those of Hugging Face's tokenizers. Text never makes a special token: "<|endoftext|>" in a text is taken as the 13 characters that
-// it is. Bytes that are no UTF-8 are taken as U+FFFD, as Python's bytes.decode(errors="replace") does it.
+// The numbers are those of Hugging Face's tokenizers where its encode_special_tokens is on: text never makes a special token, "<|endoftext|>" in a text is taken as the 13 characters
+// that it is, but it makes added tokens that are not special. Bytes that are no UTF-8 are taken as U+FFFD, as Python's bytes.decode(errors="replace") does it.
 //
 // A cheap handle of what is immutable: copies share it, all const functions are thread-safe. One that was moved from can only be destroyed or
 // assigned to.
@@ -23,9 +23,9 @@ namespace ffkit {
 
 class Tokenizer {
  public:
-  // From a folder with vocab.json and merges.txt, or encoder.json and vocab.bpe (names of GPT-2's publishers), or tokenizer.json, looked for in this
+  // From a folder with tokenizer.json, or vocab.json and merges.txt, or encoder.json and vocab.bpe (names of GPT-2's publishers), looked for in this
   // order; or from a file tokenizer.json. "bytes", where nothing of that name is there: bytes(). Throws Error(not_found) without such files,
-  // Error(corrupt) for what is damaged, Error(unsupported) for a tokenizer.json that is no byte-level BPE as of GPT-2: each names file, reason and remedy.
+  // Error(corrupt) for what is damaged, Error(unsupported) for what a tokenizer.json asks for and is not done: each names file, reason and remedy.
   static Tokenizer open(const std::filesystem::path& path);
   // Token 0 .. 255 is the byte of this value, 256 is "<|endoftext|>". Needs no file, merges nothing and changes no byte, also of what is no UTF-8.
   static Tokenizer bytes();
@@ -46,7 +46,14 @@ class Tokenizer {
   // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a lot of text. Throws Error(invalid_argument) when
   // a byte of the text is no token of the vocabulary.
   void encode(std::string_view text, std::vector<uint32_t>& ids) const;
-  // The bytes of a token; a special token's are its name. Throws Error(invalid_argument) for a number that is none.
+  // What the tokenizer's post_processor puts around each document, such as Llama 3's "<|begin_of_text|>". encode() leaves it out.
+  const std::vector<uint32_t>& before_document() const;
+  const std::vector<uint32_t>& after_document() const;
+  // A sentence about both; empty where there is neither.
+  std::string document_note() const;
+  // Whether bytes that are no UTF-8 are kept, as by bytes().
+  bool keeps_bytes() const;
+  // The bytes of a token; a special or an added token's are its name. Throws Error(invalid_argument) for a number that is none.
   std::string_view token_bytes(uint32_t id) const;
   // Whether the token is a special one, such as end_of_text(), which no text makes. False for a number that is none.
   bool is_special(uint32_t id) const;
@@ -73,9 +80,12 @@ class TokenEncoder {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   // As Tokenizer::encode().
   void encode(std::string_view text, std::vector<uint32_t>& ids);
+  // The same between before_document() and after_document(), without `end_of_text` at the end; nothing of a text without tokens.
+  void encode_document(std::string_view text, uint32_t end_of_text, std::vector<uint32_t>& ids);
 
  private:
   struct Cache;
+  class Sink;
   Tokenizer tokenizer_;
   std::unique_ptr<Cache> cache_;
 };

@@ -199,7 +199,7 @@ class Continuation {
 
 std::vector<uint32_t> prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt,
                                     const Gpt2Config& config, int64_t max_tokens) {
-  std::vector<uint32_t> tokens;
+  std::vector<uint32_t> tokens = tokenizer.before_document();
   tokenizer.encode(prompt, tokens);
   if (tokens.empty()) tokens.push_back(tokenizer.end_of_text());
   if (int64_t(tokens.size()) + max_tokens > config.positions) {
@@ -217,7 +217,7 @@ GeneratedText text_of(const Tokenizer& tokenizer, const std::string& prompt, siz
                       const std::vector<uint32_t>& sequence, bool has_ended) {
   GeneratedText out{.num_tokens = int64_t(sequence.size() - prompt_size), .has_ended = has_ended};
   TokenDecoder decoder(tokenizer);
-  const size_t begin = prompt.empty() ? prompt_size : 0;
+  const size_t begin = prompt.empty() ? prompt_size : tokenizer.before_document().size();
   for (size_t i = begin; i + (has_ended ? 1 : 0) < sequence.size(); ++i)
     out.text += decoder.add(sequence[i]);
   out.text += decoder.finish();

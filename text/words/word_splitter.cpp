@@ -1,7 +1,5 @@
 #include "word_splitter.h"
 
-#include <utf8proc.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,29 +9,19 @@ namespace {
 
 enum class Kind : uint8_t { other, letter, number, space };
 
-// The property White_Space beyond ASCII (Unicode's PropList.txt).
-constexpr bool is_wide_space(uint32_t c) {
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
-Kind category_of(uint32_t c) {
-  if (is_wide_space(c)) return Kind::space;
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-      return Kind::letter;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO:
-      return Kind::number;
-    default:
-      return Kind::other;
+constexpr std::array<Kind, 32> kinds_of_categories() {
+  std::array<Kind, 32> kinds{};
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const CategorySet set = CategorySet{1} << i;
+    kinds[i] = i <= static_cast<size_t>(Category::lo) ? Kind::letter
+               : i >= static_cast<size_t>(Category::nd) && i <= static_cast<size_t>(Category::no)
+                   ? Kind::number
+               : (set & kSpaces) != 0 ? Kind::space
+                                      : Kind::other;
   }
+  return kinds;
 }
+constexpr std::array<Kind, 32> kKinds = kinds_of_categories();
 
 constexpr std::array<Kind, 128> ascii_kinds() {
   std::array<Kind, 128> kinds{};
@@ -49,26 +37,22 @@ constexpr std::array<Kind, 128> ascii_kinds() {
 }
 constexpr std::array<Kind, 128> kAsciiKinds = ascii_kinds();
 
-struct Character {
+struct Part {
   Kind kind;
-  int length;  // bytes
+  uint32_t length;  // bytes
 };
 
-// The character at `p` in valid UTF-8.
-inline Character character_at(const char* p) {
-  const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
-  const auto tail = [&byte](int i) { return static_cast<uint32_t>(byte(i) & 0x3F); };
-  const unsigned char lead = byte(0);
+inline Part part_at(const uint8_t* table, const char* p) {
+  const auto lead = static_cast<unsigned char>(*p);
   if (lead < 0x80) return {kAsciiKinds[lead], 1};
-  if (lead < 0xE0) return {category_of((lead & 0x1FU) << 6 | tail(1)), 2};
-  if (lead < 0xF0) return {category_of((lead & 0x0FU) << 12 | tail(1) << 6 | tail(2)), 3};
-  return {category_of((lead & 0x07U) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3)), 4};
+  const Character c = character_at(p);
+  return {kKinds[table[c.code] & 31], c.length};
 }
 
 // Behind the characters of `kind` from `p` on.
-inline const char* end_of_run(const char* p, const char* end, Kind kind) {
+inline const char* end_of_run(const uint8_t* table, const char* p, const char* end, Kind kind) {
   while (p != end) {
-    const Character c = character_at(p);
+    const Part c = part_at(table, p);
     if (c.kind != kind) break;
     p += c.length;
   }
@@ -98,19 +82,19 @@ std::string_view WordSplitter::next() {
     if (const size_t length = contraction_at(begin, end_); length > 0)
       return word_to(begin + length);
   }
-  const Character first = character_at(begin);
+  const Part first = part_at(table_, begin);
   const char* const second = begin + first.length;
-  if (first.kind != Kind::space) return word_to(end_of_run(second, end_, first.kind));
+  if (first.kind != Kind::space) return word_to(end_of_run(table_, second, end_, first.kind));
   if (second == end_) return word_to(second);
-  const Character after = character_at(second);
+  const Part after = part_at(table_, second);
   if (after.kind != Kind::space) {
-    return *begin == ' ' ? word_to(end_of_run(second + after.length, end_, after.kind))
+    return *begin == ' ' ? word_to(end_of_run(table_, second + after.length, end_, after.kind))
                          : word_to(second);
   }
   // \s+(?!\S): all but the last one, unless the text ends there.
   const char* last = second;
   for (const char* p = second; p != end_;) {
-    const Character c = character_at(p);
+    const Part c = part_at(table_, p);
     if (c.kind != Kind::space) return word_to(last);
     last = p;
     p += c.length;

@@ -3,10 +3,12 @@
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
 // In words: a contraction; a run of letters, of numbers or of anything else, with one space before it; a run of white space, without its last character
-// where something follows. Categories are those of Unicode 15 (libutf8proc 2.8).
+// where something follows.
 #pragma once
 
 #include <string_view>
+
+#include "words/characters.h"
 
 namespace ffkit {
 
@@ -14,13 +16,14 @@ class WordSplitter {
  public:
   // `text` is valid UTF-8 and must outlive the splitter and its words.
   explicit WordSplitter(std::string_view text)
-      : next_(text.data()), end_(text.data() + text.size()) {}
+      : table_(character_table()), next_(text.data()), end_(text.data() + text.size()) {}
 
   bool is_at_end() const { return next_ == end_; }
   // The next word, not empty; the words behind each other are the text. Not at the end.
   std::string_view next();
 
  private:
+  const uint8_t* table_;
   const char* next_;
   const char* end_;
 };

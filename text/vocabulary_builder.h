@@ -1,0 +1,79 @@
+// What both forms of tokenizer files consist of: a vocabulary and a list of merges, checked while they are read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "tokenizer_tables.h"
+
+namespace ffkit {
+
+[[noreturn]] void refuse_file(ErrorCode code, const std::filesystem::path& path,
+                              const std::string& message);
+// Throws Error(corrupt) for what is none.
+nlohmann::json parse_json(std::string_view text, const std::filesystem::path& path);
+void require_object(const nlohmann::json& json, const std::filesystem::path& path,
+                    const char* what);
+
+// Tokens by their texts and numbers, until all numbers are there.
+class VocabularyBuilder {
+ public:
+  explicit VocabularyBuilder(const std::filesystem::path& path) : path_(path) {}
+
+  // Of the model.
+  void add(const std::string& text, const nlohmann::json& id);
+  // Behind all of the model. Its text stands for itself.
+  void add(AddedToken token, const nlohmann::json& id);
+  // Of a token's text; kNoToken when there is none.
+  uint32_t id_of(const std::string& text) const {
+    const auto found = ids_.find(text);
+    return found == ids_.end() ? kNoToken : found->second;
+  }
+  size_t size() const { return texts_.size(); }
+
+  // `tells_special`: false where no file says which tokens are special ones.
+  Tokenizer::Tables finish(std::vector<std::pair<uint32_t, uint32_t>> merges,
+                           std::vector<uint32_t> merged, bool tells_special);
+
+ private:
+  static constexpr uint64_t kMaxId = (1 << 24) - 1;
+  uint32_t number_of(const std::string& text, const nlohmann::json& id) const;
+  void set(uint32_t number, const std::string& text);
+
+  const std::filesystem::path& path_;
+  std::vector<std::string> texts_;
+  std::vector<bool> is_there_, is_special_, is_only_added_;
+  std::vector<AddedToken> added_;
+  size_t num_of_model_ = 0;
+  uint32_t next_added_ = 0;  // the number that the next added token gets
+  std::unordered_map<std::string, uint32_t> ids_;
+};
+
+class MergeList {
+ public:
+  MergeList(const VocabularyBuilder& vocabulary, const std::filesystem::path& path)
+      : vocabulary_(vocabulary), path_(path) {}
+
+  // `place`: for errors, "line 3".
+  void add(const std::string& left, const std::string& right, const std::string& place);
+  // "Ġ t"
+  void add(std::string_view text, const std::string& place);
+
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  std::vector<uint32_t> merged;
+
+ private:
+  const VocabularyBuilder& vocabulary_;
+  const std::filesystem::path& path_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,52 @@
+// AddedTokens: tokens that stand in a text as they are, and are found before it is cut into words. Immutable.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "words/normalizer.h"
+
+namespace ffkit {
+
+struct AddedToken {
+  uint32_t id = 0;
+  std::string content;
+  bool is_special = false;     // no text makes it
+  bool is_normalized = false;  // looked for behind the normalizer
+  bool is_word = false;        // not within a word
+  bool strips_left = false;    // takes the white space before it
+  bool strips_right = false;
+  bool is_in_model = false;  // it is in the vocabulary of the model, too
+};
+
+// A part of a text: an added token, or text between them.
+struct TextPart {
+  std::string_view text;
+  const AddedToken* token = nullptr;  // nullptr: text
+};
+
+class AddedTokens {
+ public:
+  // Of `tokens`, those that are looked for behind the normalizer, or before it.
+  AddedTokens() = default;
+  AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const Normalizer& normalizer);
+
+  bool is_empty() const { return entries_.empty(); }
+  // Appends the parts of `text`: at each place the longest token. They are views of it and of this object.
+  void split(std::string_view text, std::vector<TextPart>& parts) const;
+
+ private:
+  struct Entry {
+    std::string looked_for;  // the content, normalised
+    AddedToken token;
+  };
+  const Entry* longest_at(std::string_view rest) const;
+
+  std::vector<Entry> entries_;  // in the order of their texts
+  std::array<bool, 256> begins_{};
+};
+
+}  // namespace ffkit

@@ -1,0 +1,88 @@
+// What a character of Unicode is for Hugging Face's tokenizers: its general category and more, in a byte for each. The table takes 1.1 MB of memory
+// and is made of character_ranges.cpp when it is first asked for.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace ffkit {
+
+// The numbers are those that make_character_ranges writes.
+enum class Category : uint8_t {
+  lu,
+  ll,
+  lt,
+  lm,
+  lo,
+  mn,
+  mc,
+  me,
+  nd,
+  nl,
+  no,
+  pc,
+  pd,
+  ps,
+  pe,
+  pi,
+  pf,
+  po,
+  sm,
+  sc,
+  sk,
+  so,
+  zs,
+  zl,
+  zp,
+  cc,
+  cf,
+  co,
+  cn,
+  control_space,  // those of Cc that are white space
+};
+
+// Beside the category, which has the five lowest bits.
+inline constexpr uint8_t kWordCharacter = 32;  // \w of Rust's regex
+inline constexpr uint8_t kNumeric = 64;        // Rust's is_numeric()
+inline constexpr uint8_t kNewCharacter = 128;  // assigned after Unicode 9
+
+// A bit for each category.
+using CategorySet = uint32_t;
+constexpr CategorySet set_of(Category category) {
+  return CategorySet{1} << static_cast<int>(category);
+}
+inline constexpr CategorySet kAllCategories =
+    (CategorySet{2} << static_cast<int>(Category::control_space)) - 1;
+inline constexpr CategorySet kSpaces = set_of(Category::zs) | set_of(Category::zl) |
+                                       set_of(Category::zp) | set_of(Category::control_space);
+// Of a name as in \p{...}: "L", "Lu"; 0 for what is none.
+CategorySet categories_called(std::string_view name);
+
+// The table: a byte for each of 0 .. 0x10FFFF.
+const uint8_t* character_table();
+const std::vector<uint32_t>& character_ranges();  // of which it is made
+
+struct Character {
+  uint32_t code;
+  uint32_t length;  // bytes
+};
+// The one at `p` in valid UTF-8.
+inline Character character_at(const char* p) {
+  const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
+  const auto tail = [&byte](int i) { return static_cast<uint32_t>(byte(i) & 0x3F); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  if (lead < 0xE0) return {(lead & 0x1FU) << 6 | tail(1), 2};
+  if (lead < 0xF0) return {(lead & 0x0FU) << 12 | tail(1) << 6 | tail(2), 3};
+  return {(lead & 0x07U) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4};
+}
+// The beginning of the one that ends before `p`.
+inline const char* character_before(const char* p) {
+  do {
+    --p;
+  } while ((static_cast<unsigned char>(*p) & 0xC0) == 0x80);
+  return p;
+}
+
+}  // namespace ffkit

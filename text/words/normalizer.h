@@ -1,0 +1,29 @@
+// Normalizer: what is done to a text before it is cut into words: the normal forms of Unicode 9, as Hugging Face's tokenizers has them, and replacements. Immutable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "words/pattern.h"
+
+namespace ffkit {
+
+enum class NormalForm : uint8_t { nfc, nfd, nfkc, nfkd };
+
+struct NormalizerStep {
+  NormalForm form = NormalForm::nfc;
+  std::vector<Pattern> pattern{};  // one: each match becomes `content`, and there is no form
+  std::string content{};
+};
+
+class Normalizer {
+ public:
+  std::vector<NormalizerStep> steps;
+
+  // Valid UTF-8 in, valid UTF-8 out: `text` itself where nothing changes, else `buffer`.
+  std::string_view apply(std::string_view text, std::string& buffer) const;
+};
+
+}  // namespace ffkit
