@@ -264,6 +264,17 @@ TEST(OptionsJson, TakesTheDefaultOfAnOptionThatIsMissing) {
   EXPECT_EQ(options_from_json(R"({"momentum":0.5})", "f").momentum, 0.5);
 }
 
+TEST(OptionsJson, KeepsWhatBecomesOfBadSamples) {
+  TrainOptions o;
+  o.bad_samples = OnBadSample::skip;
+  validate(o);
+  EXPECT_EQ(options_from_json(options_to_json(o), "f").bad_samples, OnBadSample::skip);
+  EXPECT_EQ(options_to_json(TrainOptions()).find("bad_samples"), std::string::npos);
+  EXPECT_ERROR(parse_on_bad_sample("drop"), invalid_argument, "there are fail and skip");
+  o.task = "gpt2";
+  EXPECT_ERROR(validate(o), invalid_argument, "bad-samples must be fail with the task gpt2");
+}
+
 TEST(OptionsJson, NamesTheOptionThatIsWrong) {
   EXPECT_ERROR(options_from_json(R"({"momentum":"much"})", "run/file"), corrupt,
                "run/file: option 'momentum' is of another type");
