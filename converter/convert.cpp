@@ -69,6 +69,7 @@ class Conversion {
     report.finish();
     summary.num_reported = report.num_lines();
     summary.without_dct = report.without_dct();
+    summary.remarks = report.remarks();
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }

@@ -183,6 +183,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   bool has_listings = true;
   ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'),
                          .without_dct = without_dct_by_reason(report),
+                         .remarks = remarks_by_words(report),
                          .was_finished = true};
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);

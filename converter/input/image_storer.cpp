@@ -44,6 +44,10 @@ std::string oddity(const ImageInfo& info) {
   return "is of an unknown kind";
 }
 
+void remark(SampleBuffers& buffers, const PictureRemark& remark, std::string_view picture) {
+  buffers.report({remark.reason, remark.action, std::string(picture)});
+}
+
 // What one thread needs.
 struct Codecs {
   ImageDecoder decoder;
@@ -67,6 +71,8 @@ struct ImageStorer::Impl {
     const bool is_changed = size != original || !odd.empty() || (is_raw && !info.is_raw);
     if (!is_changed) {
       if (storage.check == ImageCheck::decode) (void)codecs.decoder.decode(image);
+      if (info.has_16_bits) remark(buffers, kKept16Bits, picture);
+      if (info.is_animation) remark(buffers, kKeptAnimation, picture);
       return {as_stored(codecs, image, info.encoding, buffers, picture), original, original};
     }
     RgbView pixels = codecs.decoder.decode(image);
@@ -77,6 +83,8 @@ struct ImageStorer::Impl {
     } else {
       codecs.encoder.encode(pixels, storage.jpeg_quality, out);
     }
+    if (info.has_16_bits) remark(buffers, kLost16Bits, picture);
+    if (info.is_animation) remark(buffers, kFirstOfAnimation, picture);
     if (!odd.empty()) buffers.report({odd, "re-encoded as JPEG", std::string(picture)});
     const ImageEncoding encoding = is_raw ? ImageEncoding::ppm : ImageEncoding::jpeg;
     return {as_stored(codecs, out, encoding, buffers, picture), original, size};

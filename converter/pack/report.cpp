@@ -54,12 +54,28 @@ std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines) {
   return counts;
 }
 
+std::map<std::string, int64_t> remarks_by_words(std::string_view lines) {
+  std::map<std::string, int64_t> counts;
+  for (const PictureRemark& remark : kPictureRemarks) {
+    const std::string end =
+        fmt::format("\"reason\":\"{}\",\"action\":\"{}\"}}\n", remark.reason, remark.action);
+    int64_t count = 0;
+    for (size_t at = lines.find(end); at != std::string_view::npos;
+         at = lines.find(end, at + end.size())) {
+      ++count;
+    }
+    if (count > 0) counts[fmt::format("{}: {}", remark.reason, remark.action)] = count;
+  }
+  return counts;
+}
+
 void ReportFile::add(std::string_view lines) {
   if (lines.empty()) return;
   if (!file_) file_ = File::create(temporary());
   file_->write(std::as_bytes(std::span(lines)));
   num_lines_ += std::ranges::count(lines, '\n');
   for (const auto& [reason, count] : without_dct_by_reason(lines)) without_dct_[reason] += count;
+  for (const auto& [words, count] : remarks_by_words(lines)) remarks_[words] += count;
 }
 
 void ReportFile::finish() {

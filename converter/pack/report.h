@@ -23,6 +23,9 @@ std::string report_lines(const Source& source, size_t split, int64_t sample,
 // How many of the lines are about a picture without a dct code, by the reason: "progressive", "damaged or cut", ...
 std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines);
 
+// How many of the lines are kPictureRemarks, by their words: "has 16 bits a channel: kept; ...".
+std::map<std::string, int64_t> remarks_by_words(std::string_view lines);
+
 // DST/report.jsonl while it is being written, under another name. Without lines there will be no file.
 class ReportFile {
  public:
@@ -33,6 +36,8 @@ class ReportFile {
   int64_t num_lines() const { return num_lines_; }
   // without_dct_by_reason() of all lines.
   const std::map<std::string, int64_t>& without_dct() const { return without_dct_; }
+  // remarks_by_words() of all lines.
+  const std::map<std::string, int64_t>& remarks() const { return remarks_; }
   // Puts the file durably in its place; throws Error(io).
   void finish();
 
@@ -43,6 +48,7 @@ class ReportFile {
   std::optional<File> file_;  // once there are lines
   int64_t num_lines_ = 0;
   std::map<std::string, int64_t> without_dct_;
+  std::map<std::string, int64_t> remarks_;
 };
 
 // The whole file; throws Error(not_found) or Error(io).

@@ -85,6 +85,18 @@ void check_floats(const ImageOptions& options) {
   }
 }
 
+// What comes behind the transform changes bytes, or the numbers that they become.
+void check_values(const ImageOptions& options) {
+  const DType dtype = options.output.dtype;
+  if (dtype != DType::u16 && dtype != DType::i32) return;
+  if (options.augmentations.empty() && !options.erasing) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("augmentations and RandomErasing change colours, and {} output has the "
+                          "values of the file; expected none of them or a dtype of u8, f32, f16 or "
+                          "bf16",
+                          to_string(dtype)));
+}
+
 void check(const RandomErasing& erasing, DType dtype) {
   check_probability("RandomErasing probability", erasing.probability);
   check_scale_and_ratio("RandomErasing", erasing);
@@ -116,6 +128,7 @@ void validate(const ImageOptions& options) {
     }
   }
   check_floats(options);
+  check_values(options);
   if (options.erasing) check(*options.erasing, options.output.dtype);
 }
 

@@ -9,6 +9,7 @@
 
 #include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"
+#include "pixels/wide_writer.h"
 #include "random_numbers/random_streams.h"
 #include "transform/augmenter.h"
 #include "transform/crop_plan.h"
@@ -16,6 +17,7 @@
 #include "transform/float_scaler.h"
 #include "transform/photometric.h"
 #include "transform/picture_scaler.h"
+#include "transform/wide_scaler.h"
 
 namespace ffkit {
 namespace {
@@ -30,21 +32,29 @@ int64_t nanoseconds(Clock::time_point begin, Clock::time_point end) {
 
 }  // namespace
 
-// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to `pixels`, which are augmented and written. ScalePad
-// has a way of its own, in floats.
+// u16 or i32
+bool has_numbers(const ImageOutput& output) {
+  return output.dtype == DType::u16 || output.dtype == DType::i32;
+}
+
+// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to `pixels`, which are augmented and written. So are the
+// numbers of u16 and i32. ScalePad has a way of its own, in floats, and pictures of 16 bits have one.
 struct ImagePipeline::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),
         size(image_size(image_options.transform)),
         is_float(std::holds_alternative<ScalePad>(image_options.transform)),
         augments(!is_float && !image_options.augmentations.empty()),
+        makes_pixels(augments || has_numbers(image_options.output)),
         scaler(make_scaler(interpolation_of(image_options.transform), size,
-                           augments ? kPixels : image_options.output)),
-        copier(make_copier(size, augments ? kPixels : image_options.output)),
+                           makes_pixels ? kPixels : image_options.output)),
+        copier(make_copier(size, makes_pixels ? kPixels : image_options.output)),
         augmenter(augments ? image_options.augmentations : std::vector<Augmentation>{}, size),
         writer(size, image_options.output),
+        number_writer(size, image_options.output),
+        wide_scaler(interpolation_of(image_options.transform), size, image_options.output),
         float_scaler(size, image_options.output) {
-    if (augments) {
+    if (makes_pixels) {
       pixels.resize(static_cast<size_t>(3 * size.width * size.height) + kScratchSlack);
     }
   }
@@ -56,11 +66,22 @@ struct ImagePipeline::Impl {
     const ImageDecoder::Region region =
         decoder.read_region(wanted.rect, wanted.min_width, wanted.min_height);
     decoded = Clock::now();
-    chosen.run(region, plan, augments ? pixels.data() : out);
-    if (!augments) return;
+    chosen.run(region, plan, makes_pixels ? pixels.data() : out);
+    if (!makes_pixels) return;
+    if (!augments) return number_writer.run(pixels.data(), out);
     augmenter.run({pixels.data(), static_cast<int>(size.width), static_cast<int>(size.height)},
                   key);
     writer.run(pixels.data(), ptrdiff_t{3} * size.width, out);
+  }
+
+  // Whether values of 16 bits are kept: not as bytes, and not where bytes are changed on the way.
+  bool keeps_16_bits() const { return !is_float && !augments && options.output.dtype != DType::u8; }
+
+  // The same with the values of 16 bits.
+  void run_wide(const CropPlan& plan, void* out, Clock::time_point& decoded) {
+    const WideRgbView region = decoder.read_wide_region(wide_scaler.wanted(plan));
+    decoded = Clock::now();
+    wide_scaler.run(region, plan, out);
   }
 
   // The same in floats.
@@ -82,11 +103,14 @@ struct ImagePipeline::Impl {
   ImageSize size;
   bool is_float;
   bool augments;
+  bool makes_pixels;
   ImageDecoder decoder;
   std::unique_ptr<PictureScaler> scaler;
   std::unique_ptr<PictureScaler> copier;
   Augmenter augmenter;
   PixelWriter writer;
+  WideWriter number_writer;
+  WideScaler wide_scaler;
   std::vector<uint8_t> pixels;  // [height, width, 3] and slack
   FloatScaler float_scaler;
 };
@@ -106,6 +130,8 @@ void ImagePipeline::run(std::span<const std::byte> encoded, const SampleKey& key
   Clock::time_point decoded;
   if (impl.is_float) {
     impl.run_floats(plan, key, out, decoded);
+  } else if (info.has_16_bits && impl.keeps_16_bits()) {
+    impl.run_wide(plan, out, decoded);
   } else {
     impl.run(plan, key, out, decoded);
   }

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -69,16 +71,23 @@ void check(const ScalePad& pad) {
   }
 }
 
+bool has_floats(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32;
+}
+
 void check(const ImageOutput& output) {
   if (output.layout != Layout::nchw && output.layout != Layout::nhwc) {
     refuse("image output layout", static_cast<double>(output.layout), "nchw or nhwc");
   }
   switch (output.dtype) {
     case DType::u8:
+    case DType::u16:
+    case DType::i32:
       if (output.normalize) {
         throw Error(ErrorCode::invalid_argument,
-                    "u8 output cannot be normalised; expected normalize = false or a dtype of f32, "
-                    "f16 or bf16");
+                    fmt::format("{} output cannot be normalised; expected normalize = false or a "
+                                "dtype of f32, f16 or bf16",
+                                to_string(output.dtype)));
       }
       return;
     case DType::f16:
@@ -87,7 +96,7 @@ void check(const ImageOutput& output) {
       break;
     default:
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("image output dtype is {}; expected u8, f16, bf16 or f32",
+                  fmt::format("image output dtype is {}; expected u8, u16, i32, f16, bf16 or f32",
                               to_string(output.dtype)));
   }
   if (!output.normalize) return;
@@ -134,11 +143,12 @@ void validate(const ImageTransform& transform, const ImageOutput& output) {
                 "build with -DFFKIT_OPENCV=ON");
   }
   check(output);
-  if (std::holds_alternative<ScalePad>(transform) && output.dtype == DType::u8) {
+  if (std::holds_alternative<ScalePad>(transform) && !has_floats(output.dtype)) {
     throw Error(
         ErrorCode::invalid_argument,
-        "ScalePad makes floats, which u8 output cannot hold; expected a dtype of f32, f16 or "
-        "bf16, or a ResizeCrop");
+        fmt::format("ScalePad makes floats, which {} output cannot hold; expected a dtype of "
+                    "f32, f16 or bf16, or a ResizeCrop",
+                    to_string(output.dtype)));
   }
 }
 

@@ -1,6 +1,9 @@
 #include "batch/batch_mixer.h"
 
+#include <fmt/format.h>
+
 #include <ffkit/format/error.h>
+#include <ffkit/format/schema.h>
 
 #include "batch/mix_images.h"
 #include "image/random_numbers/random_streams.h"
@@ -14,6 +17,13 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
   if (layout.image < 0) {
     throw Error(ErrorCode::invalid_argument,
                 "mixing needs images, but image_field is empty; give it or leave mixing out");
+  }
+  const DType dtype = options.image.output.dtype;
+  if (dtype == DType::u16 || dtype == DType::i32) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("mixing makes colours in between, and {} output has the values of the "
+                            "file; expected a dtype of f32, f16, bf16 or u8, or no mixing",
+                            to_string(dtype)));
   }
   const size_t bytes_per_image = layout.fields[static_cast<size_t>(layout.image)].bytes_per_sample;
   scratch_.resize(static_cast<size_t>(options.num_threads));

@@ -14,7 +14,7 @@ Size = int | tuple[int, int]  # of a square, or (height, width), in pixels
 Range = float | tuple[float, float]  # a strength, or (low, high)
 Color = int | tuple[int, int, int]  # RGB, 0 .. 255
 Interpolation = Literal["bilinear", "bicubic", "opencv_bilinear"]
-Dtype = Literal["u8", "f16", "bf16", "f32"]
+Dtype = Literal["u8", "u16", "i32", "f16", "bf16", "f32"]
 Layout = Literal["nchw", "nhwc"]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -189,9 +189,10 @@ class ImageOptions:
         transform: crop, resize and flip.
         augment: in this order, 16 of a kind at most.
         erasing: of the finished sample.
-        dtype: "f32", "f16", "bf16" or "u8".
+        dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures of 16 bits a channel (PNG, PGM, PPM) keep them with all but
+            "u8", which has the high bytes, and without `augment` and ScalePad, which are made for bytes. With floats their values count as value / 65535.
         layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
-        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8 is never normalised and has pixels of 0 .. 255.
+        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8, u16 and i32 are never normalised: they have the values of the file.
         mean, std: of each channel, or of all.
     """
 
@@ -206,4 +207,4 @@ class ImageOptions:
 
     def __post_init__(self) -> None:
         if self.normalize is None:
-            object.__setattr__(self, "normalize", self.dtype != "u8")
+            object.__setattr__(self, "normalize", self.dtype not in ("u8", "u16", "i32"))

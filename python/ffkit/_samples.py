@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -174,7 +175,7 @@ def _prepare_picture(field: FieldType, value: Any) -> Any:
     if (encoded := _encoded_picture(value)) is not None:
         return encoded
     if is_picture(value):
-        return ("pixels", _pixels_of_pil(field, value))
+        return _pixels_of_pil(field, value)
     if (array := _as_array(value)) is None:
         raise TypeError(f"field '{field.name}' is a picture; got {_type_name(value)}, expected its encoded bytes, a PIL image or an array u8 [H, W, 3]")
     if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3)) or 0 in array.shape:
@@ -193,9 +194,13 @@ def is_picture(value: object) -> bool:
 
 
 def _pixels_of_pil(field: FieldType, image: Any) -> Any:
+    if image.mode in ("I;16", "I;16L", "I;16B", "I;16N"):
+        file = io.BytesIO()
+        image.save(file, "PNG")  # of 16 bits
+        return file.getvalue()
     if image.mode in ("I", "F") or image.mode.startswith("I;"):
         raise ValueError(f"field '{field.name}': a picture of mode {image.mode} has more than 8 bits; store it as a tensor: np.asarray(image)")
-    return np.ascontiguousarray(image if image.mode == "RGB" else image.convert("RGB"))
+    return ("pixels", np.ascontiguousarray(image if image.mode == "RGB" else image.convert("RGB")))
 
 
 def _encoded_picture(value: object) -> bytes | None:

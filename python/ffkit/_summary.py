@@ -34,6 +34,8 @@ class Summary:
     """Lines of DST/report.jsonl."""
     without_dct: Mapping[str, int] = field(default_factory=dict)
     """With store="dct": pictures that have no dct code, by the reason."""
+    remarks: Mapping[str, int] = field(default_factory=dict)
+    """Pictures that are taken, but not everywhere with all that they have, by what is said of them: "has 16 bits a channel: kept; ..."."""
     headers_only: bool = False
     """Pictures were stored of which only the headers were checked, not the pixels: check_images="decode" checks these too."""
     was_finished: bool = False

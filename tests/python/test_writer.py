@@ -71,6 +71,28 @@ def test_pixels_are_kept(tmp_path):
             assert np.array_equal(back, expected)
 
 
+def test_pictures_of_16_bits_keep_them_where_the_batch_asks(tmp_path):
+    labels = np.arange(31 * 20, dtype=np.uint16).reshape(20, 31) * 100
+    labels[:10] //= 200  # 0 .. 155, whose high bytes are 0
+    image = PIL.fromarray(labels)
+    assert image.mode == "I;16"
+    with ffkit.Writer(tmp_path / "out", schema={"image": "image", "mask": "image"}) as writer:
+        writer.write({"image": encoded(labels, "PNG"), "mask": image})
+    ds = ffkit.Dataset(tmp_path / "out", "train")
+    whole = ffkit.Resize((20, 31))
+    fields = {
+        "mask": ffkit.ImageField("mask", ffkit.ImageOptions(whole, dtype="i32")),
+        "bytes": ffkit.ImageField("mask", ffkit.ImageOptions(whole, dtype="u8")),
+        "floats": ffkit.ImageField("mask", ffkit.ImageOptions(whole, dtype="f32", normalize=False)),
+    }
+    batch = next(iter(ffkit.Loader(ds, batch_size=1, image=whole, dtype="u16", label_field=None, fields=fields, arrays="numpy")))
+    assert batch["image"].dtype == np.uint16 and batch["mask"].dtype == np.int32
+    for channel in range(3):
+        assert np.array_equal(batch["image"][0, channel], labels) and np.array_equal(batch["mask"][0, channel], labels)
+        assert np.array_equal(batch["bytes"][0, channel], labels >> 8)
+        assert np.allclose(batch["floats"][0, channel] * 65535, labels, atol=0.01)
+
+
 def test_pixels_as_jpeg_have_their_quality(tmp_path):
     sizes = []
     for quality in (20, 95):

@@ -80,7 +80,12 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
         count == 1 ? "picture has" : "pictures have", count == 1 ? "is" : "are",
         count == 1 ? "it is" : "they are", reasons, destination);
   }
-  const int64_t num_named = summary.num_skipped() + summary.num_without_dct();
+  for (const auto& [words, count] : summary.remarks) {
+    say("note: {} {} a picture {}: see {}/report.jsonl\n", count, count == 1 ? "time" : "times",
+        words, destination);
+  }
+  const int64_t num_named =
+      summary.num_skipped() + summary.num_without_dct() + summary.num_remarks();
   if (const int64_t num_others = summary.num_reported - num_named; num_others > 0) {
     say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
         num_others, has_images ? "pictures" : "records", destination);

@@ -31,6 +31,7 @@ nb::dict to_python(const ConvertSummary& summary) {
   dict["num_classes"] = summary.num_classes;
   dict["num_reported"] = summary.num_reported;
   dict["without_dct"] = summary.without_dct;
+  dict["remarks"] = summary.remarks;
   dict["headers_only"] = summary.headers_only;
   dict["seconds"] = summary.seconds;
   dict["was_finished"] = summary.was_finished;

@@ -266,6 +266,41 @@ TEST(ImageStorer, KeepsAndReportsWhatHasNoDctCode) {
                   "is neither grey nor of 3 components" + kept, "is damaged or cut" + kept));
 }
 
+// A PPM of 16 bits and 2 x 1 pixels.
+Bytes wide_ppm() {
+  Bytes image;
+  for (const char c : std::string("P6 2 1 65535\n\x12\x34\0\1\xAB\xCD\0\0\0\0\0\0", 25)) {
+    image.push_back(std::byte(c));
+  }
+  return image;
+}
+
+TEST(ImageStorer, SaysWhereSixteenBitsAreNotKept) {
+  const Bytes image = wide_ppm();
+  const std::string reason = std::string(kKept16Bits.reason) + ": ";
+  SampleBuffers buffers;
+  EXPECT_EQ(ImageStorer().store(image, "id", buffers).bytes.data(), image.data());
+  EXPECT_THAT(problems(buffers), ElementsAre(reason + kKept16Bits.action));
+  for (const ImageStorage& storage :
+       {ImageStorage{.store = StoreAs::raw}, ImageStorage{.max_resolution = 1},
+        ImageStorage{.fix_odd = true}}) {
+    SampleBuffers changed;
+    const auto stored = ImageStorer(storage).store(image, "id", changed);
+    EXPECT_FALSE(read_image_info(stored.bytes).has_16_bits);
+    EXPECT_EQ(problems(changed).front(), reason + kLost16Bits.action);
+  }
+}
+
+// Raw is what encode_ppm() writes: text and other values are not.
+TEST(ImageStorer, StoresEveryOtherPpmRaw) {
+  const std::string text = "P3 1 1 255 1 2 3";
+  const auto bytes = std::as_bytes(std::span(text));
+  SampleBuffers buffers;
+  const auto stored = ImageStorer({.store = StoreAs::raw}).store(bytes, "id", buffers);
+  EXPECT_TRUE(read_image_info(stored.bytes).is_raw);
+  EXPECT_THAT(problems(buffers), IsEmpty());
+}
+
 TEST(ImageStorer, ChecksHeadersOrAllPixels) {
   const Bytes jpeg = encode_jpeg(make_picture(200, 200).view());
   const std::span<const std::byte> half(jpeg.data(), jpeg.size() / 2);
@@ -360,7 +395,7 @@ TEST(ImageStorer, TakesEveryHardImage) {
     EXPECT_LE(std::max(info.width, info.height), 64);
     const ImageInfo original = read_image_info(image);
     const bool is_odd = original.encoding != ImageEncoding::jpeg || original.num_components == 4;
-    EXPECT_EQ(buffers.problems().size(), is_odd ? 1U : 0U);
+    EXPECT_EQ(buffers.problems().size(), (is_odd ? 1U : 0U) + (original.has_16_bits ? 1U : 0U));
   }
 }
 

@@ -7,6 +7,7 @@
 // (ffkit/image/dct_picture.h) loses nothing: the JPEG can be made again from it, to the byte.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -55,6 +56,22 @@ struct ImageStorage {
 
 // What report.jsonl says was done to a picture that has no dct code.
 inline constexpr const char* kKeptWithoutDct = "kept without the dct code";
+
+// What report.jsonl says of a picture that is taken, but not everywhere with all that it has; the summary counts them.
+struct PictureRemark {
+  const char* reason;
+  const char* action;
+};
+inline constexpr PictureRemark kKept16Bits = {
+    "has 16 bits a channel", "kept; batches of u8, and with augmentations, have the high bytes"};
+inline constexpr PictureRemark kLost16Bits = {"has 16 bits a channel",
+                                              "stored with 8 bits: the high bytes"};
+inline constexpr PictureRemark kKeptAnimation = {"is an animation",
+                                                 "kept; batches have its first picture"};
+inline constexpr PictureRemark kFirstOfAnimation = {"is an animation",
+                                                    "its first picture is stored"};
+inline constexpr std::array kPictureRemarks = {kKept16Bits, kLost16Bits, kKeptAnimation,
+                                               kFirstOfAnimation};
 
 // For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for others.
 ImageStorage as_they_are(StoreAs store);

@@ -26,6 +26,8 @@ struct ConvertSummary {
   int64_t num_reported = 0;  // lines of report.jsonl
   // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive". Each has a line of report.jsonl.
   std::map<std::string, int64_t> without_dct;
+  // Pictures that are taken, but not everywhere with all that they have, by what is said of them: "has 16 bits a channel: kept; ...". Each has a line too.
+  std::map<std::string, int64_t> remarks;
   bool headers_only = false;  // pictures were stored of which only the headers were looked at
   double seconds = 0;
   bool was_finished = false;  // with options.resume: the data set was there, nothing was written
@@ -33,6 +35,7 @@ struct ConvertSummary {
   int64_t num_records() const;
   int64_t num_skipped() const;
   int64_t num_without_dct() const;
+  int64_t num_remarks() const;
   int64_t num_shards() const;
   int64_t file_bytes() const;
 };
