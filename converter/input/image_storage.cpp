@@ -58,8 +58,19 @@ ImageCheck parse_image_check(std::string_view name) {
               fmt::format("the check of pictures is '{}'; it must be header or decode", name));
 }
 
-ImageStorage as_they_are(StoreAs store) {
-  if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store};
+const char* to_string(ExifUse exif) {
+  return exif == ExifUse::ignore ? "ignore" : "apply";
+}
+
+ExifUse parse_exif_use(std::string_view name) {
+  if (name == "ignore") return ExifUse::ignore;
+  if (name == "apply") return ExifUse::apply;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("exif is '{}'; it must be apply or ignore", name));
+}
+
+ImageStorage as_they_are(StoreAs store, ExifUse exif) {
+  if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store, .exif = exif};
   throw Error(
       ErrorCode::invalid_argument,
       fmt::format("store is '{}'; it must be jpeg or dct for this source", to_string(store)));
@@ -97,9 +108,10 @@ std::map<std::string, std::string> manifest_options(const ImageStorage& storage)
     options["raw_share"] = fmt::format("{}", storage.raw_share);
   }
   if (storage.fix_odd) options["fix_odd"] = "true";
+  if (storage.exif != ExifUse::ignore) options["exif"] = to_string(storage.exif);
   if (storage.check != ImageCheck::header) options["check_images"] = to_string(storage.check);
-  const bool makes_jpegs =
-      storage.fix_odd || storage.max_resolution != 0 || storage.short_side != 0;
+  const bool makes_jpegs = storage.fix_odd || storage.exif == ExifUse::apply ||
+                           storage.max_resolution != 0 || storage.short_side != 0;
   if (makes_jpegs && storage.store != StoreAs::raw) {
     options["jpeg_quality"] = std::to_string(storage.jpeg_quality);
   }

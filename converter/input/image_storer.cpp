@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
+#include <ffkit/image/orientation.h>
 
 #include "format/errors_only.h"
 #include "format/fnv.h"
@@ -54,6 +57,7 @@ struct Codecs {
   ImageResizer resizer;
   JpegEncoder encoder;
   DctTranscoder transcoder;
+  std::vector<uint8_t> upright;  // pixels
 };
 
 }  // namespace
@@ -62,20 +66,23 @@ struct ImageStorer::Impl {
   Stored convert(Codecs& codecs, std::span<const std::byte> image, std::string_view id,
                  SampleBuffers& buffers, std::string_view picture) const {
     const ImageInfo info = codecs.decoder.read_info(image);
-    const PixelSize original{info.width, info.height};
+    const int orientation = storage.exif == ExifUse::apply ? exif_orientation(image) : 1;
+    const PixelSize original =
+        orientation >= 5 ? PixelSize{info.height, info.width} : PixelSize{info.width, info.height};
     const PixelSize size = stored_size(storage, original);
     const bool is_raw =
         storage.store == StoreAs::raw ||
         (storage.store == StoreAs::smart && draw(storage.seed, id, storage.raw_share));
     const std::string odd = storage.fix_odd && !is_raw ? oddity(info) : "";
-    const bool is_changed = size != original || !odd.empty() || (is_raw && !info.is_raw);
+    const bool is_changed =
+        size != original || !odd.empty() || orientation != 1 || (is_raw && !info.is_raw);
     if (!is_changed) {
       if (storage.check == ImageCheck::decode) (void)codecs.decoder.decode(image);
       if (info.has_16_bits) remark(buffers, kKept16Bits, picture);
       if (info.is_animation) remark(buffers, kKeptAnimation, picture);
       return {as_stored(codecs, image, info.encoding, buffers, picture), original, original};
     }
-    RgbView pixels = codecs.decoder.decode(image);
+    RgbView pixels = turn_upright(codecs.decoder.decode(image), orientation, codecs.upright);
     if (size != original) pixels = codecs.resizer.resize(pixels, size.width, size.height);
     std::vector<std::byte>& out = buffers.array();
     if (is_raw) {
@@ -85,7 +92,14 @@ struct ImageStorer::Impl {
     }
     if (info.has_16_bits) remark(buffers, kLost16Bits, picture);
     if (info.is_animation) remark(buffers, kFirstOfAnimation, picture);
-    if (!odd.empty()) buffers.report({odd, "re-encoded as JPEG", std::string(picture)});
+    const char* const encoded = is_raw ? "encoded as pixels" : "re-encoded as JPEG";
+    if (orientation != 1) {
+      buffers.report({fmt::format("{}has the EXIF orientation {}", odd.empty() ? "" : odd + " and ",
+                                  orientation),
+                      fmt::format("turned upright and {}", encoded), std::string(picture)});
+    } else if (!odd.empty()) {
+      buffers.report({odd, encoded, std::string(picture)});
+    }
     const ImageEncoding encoding = is_raw ? ImageEncoding::ppm : ImageEncoding::jpeg;
     return {as_stored(codecs, out, encoding, buffers, picture), original, size};
   }

@@ -28,6 +28,12 @@ void check_arguments(const SourceKind& kind, const SourceArguments& arguments) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("--{}: its text is empty; leave the option out for its default", name));
   }
+  if (arguments.images.exif == ExifUse::apply && !kind.takes_exif) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("pictures of '{}' are stored as they are in their files; leave exif out",
+                    kind.name));
+  }
   if (kind.check != nullptr) kind.check(arguments);
 }
 

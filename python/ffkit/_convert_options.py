@@ -14,6 +14,7 @@ Order = Literal["shuffled", "source"]
 OnError = Literal["fail", "skip", "keep"]
 Read = Literal["auto", "direct", "gather"]
 Store = Literal["jpeg", "dct", "raw", "smart"]
+Exif = Literal["apply", "ignore"]
 Pixels = Literal["png", "jpeg", "raw"]
 
 _MAX_RECORD = 256 << 20
@@ -73,6 +74,8 @@ class PictureOptions(TypedDict, total=False):
     store: "jpeg", bytes are kept, or JPEG where resized; "dct", JPEGs in a code that is decoded twice as fast; "raw", pixels; "smart", some raw.
     raw_share: with "smart": the share of pictures stored raw, 0 .. 1. 0.5.
     fix_odd: CMYK JPEGs, PNGs and everything else that is no plain JPEG becomes an RGB JPEG.
+    exif: "ignore", pixels as they are in the file, as torchvision takes them; "apply", encoded pictures that EXIF data turn or mirror are stored upright,
+        encoded anew. Not of nuscenes, coco and demo.
     check_images: "header" or "decode": how far each picture is checked.
     """
 
@@ -82,6 +85,7 @@ class PictureOptions(TypedDict, total=False):
     store: Store
     raw_share: float
     fix_odd: bool
+    exif: Exif
     check_images: Literal["header", "decode"]
 
 
@@ -89,7 +93,7 @@ _CONVERT: dict[str, Any] = {
     "threads": 0, "order": "shuffled", "seed": 0, "on_error": "fail", "zstd": 0, "read": "auto", "part": None, "resume": False, "dry_run": False,
 }  # fmt: skip
 _PICTURES: dict[str, Any] = {
-    "max_resolution": 0, "short_side": 0, "jpeg_quality": 90, "store": "jpeg", "raw_share": 0.5, "fix_odd": False, "check_images": "header",
+    "max_resolution": 0, "short_side": 0, "jpeg_quality": 90, "store": "jpeg", "raw_share": 0.5, "fix_odd": False, "exif": "ignore", "check_images": "header",
 }  # fmt: skip
 
 
@@ -115,11 +119,16 @@ def picture_options(given: PictureOptions) -> dict[str, Any]:
     return {**_PICTURES, **given}
 
 
+def makes_jpegs_of_others(given: PictureOptions) -> bool:
+    """Whether pictures that come encoded may be encoded anew."""
+    return bool(given.get("fix_odd") or given.get("exif") == "apply" or given.get("max_resolution") or given.get("short_side"))
+
+
 def refuse_idle_quality(given: PictureOptions) -> None:
     """Raises ValueError for a jpeg_quality that no picture would have."""
-    makes_jpegs = given.get("fix_odd") or given.get("max_resolution") or given.get("short_side")
+    makes_jpegs = makes_jpegs_of_others(given)
     if "jpeg_quality" in given and (not makes_jpegs or given.get("store") == "raw"):
-        raise ValueError("jpeg_quality serves only pictures that are re-encoded as JPEG; give max_resolution, short_side or fix_odd as well")
+        raise ValueError("jpeg_quality serves only pictures that are re-encoded as JPEG; give max_resolution, short_side, fix_odd or exif='apply' as well")
 
 
 def refuse_others(given: Any, known: Any) -> None:

@@ -20,6 +20,7 @@ from ._samples import FieldSpec, parse_schema, prepare_sample
 from ._from_torch import from_torch
 from ._convert_options import (
     ConvertOptions,
+    Exif,
     PictureOptions,
     Pixels,
     Progress,
@@ -85,15 +86,16 @@ def webdataset(
     allow_missing: bool = False,
     max_sample_bytes: int | None = None,
     store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once, into temporary files beside dst.
 
     classes: a text file with one class name on each line. allow_missing: samples that lack a member which others have get a null field.
-    max_sample_bytes: of a sample; a larger one counts as bad.
+    max_sample_bytes: of a sample; a larger one counts as bad. store, exif: as in PictureOptions.
     """
     parameters = {"classes": _path(classes), "allow-missing": allow_missing, "max-sample-bytes": max_sample_bytes}
-    return _convert("webdataset", src, dst, parameters, {**options, "store": store})
+    return _convert("webdataset", src, dst, parameters, {**options, "store": store, "exif": exif})
 
 
 def coco(

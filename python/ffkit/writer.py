@@ -10,7 +10,7 @@ from typing import Unpack
 
 from . import _ffkit
 from ._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
-from ._convert_options import PictureOptions, Pixels, num_bytes, picture_options
+from ._convert_options import PictureOptions, Pixels, makes_jpegs_of_others, num_bytes, picture_options
 from ._summary import SplitSummary
 
 __all__ = ["Writer"]
@@ -85,8 +85,10 @@ class Writer:
         self._is_closed = False
         self._summary: SplitSummary | None = None
         self._num_samples = 0
-        if "jpeg_quality" in pictures and pixels != "jpeg" and not any(pictures.get(name) for name in ("fix_odd", "max_resolution", "short_side")):
-            raise ValueError("jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side or fix_odd")
+        if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
+            raise ValueError(
+                "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
+            )
         self._options = {
             **picture_options(pictures),
             "seed": seed,

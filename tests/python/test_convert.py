@@ -32,10 +32,11 @@ def test_every_source_and_option_of_ffconvert_is_there():
     for name, kind in kinds.items():
         parameters = inspect.signature(getattr(convert, name)).parameters
         assert set(kind["parameters"]) == {
-            parameter.replace("_", "-") for parameter in parameters if parameter not in ("src", "dst", "options", "store")
+            parameter.replace("_", "-") for parameter in parameters if parameter not in ("src", "dst", "options", "store", "exif")
         }, name
         assert ("src" in parameters) == kind["path"]
         assert ("store" in parameters) == kind["store"]
+        assert ("exif" in parameters) == (kind["exif"] and not kind["images"])
         options = typing.get_args(typing.get_type_hints(getattr(convert, name))["options"])[0]
         assert options is (convert.ConvertPictureOptions if kind["images"] else convert.ConvertOptions), name
 

@@ -27,6 +27,17 @@ void add_store_option(CLI::App& command, StoreAs& store) {
       ->group(kGroup);
 }
 
+void add_exif_option(CLI::App& command, ExifUse& exif) {
+  command
+      .add_option_function<std::string>(
+          "--exif", [&exif](const std::string& name) { exif = parse_exif_use(name); },
+          "ignore: pixels as they are in the file, as torchvision takes them; apply: pictures that "
+          "EXIF data turn or mirror are stored upright, encoded anew; DST/report.jsonl names them")
+      ->check(CLI::IsMember({"apply", "ignore"}))
+      ->option_text("apply|ignore")
+      ->group(kGroup);
+}
+
 void add_image_options(CLI::App& command, ImageStorage& storage) {
   const std::string group = kGroup;
   command
@@ -98,8 +109,7 @@ void validate_image_options(const CLI::App& command, const ImageStorage& storage
   if (given("--jpeg-quality") && !manifest_options(storage).contains("jpeg_quality")) {
     refuse(
         "--jpeg-quality serves only pictures that are re-encoded as JPEG; give --max-resolution, "
-        "--short-side "
-        "or --fix-odd as well");
+        "--short-side, --fix-odd or --exif apply as well");
   }
 }
 

@@ -11,6 +11,8 @@ namespace ffkit {
 void add_image_options(CLI::App& command, ImageStorage& storage);
 // Adds --store jpeg|dct alone, for what takes pictures as they are; it writes to `store`, which must outlive `command`.
 void add_store_option(CLI::App& command, StoreAs& store);
+// Adds --exif apply|ignore; it writes to `exif`, which must outlive `command`.
+void add_exif_option(CLI::App& command, ExifUse& exif);
 // Throws CLI::ValidationError where validate() would throw, and for an option that would change nothing.
 void validate_image_options(const CLI::App& command, const ImageStorage& storage);
 

@@ -94,6 +94,7 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   }
   if (kind.has_images) add_image_options(command, arguments->source.images);
   if (kind.takes_store) add_store_option(command, arguments->source.images.store);
+  if (kind.takes_exif) add_exif_option(command, arguments->source.images.exif);
   add_convert_options(command, *arguments);
   if (kind.keeps_order) {
     // Not offered; still parsed, since keep_order() says why they are refused.

@@ -35,6 +35,7 @@ std::unique_ptr<Source> open_folder_at(const SourceArguments& a) {
 // clang-format off
 SourceKind folder_kind() {
   SourceKind kind{"folder", "Folders of pictures: SRC/<split>/<class>/* or SRC/<class>/*", "my-pictures /fast/my-pictures", true, kFolderParameters, open_folder_at, check_folder, true};
+  kind.takes_exif = true;
   kind.place = 20;
   return kind;
 }

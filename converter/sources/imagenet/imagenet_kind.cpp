@@ -34,6 +34,7 @@ std::unique_ptr<Source> open_imagenet_at(const SourceArguments& a) {
 // clang-format off
 SourceKind imagenet_kind() {
   SourceKind kind{"imagenet", "ImageNet (ILSVRC2012): the official archives, extracted folders, or Kaggle's layout", "/data/imagenet /fast/imagenet", true, kImageNetParameters, open_imagenet_at, check_imagenet, true};
+  kind.takes_exif = true;
   kind.place = 10;
   return kind;
 }

@@ -385,6 +385,12 @@ class NuScenes : public Source {
 
 std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
                                       const NuScenesOptions& options) {
+  if (options.images.exif == ExifUse::apply) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "pictures of nuScenes are not turned, since boxes and intrinsics are in their pixels "
+        "as stored; leave exif out");
+  }
   return std::make_unique<nuscenes::NuScenes>(path, options);
 }
 

@@ -124,7 +124,7 @@ class WebDataset : public Source {
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
       : path_(path),
         max_sample_bytes_(options.max_sample_bytes),
-        storer_(as_they_are(options.store)) {
+        storer_(as_they_are(options.store, options.exif)) {
     ShardListing listing = find_shards(path, ".tar", /*takes_compressed=*/true);
     notes_ = std::move(listing.notes);
     if (!options.classes.empty()) classes_ = read_lines(options.classes);

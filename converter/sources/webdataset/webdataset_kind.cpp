@@ -19,6 +19,7 @@ std::unique_ptr<Source> open_webdataset_at(const SourceArguments& a) {
                                   .allow_missing = a.flag("allow-missing"),
                                   .max_sample_bytes = a.number(kWebDatasetParameters[2]),
                                   .store = a.images.store,
+                                  .exif = a.images.exif,
                                   .temporary_folder = a.temporary_folder,
                                   .cancel = a.cancel});
 }
@@ -29,6 +30,7 @@ std::unique_ptr<Source> open_webdataset_at(const SourceArguments& a) {
 SourceKind webdataset_kind() {
   SourceKind kind{"webdataset", "WebDataset: a folder of tar files, or one tar file; compressed ones too", "/data/imagenet-wds /fast/imagenet", true, kWebDatasetParameters, open_webdataset_at};
   kind.takes_store = true;
+  kind.takes_exif = true;
   kind.place = 30;
   return kind;
 }

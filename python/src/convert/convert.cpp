@@ -258,7 +258,7 @@ nb::dict merge(const std::string& destination, const std::vector<std::string>& s
   return to_python(summary);
 }
 
-// {"imagenet": {"images": True, "store": False, "path": True, "parameters": {"splits": "text", ...}}, ...}
+// {"imagenet": {"images": True, "store": False, "exif": True, "path": True, "parameters": {"splits": "text", ...}}, ...}
 nb::dict kinds() {
   nb::dict all;
   for (const SourceKind& kind : source_kinds()) {
@@ -272,6 +272,7 @@ nb::dict kinds() {
     nb::dict facts;
     facts["images"] = kind.has_images;
     facts["store"] = kind.takes_store;
+    facts["exif"] = kind.takes_exif;
     facts["path"] = kind.needs_path;
     facts["parameters"] = parameters;
     all[kind.name] = facts;

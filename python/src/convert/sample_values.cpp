@@ -201,6 +201,7 @@ ImageStorage storage_of(nb::dict options) {
                        .raw_share = nb::cast<double>(options["raw_share"]),
                        .seed = nb::cast<uint64_t>(options["seed"]),
                        .fix_odd = nb::cast<bool>(options["fix_odd"]),
+                       .exif = parse_exif_use(nb::cast<std::string>(options["exif"])),
                        .check = parse_image_check(nb::cast<std::string>(options["check_images"]))};
   validate(storage);
   return storage;

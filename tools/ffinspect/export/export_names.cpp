@@ -58,7 +58,7 @@ bool may_be_encoded_anew(const Manifest& manifest) {
   const auto any_of = [](const auto& map, std::initializer_list<const char*> keys) {
     return std::ranges::any_of(keys, [&map](const char* key) { return map.contains(key); });
   };
-  return any_of(manifest.options, {"fix_odd", "max_resolution", "short_side"}) ||
+  return any_of(manifest.options, {"fix_odd", "exif", "max_resolution", "short_side"}) ||
          any_of(manifest.source, {"path_1", "appended_1"});
 }
 

@@ -37,6 +37,14 @@ const char* to_string(ImageCheck check);
 // Inverse of to_string; throws Error(invalid_argument).
 ImageCheck parse_image_check(std::string_view name);
 
+enum class ExifUse : uint8_t {
+  ignore,  // pixels as they are in the file, as torchvision takes them
+  apply,  // a picture that its EXIF data turn or mirror is stored upright, encoded anew without them
+};
+const char* to_string(ExifUse exif);
+// Inverse of to_string; throws Error(invalid_argument).
+ExifUse parse_exif_use(std::string_view name);
+
 struct ImageStorage {
   // A picture whose longer side has more pixels is resized to that many; 1 .. 65500, 0: off.
   int max_resolution = 0;
@@ -49,6 +57,8 @@ struct ImageStorage {
   uint64_t seed = 0;
   // Whatever is no 8-bit JPEG of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...) becomes an RGB JPEG; each is reported.
   bool fix_odd = false;
+  // Applied before a picture is resized; each that is turned is reported.
+  ExifUse exif = ExifUse::ignore;
   ImageCheck check = ImageCheck::header;
   // A picture that cannot be read, resized or encoded is stored as it is and reported, instead of being an Error.
   bool keep_broken = false;
@@ -74,7 +84,7 @@ inline constexpr std::array kPictureRemarks = {kKept16Bits, kLost16Bits, kKeptAn
                                                kFirstOfAnimation};
 
 // For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for others.
-ImageStorage as_they_are(StoreAs store);
+ImageStorage as_they_are(StoreAs store, ExifUse exif = ExifUse::ignore);
 // Throws Error(invalid_argument) naming the first value that is out of range or does not go with another.
 void validate(const ImageStorage& storage);
 // For the manifest's options: what differs from storing pictures as they are; empty by default. keep_broken shows in the report.
@@ -98,8 +108,8 @@ class ImageStorer {
 
   struct Stored {
     std::span<const std::byte> bytes;  // the picture's own, or in the buffers
-    PixelSize original;                // 0 x 0 for a broken picture that is kept
-    PixelSize size;                    // as stored: pixel coordinates scale by size / original
+    PixelSize original;  // upright, if it was turned; 0 x 0 for a broken picture that is kept
+    PixelSize size;      // as stored: pixel coordinates scale by size / original
   };
   // What to store for `image`, an encoded picture that lives as long as the result is used. `id` is the sample's, for the draw. What
   // was done about a picture that is broken, odd or without a dct code is reported to `buffers`, with the name `picture` where the sample has

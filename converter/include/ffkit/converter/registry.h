@@ -65,8 +65,10 @@ struct SourceKind {
   bool keeps_order = false;  // Source::has_record_references(): not shuffled, nothing left out
   // The same where it depends on the arguments. May be null.
   bool (*keeps_order_with)(const SourceArguments&) = nullptr;
-  // Takes SourceArguments::images.store alone, jpeg or dct: pictures stay as they are otherwise. Not together with has_images.
+  // Takes SourceArguments::images.store alone, jpeg or dct (and images.exif with takes_exif): pictures stay as they are otherwise. Not together with has_images.
   bool takes_store = false;
+  bool takes_exif =
+      false;  // takes SourceArguments::images.exif: nothing in its records is in pixels of the picture
   int place = 80;  // in the list of --help: small ones first, equal ones by name
 };
 

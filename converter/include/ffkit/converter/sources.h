@@ -84,6 +84,7 @@ struct WebDatasetOptions {
   // Of a sample's members together, 1 KiB or more; a larger sample is a bad one. Each thread holds one in memory.
   int64_t max_sample_bytes = 1LL << 30;
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
+  ExifUse exif = ExifUse::ignore;
   // For compressed tars: where they are decompressed, as SourceArguments::temporary_folder, and what ends that.
   std::filesystem::path temporary_folder;
   const std::atomic<bool>* cancel = nullptr;
@@ -219,7 +220,7 @@ struct NuScenesOptions {
   DType lidar_dtype = DType::f32;  // or f16
   nuscenes::RadarFilter radar_filter = nuscenes::
       kAllRadarPoints;  // of stored points; the default constructed one is the devkit's default
-  ImageStorage images;  // intrinsics are scaled with images that are resized
+  ImageStorage images;  // intrinsics are scaled with images that are resized; ExifUse::ignore
 };
 std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
                                       const NuScenesOptions& options = {});
