@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from . import _ffkit
 from ._samples import FieldSpec
+from ._hugging_face import Changes, StoredPictures, stored_pictures
 from ._convert_options import Order, PictureOptions, Pixels, Progress, ProgressBar
 from ._summary import SplitSummary
 from .writer import Writer
@@ -45,8 +46,9 @@ def from_torch(
     """Writes dataset[0], dataset[1], ... as one split, through Writer. `dataset` has __len__ and __getitem__: torch's, torchvision's, Hugging Face's.
 
     Args:
-        dataset: gives dicts, or tuples whose values are `fields`. Of a Hugging Face data set pictures are taken as the bytes they are stored as, and
-            nothing is decoded or encoded. Others that open pictures themselves, such as torchvision's ImageFolder, give pixels, which are
+        dataset: gives dicts, or tuples whose values are `fields`. Of a Hugging Face data set pictures are taken as the bytes they are stored as. Where
+            dataset[i] gives another picture, turned by its EXIF data or of the mode of Image(mode=), that one is encoded, and a warning has the counts.
+            With set_transform() the data set is taken as it comes. Others that open pictures themselves, such as torchvision's ImageFolder, give pixels, which are
             encoded anew: ffkit.convert.folder() keeps the files' bytes and is much faster.
         dst, split: where it is written; other splits of the data set are left alone.
         fields: names for the values of tuples.
@@ -63,58 +65,64 @@ def from_torch(
     """
     if len(dataset) == 0:
         raise ValueError("the data set is empty; a split needs at least one record")
-    raw, found = _undecoded(dataset)
+    stored, found = stored_pictures(dataset)
     given = classes if classes is not None else found if found is not None else getattr(dataset, "classes", None)
     kind = type(dataset)
     is_shuffled = order == "shuffled" and split.startswith("train")
     indices: Sequence[int] = _ffkit.permutation(len(dataset), seed) if is_shuffled else range(len(dataset))
     # Before the writer, whose threads a forked worker would not have.
-    samples = _samples(_Samples(raw, tuple(fields), to_sample), indices, num_workers)
+    samples = _samples(_Samples(dataset, stored, tuple(fields), to_sample), indices, num_workers)
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "dataset", "path": f"{kind.__module__}.{kind.__qualname__}"},
         pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed,
         _options={"order": "shuffled", "seed": str(seed)} if is_shuffled else {}, **pictures,
     )  # fmt: skip
     bar = ProgressBar(progress)
+    changes = Changes()
     try:
         with writer:
-            for sample in _told(samples, split, len(dataset), bar):
+            for sample, changed in _told(samples, split, len(dataset), bar):
                 writer.write(sample)
+                changes.add(changed)
     finally:
         bar.close()
+    if text := str(changes):
+        warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded anew", stacklevel=2)
     return writer.summary
 
 
 class _Samples:
-    """The data set as torch's workers see it: picklable, and with samples that are dicts."""
+    """The data set as torch's workers see it: picklable, and with samples that are dicts, and what was changed of their pictures."""
 
-    def __init__(self, dataset: MapDataset, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None) -> None:
-        self.dataset = dataset
+    def __init__(
+        self, dataset: MapDataset, stored: StoredPictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
+    ) -> None:
+        self.dataset: MapDataset | StoredPictures = dataset if stored is None else stored
         self.fields = fields
         self.to_sample = to_sample
 
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def __getitem__(self, index: int) -> Mapping[str, object]:
+    def __getitem__(self, index: int) -> tuple[Mapping[str, object], Changes]:
         try:
-            item = self.dataset[index]
+            item, changes = self.dataset.get(index) if isinstance(self.dataset, StoredPictures) else (self.dataset[index], Changes())
             if self.to_sample is not None:
-                return self.to_sample(item)
+                return self.to_sample(item), changes
         except Exception as error:
             error.add_note(f"ffkit: while reading dataset[{index}]")
             raise
         if isinstance(item, Mapping):
-            return item
+            return item, changes
         if isinstance(item, (tuple, list)) and len(item) == len(self.fields):
-            return dict(zip(self.fields, item))
+            return dict(zip(self.fields, item)), changes
         raise TypeError(
             f"dataset[{index}] is {type(item).__qualname__}{f' of {len(item)} values' if isinstance(item, (tuple, list)) else ''}; expected a dict "
             f"or a tuple of the fields {', '.join(self.fields)}. Name them with fields=, or make a dict with to_sample="
         )
 
 
-def _samples(samples: _Samples, indices: Sequence[int], num_workers: int) -> Iterator[Mapping[str, object]]:
+def _samples(samples: _Samples, indices: Sequence[int], num_workers: int) -> Iterator[tuple[Mapping[str, object], Changes]]:
     if num_workers == 0:
         return (samples[index] for index in indices)
     try:
@@ -140,18 +148,3 @@ def _told(samples: Iterator[Any], split: str, num_samples: int, bar: ProgressBar
         if callback is not None and (num_done == num_samples or time.monotonic() - last > 0.1):
             last = time.monotonic()
             callback(split, num_samples, num_done, 0, 0, 0)
-
-
-def _undecoded(dataset: Any) -> tuple[Any, Sequence[str] | None]:
-    """A Hugging Face data set whose pictures come as they are stored, and the names of its classes. Others as they are."""
-    datasets = sys.modules.get("datasets")
-    if datasets is None or not isinstance(dataset, datasets.Dataset):
-        return dataset, None
-    names = None
-    dataset = dataset.with_format(None)
-    for name, feature in dataset.features.items():
-        if isinstance(feature, datasets.Image):
-            dataset = dataset.cast_column(name, datasets.Image(decode=False))
-        elif isinstance(feature, datasets.ClassLabel) and (names is None or name == "label"):
-            names = feature.names
-    return dataset, names
