@@ -11,7 +11,7 @@ function(ffkit_require_library variable)
 endfunction()
 
 ffkit_require_library(FFKIT_STATIC_LIBARCHIVE libarchive.a)
-# Of tar, gzip and zip; their -dev packages are not needed.
+# Of tar, gzip, bzip2, xz and zip; their -dev packages are not needed.
 ffkit_require_library(FFKIT_LZMA liblzma.so.5 lzma)
 ffkit_require_library(FFKIT_BZ2 libbz2.so.1.0 bz2)
 ffkit_require_library(FFKIT_NETTLE libnettle.so.8 nettle)

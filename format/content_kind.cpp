@@ -47,7 +47,8 @@ constexpr std::array kSignatures = {
     Signature{0, "\0\5\x16\7"sv, ContentKind::apple_double},
     Signature{0, "\x1F\x8B"sv, ContentKind::gzip},
     Signature{0, "\x28\xB5\x2F\xFD"sv, ContentKind::zstd},
-    Signature{0, "BZh"sv, ContentKind::bzip2},
+    Signature{0, "\x50\x2A\x4D\x18"sv,
+              ContentKind::zstd},  // a skippable frame, as pzstd writes it first
     Signature{0, "\xFD\x37zXZ\0"sv, ContentKind::xz},
     Signature{0, "\x04\x22\x4D\x18"sv, ContentKind::lz4},
     Signature{0, "PK\x03\x04"sv, ContentKind::zip},
@@ -145,6 +146,12 @@ bool is_bmp(std::string_view text) {
   return n == 12 || n == 16 || n == 40 || n == 52 || n == 56 || n == 64 || n == 108 || n == 124;
 }
 
+// "BZh", the size of the blocks, and the mark of the first block or of the end: "BZh" alone begins texts as well.
+bool is_bzip2(std::string_view text) {
+  return text.size() >= 10 && text.starts_with("BZh"sv) && text[3] >= '1' && text[3] <= '9' &&
+         (text.substr(4, 6) == "1AY&SY"sv || text.substr(4, 6) == "\x17rE8P\x90"sv);
+}
+
 }  // namespace
 
 ContentKind content_kind(std::span<const std::byte> head) noexcept {
@@ -159,6 +166,7 @@ ContentKind content_kind(std::span<const std::byte> head) noexcept {
     }
   }
   if (text.size() >= 12 && text.substr(4, 4) == "ftyp"sv) return kind_of_media(text);
+  if (is_bzip2(text)) return ContentKind::bzip2;
   if (is_bmp(text)) return ContentKind::bmp;
   if (is_pnm(text)) return ContentKind::pnm;
   if (const ContentKind markup = kind_of_markup(text); markup != ContentKind::unknown) {

@@ -184,7 +184,7 @@ class ZstdDecoder : public CompressedStream::Decoder {
 class FilterDecoder : public CompressedStream::Decoder {
  public:
   FilterDecoder(const InputFile& file, ContentKind kind)
-      : chunks_(file), kind_(kind), archive_(archive_read_new()) {
+      : file_(file), chunks_(file), kind_(kind), archive_(archive_read_new()) {
     archive* const a = archive_.get();
     if (a == nullptr) throw std::bad_alloc();
     const int result = kind == ContentKind::xz ? archive_read_support_filter_xz(a)
@@ -217,6 +217,7 @@ class FilterDecoder : public CompressedStream::Decoder {
     if (read_error_) std::rethrow_exception(read_error_);
     if (n < 0) fail();
     is_at_end_ = n == 0;
+    if (is_at_end_) require_end();
     return static_cast<size_t>(n);
   }
 
@@ -238,6 +239,20 @@ class FilterDecoder : public CompressedStream::Decoder {
     }
   }
 
+  // libarchive takes anything behind bzip2 data as its end, a damaged stream as well.
+  void require_end() const {
+    std::vector<std::byte> rest(kCompressedChunkBytes);
+    for (int64_t at = archive_filter_bytes(archive_.get(), -1); at < file_.size();) {
+      const auto piece = std::span(rest).first(static_cast<size_t>(
+          std::min<int64_t>(file_.size() - at, static_cast<int64_t>(rest.size()))));
+      file_.read_at(at, piece);
+      if (std::ranges::any_of(piece, [](std::byte b) { return b != std::byte{0}; })) {
+        chunks_.fail(fmt::format("has something else behind its {}", content_name(kind_)));
+      }
+      at += static_cast<int64_t>(piece.size());
+    }
+  }
+
   [[noreturn]] void fail() const {
     if (read_error_) std::rethrow_exception(read_error_);
     const char* detail = archive_error_string(archive_.get());
@@ -245,6 +260,7 @@ class FilterDecoder : public CompressedStream::Decoder {
                              detail == nullptr ? "" : ": ", detail == nullptr ? "" : detail));
   }
 
+  const InputFile& file_;
   Chunks chunks_;
   const ContentKind kind_;
   std::unique_ptr<archive, Free> archive_;

@@ -24,25 +24,6 @@ bool is_separator(char c) {
   return c == '-' || c == '_' || c == '.';
 }
 
-// "train-00003-of-00016" and "train-00003" without the number of the file.
-std::string without_number(std::string stem) {
-  const auto strip_digits = [&stem] {
-    const size_t length = stem.size();
-    while (!stem.empty() && is_digit(stem.back())) stem.pop_back();
-    return stem.size() < length;
-  };
-  std::string whole = stem;
-  if (!strip_digits()) return whole;
-  if (stem.ends_with("-of-") || stem.ends_with("_of_")) {
-    stem.erase(stem.size() - 4);
-    strip_digits();
-  }
-  if (stem.empty()) return stem;
-  if (!is_separator(stem.back())) return whole;  // train2017
-  while (!stem.empty() && is_separator(stem.back())) stem.pop_back();
-  return stem;
-}
-
 constexpr std::array<const char*, 5> kPacked = {".gz", ".bz2", ".xz", ".zst", ".lz4"};
 
 // The end of `name` that makes it a compressed file of `ending`: ".tar.gz", or ".tgz" for ".tar". Empty for others.
@@ -117,7 +98,7 @@ std::map<std::string, std::vector<fs::path>> by_name(const std::vector<fs::path>
   for (const fs::path& file : files) {
     const std::string stem = stem_of(file, endings);
     std::string split = tell ? split_in_name(stem) : "train";
-    if (split.empty()) split = without_number(stem);
+    if (split.empty()) split = stem_without_number(stem);
     splits[split.empty() ? "unnamed" : split].push_back(file);
   }
   return splits;
@@ -125,9 +106,27 @@ std::map<std::string, std::vector<fs::path>> by_name(const std::vector<fs::path>
 
 }  // namespace
 
+std::string stem_without_number(std::string stem) {
+  const auto strip_digits = [&stem] {
+    const size_t length = stem.size();
+    while (!stem.empty() && is_digit(stem.back())) stem.pop_back();
+    return stem.size() < length;
+  };
+  std::string whole = stem;
+  if (!strip_digits()) return whole;
+  if (stem.ends_with("-of-") || stem.ends_with("_of_")) {
+    stem.erase(stem.size() - 4);
+    strip_digits();
+  }
+  if (stem.empty()) return stem;
+  if (!is_separator(stem.back())) return whole;  // train2017
+  while (!stem.empty() && is_separator(stem.back())) stem.pop_back();
+  return stem;
+}
+
 std::string split_in_name(const std::string& stem) {
   std::string found;
-  const std::string text = without_number(stem);
+  const std::string text = stem_without_number(stem);
   for (size_t begin = 0; begin <= text.size();) {
     const auto end =
         std::find_if(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_separator);

@@ -33,4 +33,7 @@ ShardListing find_shards(const std::filesystem::path& path, const std::string& e
 // "train2017"; empty when it tells none.
 std::string split_in_name(const std::string& stem);
 
+// "train-00003-of-00016" and "train-00003" without the number of the file.
+std::string stem_without_number(std::string stem);
+
 }  // namespace ffkit

@@ -97,6 +97,34 @@ void make_json_lines(const fs::path& folder) {
              "\"flag\": false, \"text\": \"\"}");
 }
 
+void make_json_documents(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "array", "[{\"text\": \"a\"}, {\"n\": NaN,\n\"b\": [1, {}]} ,\n5, \"x\"]\n");
+  write_file(folder / "values", "{\n\"a\": \"\\ud83d\\ude00\\ud800\"\n}\n{\n}\n");
+  write_file(folder / "object",
+             "{\"a\": [1, -0.5e3, true, null], \"b\": {\"c\": \"\\\\\\u00e9\"}, \"a\": "
+             "12345678901234567890123}");
+}
+
+// Three lines of text, by Python's gzip, bz2 and lzma; of zstd a raw block.
+void make_compressed(const fs::path& folder) {
+  using namespace std::string_literals;
+  fs::create_directories(folder);
+  const std::string gzip =
+      "\037\213\010\000\000\000\000\000\002\003\253\126\052\111\255\050\121\262\122\120\112\122\252\345\252\306\303\003\000\206\213\315\016\052\000\000\000"s;
+  write_file(folder / "gzip", gzip);
+  write_file(folder / "two_members", gzip + gzip);
+  write_file(
+      folder / "bzip2",
+      "\102\132\150\071\061\101\131\046\123\131\312\274\134\172\000\000\023\131\200\000\020\120\000\000\020\022\000\004\112\040\000\042\277\325\103\106\236\241\000\060\212\132\221\153\302\221\244\106\237\027\162\105\070\120\220\312\274\134\172"s);
+  write_file(
+      folder / "xz",
+      "\375\067\172\130\132\000\000\001\151\042\336\066\002\000\041\001\026\000\000\000\164\057\345\243\340\000\051\000\025\135\000\075\210\212\206\224\210\023\340\363\207\044\262\253\142\146\255\322\132\217\240\000\000\000\000\000\206\213\315\016\000\001\055\052\022\046\027\333\220\102\231\015\001\000\000\000\000\001\131\132"s);
+  write_file(
+      folder / "zstd",
+      "\050\265\057\375\040\052\121\001\000\173\042\164\145\170\164\042\072\040\042\142\042\175\012\173\042\164\145\170\164\042\072\040\042\142\042\175\012\173\042\164\145\170\164\042\072\040\042\142\042\175\012"s);
+}
+
 }  // namespace
 
 void make_source_seeds(const fs::path& folder) {
@@ -104,6 +132,8 @@ void make_source_seeds(const fs::path& folder) {
   make_cocos(folder / "fuzz_coco");
   make_json_lines(folder / "fuzz_json_fields");
   make_tokenizers(folder / "fuzz_tokenizer");
+  make_json_documents(folder / "fuzz_json_documents");
+  make_compressed(folder / "fuzz_compressed");
 }
 
 }  // namespace ffkit::fuzzing

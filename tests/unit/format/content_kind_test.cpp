@@ -66,10 +66,11 @@ TEST(ContentKind, TellsWhatStandsInAFilesPlace) {
 }
 
 TEST(ContentKind, TellsCompressedStreamsAndArchives) {
-  for (const std::string& bytes : {"\x1F\x8B\x08\0"s, "\x28\xB5\x2F\xFD"s, "BZh91AY"s,
+  for (const std::string& bytes : {"\x1F\x8B\x08\0"s, "\x28\xB5\x2F\xFD"s, "BZh91AY&SY"s,
                                    "\xFD\x37zXZ\0"s, "\x04\x22\x4D\x18"s}) {
     EXPECT_TRUE(is_compressed_stream(kind_of(bytes)));
   }
+  EXPECT_EQ(kind_of("BZhang's notes, a text"), ContentKind::unknown);
   EXPECT_EQ(kind_of("PK\x03\x04"), ContentKind::zip);
   EXPECT_EQ(kind_of("PAR1"), ContentKind::parquet);
   EXPECT_EQ(kind_of(std::string(257, 'a') + "ustar"), ContentKind::tar);
