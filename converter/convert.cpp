@@ -8,6 +8,7 @@
 #include <ffkit/converter/convert.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
+#include <ffkit/text/token_data.h>
 
 #include "finished_conversion.h"
 #include "input/cancel.h"
@@ -70,6 +71,7 @@ class Conversion {
     summary.num_reported = report.num_lines();
     summary.without_dct = report.without_dct();
     summary.remarks = report.remarks();
+    summary.reported = report.counts();
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }
@@ -277,6 +279,40 @@ void add_facts(ConvertSummary& summary, const Source& source, const fs::path& de
   }
 }
 
+// What somebody would want to know who never opens the report.
+void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
+                   const fs::path& destination) {
+  if (!options.note) return;
+  const auto note = [&](const std::string& words) {
+    options.note(fmt::format("{0}: {1}: see {0}/report.jsonl", destination.string(), words));
+  };
+  for (const auto& [action, reported] : summary.reported) {
+    const int64_t count = reported.count;
+    const bool is_one = count == 1;
+    if (action == kDocumentLeftOut) {
+      note(fmt::format("{} bad {} left out", count, is_one ? "document was" : "documents were"));
+    } else if (action == kMarkLeftOut) {
+      note(fmt::format("{} byte order {} left out", count, is_one ? "mark was" : "marks were"));
+    } else if (action == kBytesReplaced) {
+      int64_t num_bytes = 0;
+      for (const SplitSummary& split : summary.splits) {
+        for (const auto& [column, total] : split.totals) {
+          if (column == kTextBytesField) num_bytes += total;
+        }
+      }
+      const double percent =
+          100.0 * static_cast<double>(count) / static_cast<double>(std::max<int64_t>(num_bytes, 1));
+      constexpr double kSuspicious = 0.1;
+      note(fmt::format("{}{} of {} bytes ({:.2g} %) are no UTF-8 and became U+FFFD{}",
+                       percent > kSuspicious ? "warning: " : "", count, num_bytes, percent,
+                       percent > kSuspicious
+                           ? "; if the texts are Latin-1 or another encoding, convert them first, "
+                             "as with iconv -f LATIN1 -t UTF-8"
+                           : ""));
+    }
+  }
+}
+
 }  // namespace
 
 void check_destination(const fs::path& destination, bool resume) {
@@ -305,6 +341,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
       ConvertSummary summary =
           finished_conversion(destination, source, plan_splits(source, options), options);
       add_facts(summary, source, destination);
+      note_reported(summary, options, destination);
       summary.seconds = seconds_since(start);
       return summary;
     }
@@ -319,6 +356,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   try {
     ConvertSummary summary = conversion.run();
     add_facts(summary, source, destination);
+    note_reported(summary, options, destination);
     summary.seconds = seconds_since(start);
     return summary;
   } catch (...) {

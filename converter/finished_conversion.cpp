@@ -74,16 +74,20 @@ std::string listing_of(const Manifest& manifest) {
 // Samples of a split with an error, by the lines of the report.
 struct BadSamples {
   int64_t left_out = 0;
-  int64_t kept = 0;  // as they are
+  int64_t kept = 0;       // as they are
+  int64_t documents = 0;  // left out of samples
 };
 
 // Left-out samples fit OnError::keep, which leaves out what cannot be read at all.
 std::string difference_of_on_error(const BadSamples& bad, OnError on_error) {
-  const auto words = [on_error](int64_t count, const char* action) {
-    return fmt::format("option on_error ({} {} {} then, '{}' now)", count,
-                       count == 1 ? "sample was" : "samples were", action, to_string(on_error));
+  const auto words = [on_error](int64_t count, const char* action, const char* what = "sample") {
+    return fmt::format("option on_error ({} {}{} {} then, '{}' now)", count, what,
+                       count == 1 ? " was" : "s were", action, to_string(on_error));
   };
   if (bad.left_out > 0 && on_error == OnError::fail) return words(bad.left_out, "left out");
+  if (bad.documents > 0 && on_error == OnError::fail) {
+    return words(bad.documents, "left out", "document");
+  }
   if (bad.kept > 0 && on_error != OnError::keep) return words(bad.kept, "kept although bad");
   return {};
 }
@@ -151,6 +155,8 @@ BadSamples bad_samples_of(const std::string& report, const std::string& split) {
     const std::string_view line = std::string_view(report).substr(at, end - at);
     if (line.starts_with(begin) && line.ends_with(R"("action":"left out"})")) ++bad.left_out;
     if (line.starts_with(begin) && line.ends_with(R"("action":"kept as it is"})")) ++bad.kept;
+    if (line.starts_with(begin) && counts_by_action(line).contains(kDocumentLeftOut))
+      ++bad.documents;
     at = end + 1;
   }
   return bad;
@@ -184,6 +190,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'),
                          .without_dct = without_dct_by_reason(report),
                          .remarks = remarks_by_words(report),
+                         .reported = counts_by_action(report),
                          .was_finished = true};
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);

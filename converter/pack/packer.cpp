@@ -43,8 +43,11 @@ class Packer {
         on_progress_(on_progress),
         num_threads_(options.num_threads > 0 ? options.num_threads
                                              : tbb::info::default_concurrency()),
-        encoders_([&source, split, &compression] {
-          return std::make_unique<SampleEncoder>(source, split, compression);
+        encoders_([&source, split, &compression, &options] {
+          return std::make_unique<SampleEncoder>(source, split, compression,
+                                                 options.on_error == OnError::fail
+                                                     ? SampleEncoder::BadParts::are_errors
+                                                     : SampleEncoder::BadParts::are_left_out);
         }) {}
 
   PackProgress run() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@ std::string line(const Source& source, size_t split, int64_t sample, SampleProbl
   nlohmann::ordered_json json = {{"split", source.splits()[split].name}, {"source", origin}};
   if (!problem.picture.empty()) json["picture"] = problem.picture;
   json["reason"] = reason;
+  if (problem.count > 0) json["count"] = problem.count;
   json["action"] = problem.action;
   // File names need not be UTF-8, JSON must be.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
@@ -69,6 +71,33 @@ std::map<std::string, int64_t> remarks_by_words(std::string_view lines) {
   return counts;
 }
 
+std::map<std::string, ReportedAction> counts_by_action(std::string_view lines) {
+  constexpr std::string_view kCount = R"(","count":)";
+  constexpr std::string_view kAction = R"(,"action":")";
+  constexpr std::string_view kEnd = R"("})";
+  std::map<std::string, ReportedAction> counts;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t next = std::min(lines.find('\n', at), lines.size());
+    std::string_view line = lines.substr(at, next - at);
+    at = next + 1;
+    // The last ones: a path before them may hold anything.
+    const size_t action = line.rfind(kAction);
+    const size_t count = line.rfind(kCount);
+    if (action == std::string_view::npos || count == std::string_view::npos || count > action ||
+        !line.ends_with(kEnd)) {
+      continue;
+    }
+    const char* const digits = line.data() + count + kCount.size();
+    int64_t number = 0;
+    if (std::from_chars(digits, line.data() + action, number).ptr != line.data() + action) continue;
+    line.remove_suffix(kEnd.size());
+    ReportedAction& reported = counts[std::string(line.substr(action + kAction.size()))];
+    ++reported.num_lines;
+    reported.count += number;
+  }
+  return counts;
+}
+
 void ReportFile::add(std::string_view lines) {
   if (lines.empty()) return;
   if (!file_) file_ = File::create(temporary());
@@ -76,6 +105,10 @@ void ReportFile::add(std::string_view lines) {
   num_lines_ += std::ranges::count(lines, '\n');
   for (const auto& [reason, count] : without_dct_by_reason(lines)) without_dct_[reason] += count;
   for (const auto& [words, count] : remarks_by_words(lines)) remarks_[words] += count;
+  for (const auto& [action, more] : counts_by_action(lines)) {
+    counts_[action].num_lines += more.num_lines;
+    counts_[action].count += more.count;
+  }
 }
 
 void ReportFile::finish() {

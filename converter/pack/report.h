@@ -25,6 +25,8 @@ std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines);
 
 // How many of the lines are kPictureRemarks, by their words: "has 16 bits a channel: kept; ...".
 std::map<std::string, int64_t> remarks_by_words(std::string_view lines);
+// The lines with a SampleProblem::count, by the action: {"document left out": 3 lines, ...}.
+std::map<std::string, ReportedAction> counts_by_action(std::string_view lines);
 
 // DST/report.jsonl while it is being written, under another name. Without lines there will be no file.
 class ReportFile {
@@ -38,6 +40,8 @@ class ReportFile {
   const std::map<std::string, int64_t>& without_dct() const { return without_dct_; }
   // remarks_by_words() of all lines.
   const std::map<std::string, int64_t>& remarks() const { return remarks_; }
+  // counts_by_action() of all lines.
+  const std::map<std::string, ReportedAction>& counts() const { return counts_; }
   // Puts the file durably in its place; throws Error(io).
   void finish();
 
@@ -49,6 +53,7 @@ class ReportFile {
   int64_t num_lines_ = 0;
   std::map<std::string, int64_t> without_dct_;
   std::map<std::string, int64_t> remarks_;
+  std::map<std::string, ReportedAction> counts_;
 };
 
 // The whole file; throws Error(not_found) or Error(io).

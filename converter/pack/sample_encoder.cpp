@@ -19,12 +19,13 @@ void EncodedSample::shrink() {
 }
 
 SampleEncoder::SampleEncoder(const Source& source, size_t split,
-                             const CompressionOptions& compression)
+                             const CompressionOptions& compression, BadParts bad_parts)
     : source_(source),
       split_(split),
       schema_(source.split_schema(split)),
       compressor_(compression) {
   builder_.emplace(schema_);
+  buffers_.leave_out_bad_parts(bad_parts == BadParts::are_left_out);
 }
 
 void SampleEncoder::encode(int64_t sample, EncodedSample& out) {

@@ -40,7 +40,8 @@ class SizeEstimate {
  public:
   SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
       : source_(source), split_(plan.split) {
-    SampleEncoder encoder(source, plan.split, plan.compression);
+    SampleEncoder encoder(source, plan.split, plan.compression,
+                          SampleEncoder::BadParts::are_left_out);
     EncodedSample encoded;
     double source_bytes = 0;
     double record_bytes = 0;

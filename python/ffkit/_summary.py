@@ -38,6 +38,8 @@ class Summary:
     """Pictures that are taken, but not everywhere with all that they have, by what is said of them: "has 16 bits a channel: kept; ..."."""
     headers_only: bool = False
     """Pictures were stored of which only the headers were checked, not the pixels: check_images="decode" checks these too."""
+    reported: Mapping[str, int] = field(default_factory=dict)
+    """What report.jsonl counts, by what was done: "document left out", "replaced by U+FFFD" (bytes), "byte order mark left out"."""
     was_finished: bool = False
     """With resume=True: the data set was there, nothing was written."""
     is_estimate: bool = False

@@ -173,14 +173,17 @@ def jsonl(
     dst: Path,
     *,
     token_dtype: Literal["u16", "i32", "i64"] | None = None,
+    real_dtype: Literal["f64", "f32"] | None = None,
     max_line_bytes: int | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """JSON lines: texts, numbers and tokens; one file, or a folder of files.
+    """JSON lines, or arrays of objects (.jsonl, .ndjson, .json): texts, numbers and tokens, compressed or not; one file, or a folder of files.
 
-    token_dtype: of arrays of whole numbers, "i32" by default. max_line_bytes: a longer line counts as bad.
+    token_dtype: of arrays of whole numbers, "i32" by default. real_dtype: of arrays of other numbers, "f64" by default. max_line_bytes: a longer
+    line counts as bad.
     """
-    return _convert("jsonl", src, dst, {"token-dtype": token_dtype, "max-line-bytes": max_line_bytes}, options)
+    parameters = {"token-dtype": token_dtype, "real-dtype": real_dtype, "max-line-bytes": max_line_bytes}
+    return _convert("jsonl", src, dst, parameters, options)
 
 
 def text(
@@ -196,15 +199,14 @@ def text(
     end_of_text: int | None = None,
     block_bytes: int | None = None,
     max_document_bytes: int | None = None,
-    skip_bad_documents: bool = False,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """Texts as tokens, for language models: text files or JSON lines; one file, or a folder of files.
+    """Texts as tokens, for language models: text files or JSON (.jsonl, .ndjson, .json), compressed or not; one file, or a folder of files.
 
-    tokenizer: a tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt, or "bytes". ending: of the files' names, ".jsonl" where there
-    are any, else ".txt". document: what one is in texts, "file" by default. text_field, tokens_field: the member of JSON lines with the text, "text", or with
-    tokens that are ready; without a tokenizer these need vocabulary_size and end_of_text. block_bytes: of the documents in a record.
-    skip_bad_documents: leaves them out, and report.jsonl names them.
+    tokenizer: a tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt, or "bytes". ending: of the files' names, JSON where
+    there is any, else ".txt". document: what one is in texts, "file" by default. text_field, tokens_field: the member of JSON documents with the text, "text",
+    or with tokens that are ready; without a tokenizer these need vocabulary_size and end_of_text. block_bytes: of the documents in a record.
+    on_error="skip" leaves out a bad document alone, and report.jsonl names it.
     """
     parameters = {
         "tokenizer": _path(tokenizer),
@@ -216,7 +218,6 @@ def text(
         "end-of-text": end_of_text,
         "block-bytes": block_bytes,
         "max-document-bytes": max_document_bytes,
-        "skip-bad-documents": skip_bad_documents,
     }
     return _convert("text", src, dst, parameters, options)
 

@@ -22,10 +22,10 @@ struct Fields {
 };
 
 Fields fields_of(const simdjson::dom::object& object) {
-  Fields fields{.list = ffkit::json_fields(object, ffkit::DType::u16), .schema = {}};
+  Fields fields{.list = ffkit::json_fields(object, {.tokens = ffkit::DType::u16}), .schema = {}};
   for (const ffkit::JsonField& field : fields.list) {
     // Null and [] do not tell; the converter goes on to other lines.
-    if (field.kind == ffkit::JsonKind::unknown) {
+    if (!field.is_known()) {
       throw ffkit::Error(ffkit::ErrorCode::invalid_argument, "unknown");
     }
     fields.schema.fields.push_back(field.field());
@@ -47,6 +47,8 @@ void read_line(std::string_view line, std::optional<Fields>& fields) {
   simdjson::dom::object object;
   if (parser.parse(line).get_object().get(object) != simdjson::SUCCESS) return;
   if (!fields) fields = fields_of(object);
+  std::vector<ffkit::SeenKinds> seen(fields->list.size());
+  ffkit::see_json_kinds(fields->list, object, seen);
   ffkit::SampleBuffers buffers;
   ffkit::RecordBuilder builder(fields->schema);
   ffkit::set_json_fields(builder, fields->list, object, buffers);

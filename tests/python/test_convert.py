@@ -1,4 +1,5 @@
 """ffkit.convert: what ffconvert does, from Python."""
+import gzip
 import inspect
 import json
 import os
@@ -112,6 +113,27 @@ def test_sources_with_files(tmp_path):
     assert [sample["tokens"].tolist() for sample in ffkit.Dataset(tmp_path / "lines", "train")] == [[1, 2], [3]]
     convert.demo(tmp_path / "driving", kind="nuscenes", scenes=1, val_scenes=0, frames=2, size=64)
     assert "train_maps" in ffkit.splits(tmp_path / "driving")
+
+
+def test_texts_as_people_have_them(tmp_path):
+    corpus = tmp_path / "corpus" / "en"
+    corpus.mkdir(parents=True)
+    lines = [json.dumps({"text": f"document {i}", "x": [0.5 if i == 3 else i]}) for i in range(5)]
+    with gzip.open(corpus / "c4-train.00000-of-00002.json.gz", "wt") as file:
+        file.write("\n".join(lines[:3]) + '\n{"t": 1}\n')
+    (corpus / "c4-train.00001-of-00002.json").write_text("[" + ",\n".join(lines[3:]) + "]")
+    notes = []
+    with pytest.raises(ffkit.Error, match="has no member 'text'"):
+        convert.text(tmp_path / "corpus", tmp_path / "text", tokenizer="bytes", on_note=notes.append)
+    summary = convert.text(tmp_path / "corpus", tmp_path / "text", tokenizer="bytes", on_error="skip", resume=True, on_note=notes.append)
+    assert summary["train"].totals["num_documents"] == 5
+    assert summary.reported == {"document left out": 1}
+    assert any("1 compressed file " in note for note in notes), notes
+    (corpus / "c4-train.00000-of-00002.json.gz").unlink()
+    convert.jsonl(tmp_path / "corpus", tmp_path / "lines", order="source", on_note=notes.append)
+    assert [sample["x"].tolist() for sample in ffkit.Dataset(tmp_path / "lines", "train")] == [[0.5], [4.0]]
+    convert.jsonl(tmp_path / "corpus", tmp_path / "lines32", real_dtype="f32", on_note=notes.append)
+    assert ffkit.Dataset(tmp_path / "lines32", "train")[0]["x"].dtype == np.float32
 
 
 def test_wrong_use_is_refused(tmp_path):

@@ -84,8 +84,8 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
     say("note: {} {} a picture {}: see {}/report.jsonl\n", count, count == 1 ? "time" : "times",
         words, destination);
   }
-  const int64_t num_named =
-      summary.num_skipped() + summary.num_without_dct() + summary.num_remarks();
+  int64_t num_named = summary.num_skipped() + summary.num_without_dct() + summary.num_remarks();
+  for (const auto& [action, reported] : summary.reported) num_named += reported.num_lines;
   if (const int64_t num_others = summary.num_reported - num_named; num_others > 0) {
     say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
         num_others, has_images ? "pictures" : "records", destination);
@@ -136,7 +136,7 @@ void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
           "--on-error",
           [&options](const std::string& name) { options.on_error = parse_on_error(name); },
           "What happens to a sample that cannot be read. fail: the conversion fails; skip: the "
-          "sample is "
+          "sample (of texts the document) is "
           "left out; keep: its bytes are stored as they are. DST/report.jsonl names each one")
       ->check(CLI::IsMember({"fail", "skip", "keep"}))
       ->option_text("fail|skip|keep");

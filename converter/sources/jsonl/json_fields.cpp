@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include <ffkit/format/error.h>
 
@@ -37,18 +39,21 @@ JsonKind leaf_kind(dom::element value, std::span<const int64_t> shape) {
 
 JsonKind array_kind(dom::element value) {
   const dom::array array = value.get_array();
-  if (array.size() == 0) return JsonKind::unknown;
+  if (array.size() == 0) return JsonKind::empty;
   bool are_texts = true;
   for (const dom::element item : array) {
     are_texts = are_texts && item.is_string();
   }
-  return are_texts ? JsonKind::texts : leaf_kind(value, json_shape(value));
+  if (are_texts) return JsonKind::texts;
+  const std::vector<int64_t> shape = json_shape(value);
+  const JsonKind kind = leaf_kind(value, shape);
+  return kind == JsonKind::integers && shape.back() == 0 ? JsonKind::empty : kind;
 }
 
 JsonKind kind_of(dom::element value) {
   switch (value.type()) {
     case Type::NULL_VALUE:
-      return JsonKind::unknown;
+      return JsonKind::none;
     case Type::STRING:
       return JsonKind::text;
     case Type::BOOL:
@@ -66,7 +71,9 @@ JsonKind kind_of(dom::element value) {
 
 const char* name_of(JsonKind kind) {
   switch (kind) {
-    case JsonKind::unknown:
+    case JsonKind::none:
+      return "null";
+    case JsonKind::empty:
       return "an empty array";
     case JsonKind::text:
       return "text";
@@ -103,14 +110,44 @@ void set_tensor(RecordBuilder& record, size_t position, dom::element value,
 void set_tokens(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
                 SampleBuffers& buffers) {
   try {
-    if (field.token_dtype == DType::u16) set_tensor<uint16_t>(record, position, value, buffers);
-    if (field.token_dtype == DType::i32) set_tensor<int32_t>(record, position, value, buffers);
-    if (field.token_dtype == DType::i64) set_tensor<int64_t>(record, position, value, buffers);
+    const DType dtype = field.dtypes.tokens;
+    if (dtype == DType::u16) set_tensor<uint16_t>(record, position, value, buffers);
+    if (dtype == DType::i32) set_tensor<int32_t>(record, position, value, buffers);
+    if (dtype == DType::i64) set_tensor<int64_t>(record, position, value, buffers);
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
     throw Error(error.code(),
-                fmt::format("{} (--token-dtype {})", error.what(), to_string(field.token_dtype)));
+                fmt::format("{} (--token-dtype {})", error.what(), to_string(field.dtypes.tokens)));
   }
+}
+
+// Among reals, a whole number beyond 2^53 would silently become another one.
+void require_exact(dom::element value) {
+  dom::array array;
+  if (value.get_array().get(array) == simdjson::SUCCESS) {
+    for (const dom::element item : array) require_exact(item);
+    return;
+  }
+  int64_t number = 0;
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (value.get_int64().get(number) != simdjson::SUCCESS || std::abs(number / 2) < kExact / 2) {
+    return;
+  }
+  const auto real = static_cast<double>(number);
+  if (real < 0x1p63 && static_cast<int64_t>(real) == number) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} is a whole number that f64 cannot hold, and other lines have numbers "
+                          "that are not whole",
+                          number));
+}
+
+void set_reals(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
+               SampleBuffers& buffers) {
+  if (field.dtypes.reals == DType::f32) {
+    return set_tensor<float>(record, position, value, buffers);
+  }
+  require_exact(value);
+  set_tensor<double>(record, position, value, buffers);
 }
 
 void set_json_texts(RecordBuilder& record, size_t position, const dom::array& array,
@@ -132,10 +169,10 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
   const bool fits = found == field.kind || field.kind == JsonKind::other ||
                     (field.kind == JsonKind::real && found == JsonKind::integer) ||
                     (field.kind == JsonKind::reals && found == JsonKind::integers) ||
-                    (is_array && found == JsonKind::unknown);
+                    (is_array && found == JsonKind::empty);
   if (!fits) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("is {}, but {} in the first lines; all must be alike", name_of(found),
+                fmt::format("is {}, but {} in other lines; all must be alike", name_of(found),
                             name_of(field.kind)));
   }
   switch (field.kind) {
@@ -146,15 +183,17 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
     case JsonKind::integer:
       return record.set_scalar(position, json_number<int64_t>(value));
     case JsonKind::real:
+      require_exact(value);
       return record.set_scalar(position, json_number<double>(value));
     case JsonKind::integers:
       return set_tokens(record, position, field, value, buffers);
     case JsonKind::reals:
-      return set_tensor<float>(record, position, value, buffers);
+      return set_reals(record, position, field, value, buffers);
     case JsonKind::texts:
       return set_json_texts(record, position, value.get_array(), buffers);
     case JsonKind::other:
-    case JsonKind::unknown:
+    case JsonKind::none:
+    case JsonKind::empty:
       return record.set_string(position, buffers.text(simdjson::minify(value)));
   }
 }
@@ -170,12 +209,13 @@ Field JsonField::field() const {
     case JsonKind::real:
       return {name, FieldType::scalar, DType::f64, true};
     case JsonKind::integers:
-      return {name, FieldType::tensor, token_dtype};
+      return {name, FieldType::tensor, dtypes.tokens};
     case JsonKind::reals:
-      return {name, FieldType::tensor, DType::f32};
+      return {name, FieldType::tensor, dtypes.reals};
     case JsonKind::texts:
       return {name, FieldType::list, DType::u8, false, FieldType::string};
-    case JsonKind::unknown:
+    case JsonKind::none:
+    case JsonKind::empty:
     case JsonKind::text:
     case JsonKind::other:
       break;
@@ -183,10 +223,12 @@ Field JsonField::field() const {
   return {name, FieldType::string, DType::u8, name == "id"};
 }
 
-std::vector<JsonField> json_fields(const dom::object& object, DType token_dtype) {
+std::vector<JsonField> json_fields(const dom::object& object, const JsonDtypes& dtypes) {
   std::vector<JsonField> fields;
   for (const auto& [key, value] : object) {
-    fields.push_back({std::string(key), kind_of(value), token_dtype});
+    if (std::ranges::find(fields, key, &JsonField::name) == fields.end()) {
+      fields.push_back({std::string(key), kind_of(value), dtypes});
+    }
   }
   Schema schema;
   for (const JsonField& field : fields) schema.fields.push_back(field.field());
@@ -194,47 +236,64 @@ std::vector<JsonField> json_fields(const dom::object& object, DType token_dtype)
   return fields;
 }
 
-std::string learn_json_kinds(std::vector<JsonField>& fields, const dom::object& object) {
-  std::string unknown;
-  for (JsonField& field : fields) {
-    dom::element value;
-    if (field.kind == JsonKind::unknown &&
-        object.at_key(field.name).get(value) == simdjson::SUCCESS) {
-      field.kind = kind_of(value);
-    }
-    if (field.kind == JsonKind::unknown) unknown = field.name;
-  }
-  return unknown;
+void SeenKinds::add(JsonKind kind) {
+  if (first <= JsonKind::empty) first = std::max(first, kind);
+  all |= 1U << static_cast<unsigned>(kind);
 }
 
-void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
-                     const dom::object& object, SampleBuffers& buffers) {
-  std::vector<bool> is_set(fields.size(), false);
+void SeenKinds::add(const SeenKinds& later) {
+  if (first <= JsonKind::empty) first = std::max(first, later.first);
+  all |= later.all;
+}
+
+JsonKind SeenKinds::settled() const {
+  const auto has = [this](JsonKind kind) { return (all >> static_cast<unsigned>(kind) & 1U) != 0; };
+  if (first == JsonKind::integer && has(JsonKind::real)) return JsonKind::real;
+  if (first == JsonKind::integers && has(JsonKind::reals)) return JsonKind::reals;
+  return first;
+}
+
+void see_json_kinds(const std::vector<JsonField>& fields, const dom::object& object,
+                    std::vector<SeenKinds>& seen) {
   size_t next = 0;  // where the member is when lines have one order, as they mostly do
   for (const auto& [key, value] : object) {
     if (next >= fields.size() || fields[next].name != key) {
       const auto found = std::ranges::find(fields, key, &JsonField::name);
       next = static_cast<size_t>(found - fields.begin());
     }
-    if (next == fields.size() || is_set[next]) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is {}; all lines must have the same members", key,
-                              next == fields.size() ? "not in the first line" : "there twice"));
-    }
-    is_set[next] = true;
-    try {
-      if (!value.is_null()) set_field(record, next, fields[next], value, buffers);
-    } catch (const Error& error) {
-      if (is_out_of_memory(error)) throw;
-      throw Error(error.code(), fmt::format("'{}': {}", key, error.what()));
-    }
+    if (next < fields.size()) seen[next].add(kind_of(value));
     ++next;
   }
-  const auto missing = std::ranges::find(is_set, false);
-  if (missing != is_set.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no '{}', which the first line has; write null for no value",
-                            fields[static_cast<size_t>(missing - is_set.begin())].name));
+}
+
+void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
+                     const dom::object& object, SampleBuffers& buffers) {
+  std::vector<std::optional<dom::element>> values(fields.size());
+  size_t next = 0;  // as above
+  for (const auto& [key, value] : object) {
+    if (next >= fields.size() || fields[next].name != key) {
+      const auto found = std::ranges::find(fields, key, &JsonField::name);
+      next = static_cast<size_t>(found - fields.begin());
+    }
+    if (next == fields.size()) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("'{}' is not in the first line; all lines must have the same members", key));
+    }
+    values[next++] = value;
+  }
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!values[i]) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("has no '{}', which the first line has; write null for no value",
+                              fields[i].name));
+    }
+    try {
+      if (!values[i]->is_null()) set_field(record, i, fields[i], *values[i], buffers);
+    } catch (const Error& error) {
+      if (is_out_of_memory(error)) throw;
+      throw Error(error.code(), fmt::format("'{}': {}", fields[i].name, error.what()));
+    }
   }
 }
 

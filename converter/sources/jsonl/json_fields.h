@@ -5,9 +5,11 @@
 //   whole number        scalar i64, column
 //   other number        scalar f64, column
 //   whole numbers       tensor of the dtype for tokens, of the array's shape ([[1, 2], [3, 4]] is [2, 2])
-//   other numbers       tensor f32         whole numbers among them are taken
+//   other numbers       tensor f64 or f32  whole numbers among them are taken
 //   texts               list of strings
 //   anything else       string             the JSON text of it: objects, arrays of unequal lengths, mixtures
+//
+// The type of a member is settled over all lines: whole numbers and others together are reals, whichever come first.
 #pragma once
 
 #include <simdjson.h>
@@ -21,7 +23,8 @@
 namespace ffkit {
 
 enum class JsonKind : uint8_t {
-  unknown,  // null and [] do not tell
+  none,   // null; does not tell
+  empty,  // [], [[]]: an array of something
   text,
   boolean,
   integer,
@@ -32,23 +35,43 @@ enum class JsonKind : uint8_t {
   other
 };
 
+struct JsonDtypes {
+  DType tokens = DType::i32;  // of arrays of whole numbers: u16, i32, i64
+  DType reals = DType::f64;   // of arrays of other numbers: f32, f64
+};
+
 struct JsonField {
   std::string name;
-  JsonKind kind = JsonKind::unknown;
-  DType token_dtype = DType::i32;  // of `integers`
+  JsonKind kind = JsonKind::none;
+  JsonDtypes dtypes = {};
 
+  // Whether `kind` says what the field is: not for none and empty.
+  bool is_known() const { return kind > JsonKind::empty; }
   Field field() const;
 };
 
-// What the members of `object` are, in their order; nulls and empty arrays are unknown. Throws Error(invalid_argument) for names that fields
-// cannot have, without a path.
-std::vector<JsonField> json_fields(const simdjson::dom::object& object, DType token_dtype);
+// What the members of `object` are, in their order. Throws Error(invalid_argument) for names that fields cannot have, without a path.
+std::vector<JsonField> json_fields(const simdjson::dom::object& object, const JsonDtypes& dtypes);
 
-// Gives unknown fields the kinds that the members of another object have. Returns the name of a field that is unknown still, or "".
-std::string learn_json_kinds(std::vector<JsonField>& fields, const simdjson::dom::object& object);
+// The kinds that a member has had in some lines.
+struct SeenKinds {
+  JsonKind first = JsonKind::none;  // that is known, or the most that is known
+  uint32_t all = 0;                 // a bit each
 
-// Sets field i of `record` to the member called fields[i].name; null members are null. The values live in `buffers`. Throws
-// Error(invalid_argument), without a path, when a member is missing, is too many or is of another kind.
+  void add(JsonKind kind);
+  // Those of later lines.
+  void add(const SeenKinds& later);
+  // The first one; reals where whole numbers and reals have been seen.
+  JsonKind settled() const;
+};
+
+// Adds the kinds of the members of `object`; seen[i] is of fields[i]. Other members are passed over: set_json_fields() refuses the line.
+void see_json_kinds(const std::vector<JsonField>& fields, const simdjson::dom::object& object,
+                    std::vector<SeenKinds>& seen);
+
+// Sets field i of `record` to the member called fields[i].name; null members are null. Of a member that is there twice the last one counts, as in Python. The values live
+// in `buffers`. Throws Error(invalid_argument), without a path, when a member is missing, is too many or is of another kind, and for whole numbers that a field of reals cannot
+// hold exactly.
 void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
                      const simdjson::dom::object& object, SampleBuffers& buffers);
 

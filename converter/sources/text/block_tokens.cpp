@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <new>
 
 #include <ffkit/format/error.h>
 
 #include "format/printable.h"
+#include "sources/numbers/json_members.h"
+#include "text/words/utf8.h"
 
 namespace ffkit {
 namespace {
@@ -15,6 +19,17 @@ namespace dom = simdjson::dom;
 
 [[noreturn]] void refuse_document(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
+}
+
+// Bytes that are no part of a character; each run of them becomes a U+FFFD.
+int64_t num_bytes_of_no_character(std::string_view text) {
+  int64_t count = 0;
+  while (!text.empty()) {
+    const Utf8Part part = first_part(text);
+    if (part.kind != Utf8Kind::character) count += static_cast<int64_t>(part.length);
+    text.remove_prefix(part.length);
+  }
+  return count;
 }
 
 }  // namespace
@@ -28,6 +43,7 @@ void BlockTokens::clear() {
   document_ends.clear();
   text_bytes = 0;
   num_empty = 0;
+  num_replaced = 0;
 }
 
 void BlockTokens::add(std::string_view text) {
@@ -60,41 +76,72 @@ void BlockTokens::add(std::string_view text) {
 }
 
 void BlockTokens::add_text(std::string_view text) {
+  if (rules_.replaces_bytes && !is_valid_utf8(text)) {
+    num_replaced += num_bytes_of_no_character(text);
+  }
   encoder_->encode_document(text, rules_.end_of_text, ids);
   text_bytes += static_cast<int64_t>(text.size());
 }
 
 void BlockTokens::add_json(std::string_view line) {
-  dom::element element;
-  if (const auto error = parser_.parse(line.data(), line.size(), false).get(element);
-      error != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, fmt::format("is no JSON: {}", simdjson::error_message(error)));
-  }
-  dom::object object;
-  if (element.get(object) != simdjson::SUCCESS) {
-    refuse_document("is no JSON object; each line must be one, {...}");
-  }
-  const bool is_ready = !rules_.tokens_field.empty();
-  const std::string& name = is_ready ? rules_.tokens_field : rules_.text_field;
-  dom::element value;
-  if (object.at_key(name).get(value) != simdjson::SUCCESS) {
-    refuse_document(fmt::format("has no member '{}'; name the one with the {} by {}",
-                                printable(name), is_ready ? "tokens" : "text",
-                                is_ready ? "--tokens-field" : "--text-field"));
-  }
-  if (is_ready) {
+  const dom::element value = member_of(line);
+  if (!rules_.tokens_field.empty()) {
     dom::array tokens;
     if (value.get(tokens) != simdjson::SUCCESS) {
-      refuse_document(fmt::format("'{}' is no array of tokens", printable(name)));
+      refuse_document(fmt::format("'{}' is no array of tokens", printable(rules_.tokens_field)));
     }
     add_tokens(tokens);
   } else {
     std::string_view text;
     if (value.get(text) != simdjson::SUCCESS) {
-      refuse_document(fmt::format("'{}' is no text", printable(name)));
+      refuse_document(fmt::format("'{}' is no text", printable(rules_.text_field)));
     }
     add_text(text);
   }
+}
+
+// The last member of the name that is asked for, as in Python.
+dom::element BlockTokens::member_of(std::string_view line) {
+  const bool is_ready = !rules_.tokens_field.empty();
+  const std::string& name = is_ready ? rules_.tokens_field : rules_.text_field;
+  dom::element element;
+  const auto error = parser_.parse(line.data(), line.size(), false).get(element);
+  if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) throw std::bad_alloc();
+  if (error != simdjson::SUCCESS) return unusual_member_of(line, name);
+  dom::object object;
+  if (element.get(object) != simdjson::SUCCESS) {
+    refuse_document("is no JSON object, {...}");
+  }
+  std::optional<dom::element> found;
+  for (const auto& [key, value] : object) {
+    if (key == name) found = value;
+  }
+  if (!found) refuse_without(name);
+  return *found;
+}
+
+dom::element BlockTokens::unusual_member_of(std::string_view line, const std::string& name) {
+  const std::vector<JsonMember> members = json_members(line);
+  const auto found = std::find_if(members.rbegin(), members.rend(),
+                                  [&](const JsonMember& member) { return member.key == name; });
+  if (found == members.rend()) refuse_without(name);
+  if (!found->problem.empty()) {
+    refuse_document(fmt::format("'{}' {}", printable(name), found->problem));
+  }
+  dom::element value;
+  if (const auto error = parser_.parse(found->value.data(), found->value.size(), false).get(value);
+      error != simdjson::SUCCESS) {
+    throw Error(ErrorCode::corrupt, fmt::format("'{}' is no JSON: {}", printable(name),
+                                                simdjson::error_message(error)));
+  }
+  return value;
+}
+
+void BlockTokens::refuse_without(const std::string& name) const {
+  const bool is_ready = !rules_.tokens_field.empty();
+  refuse_document(fmt::format("has no member '{}'; name the one with the {} by {}", printable(name),
+                              is_ready ? "tokens" : "text",
+                              is_ready ? "--tokens-field" : "--text-field"));
 }
 
 void BlockTokens::add_tokens(const dom::array& tokens) {

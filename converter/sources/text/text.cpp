@@ -9,8 +9,12 @@
 #include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
 
+#include "format/content_kind.h"
 #include "format/errors_only.h"
 #include "format/fnv.h"
+#include "sources/files/corpus_files.h"
+#include "sources/files/json_documents.h"
+#include "sources/files/text_files.h"
 #include "sources/text/block_tokens.h"
 #include "sources/text/text_listing.h"
 
@@ -41,50 +45,51 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
                                end_of_text, rules.vocabulary_size));
   }
   rules.end_of_text = static_cast<uint32_t>(end_of_text);
+  rules.replaces_bytes =
+      rules.tokenizer && rules.tokenizer->fingerprint() != Tokenizer::bytes().fingerprint();
   return rules;
 }
 
-bool holds_json_lines(const fs::path& path) {
-  if (!fs::is_directory(path)) return path.extension() == ".jsonl";
-  const auto is_json = [](const fs::directory_entry& entry) {
-    return entry.path().extension() == ".jsonl";
-  };
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (is_json(entry)) return true;
-    if (entry.is_directory() && std::ranges::any_of(fs::directory_iterator(entry.path()), is_json))
-      return true;
-  }
-  return false;
+Corpus corpus_of(const fs::path& path, const TextOptions& options) {
+  return errors_only(path, [&] { return find_corpus(path, {.ending = options.ending}); });
 }
 
 class Text : public Source {
  public:
   Text(const fs::path& path, const TextOptions& options)
+      : Text(path, options, corpus_of(path, options)) {}
+
+  Text(const fs::path& path, const TextOptions& options, Corpus corpus)
       : path_(path),
         options_(options),
-        ending_(ending_of(path, options)),
-        document_(document_of(options, ending_ == ".jsonl")),
-        rules_(rules_of(options, ending_ == ".jsonl")),
+        is_json_(corpus.is_json && !takes_json_as_text(options)),
+        document_(document_of(options, is_json_)),
+        rules_(rules_of(options, is_json_)),
         workers_([this] { return BlockTokens(rules_); }) {
     if (!rules_.tokens_field.empty() && !rules_.is_json) {
-      refuse_options("--tokens-field is a member of JSON lines, and there are no .jsonl files");
+      refuse_options("--tokens-field is a member of JSON, and there are no .jsonl files");
     }
-    ShardListing listing = find_texts(path, ending_);
-    notes_ = std::move(listing.notes);
-    for (ShardSplit& listed : listing.splits) {
+    notes_ = std::move(corpus.listing.notes);
+    const BlockRules block_rules{.document = document_,
+                                 .is_json = is_json_,
+                                 .block_bytes = options.block_bytes,
+                                 .max_document_bytes = options.max_document_bytes,
+                                 .needs_utf8 = !keeps_marks(),
+                                 .place = {options.temporary_folder, options.cancel}};
+    for (ShardSplit& listed : corpus.listing.splits) {
       if (listed.name == kTokenizer) {
         refuse_options(
             "a split cannot be called 'tokenizer', which holds the tokenizer; rename "
             "the folder");
       }
-      splits_.push_back(list_text_blocks(std::move(listed), document_, options.block_bytes,
-                                         options.max_document_bytes));
+      splits_.push_back(list_text_blocks(std::move(listed), block_rules));
       const TextSplit& split = splits_.back();
       SourceSplit info{.name = split.name,
                        .num_samples = std::ssize(split.blocks),
+                       .num_bytes = split.num_bytes(),
                        .is_training = split.is_training};
-      for (const int64_t num_bytes : split.file_bytes) info.num_bytes += num_bytes;
       infos_.push_back(std::move(info));
+      add_notes(split);
     }
     schema_ = token_schema(token_dtype(rules_.vocabulary_size));
     if (rules_.tokenizer) {
@@ -110,7 +115,7 @@ class Text : public Source {
     std::map<std::string, std::string> facts = {{"kind", "text"}};
     if (!is_tokenizer(split)) {
       facts["path"] = fs::absolute(path_).string();
-      facts["files"] = std::to_string(splits_.at(split).file_bytes.size());
+      facts["files"] = std::to_string(splits_.at(split).files.paths().size());
     }
     return facts;
   }
@@ -125,7 +130,6 @@ class Text : public Source {
     if (rules_.is_json) {
       options["field"] = rules_.tokens_field.empty() ? rules_.text_field : rules_.tokens_field;
     }
-    if (options_.skip_bad_documents) options["skip_bad_documents"] = "true";
     return options;
   }
 
@@ -149,7 +153,7 @@ class Text : public Source {
                             .content = block.num_files};
     if (document_ == DocumentIs::line) return identity;
     for (uint32_t file = block.file; file < block.file + block.num_files; ++file) {
-      const int64_t time = splits_[split].file_times[file];
+      const int64_t time = splits_[split].files.modified_ns(file);
       identity.modified = fnv1a64(std::as_bytes(std::span(&time, 1)),
                                   identity.modified == 0 ? kFnvBasis : identity.modified);
     }
@@ -162,7 +166,7 @@ class Text : public Source {
     const TextSplit& from = splits_.at(split);
     for (size_t file = 0; file < from.file_crc32c.size(); ++file) {
       inputs.push_back({.name = name_of(from.files.paths()[file]),
-                        .num_bytes = from.file_bytes[file],
+                        .num_bytes = from.files.num_bytes(file),
                         .crc32c = from.file_crc32c[file]});
     }
     return inputs;
@@ -185,16 +189,14 @@ class Text : public Source {
     } else {
       read_files(split, block, tokens, buffers);
     }
+    report_replaced(tokens, buffers);
     set_fields(place_of(split, block, block.first_line), tokens, record, buffers);
   }
 
  private:
-  static std::string ending_of(const fs::path& path, const TextOptions& options) {
-    if (!options.ending.empty()) return options.ending;
-    if (!fs::exists(path)) {
-      throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
-    }
-    return errors_only(path, [&] { return holds_json_lines(path) ? ".jsonl" : ".txt"; });
+  // Programs and settings are texts, too.
+  static bool takes_json_as_text(const TextOptions& options) {
+    return options.document == "file" && plain_name(options.ending).ends_with(".json");
   }
 
   static DocumentIs document_of(const TextOptions& options, bool is_json) {
@@ -204,6 +206,21 @@ class Text : public Source {
     }
     return DocumentIs::line;
   }
+
+  void add_notes(const TextSplit& split) {
+    const auto note = [&](const std::string& sentence) {
+      notes_.push_back(fmt::format("{}: {}", split.name, sentence));
+    };
+    if (const std::string sentence = split.files.note(); !sentence.empty()) note(sentence);
+    if (split.num_marks > 0 && !keeps_marks()) {
+      note(fmt::format(
+          "{} with a byte order mark, which is left out",
+          split.num_marks == 1 ? "1 file begins" : fmt::format("{} files begin", split.num_marks)));
+    }
+  }
+
+  // Of texts whose every byte is a token.
+  bool keeps_marks() const { return !rules_.is_json && !rules_.replaces_bytes; }
 
   bool is_tokenizer(size_t split) const { return split == splits_.size(); }
   const TextBlock& block_of(size_t split, int64_t index) const {
@@ -217,16 +234,21 @@ class Text : public Source {
   // A block's id: "books.jsonl:1", or the name of its first file.
   std::string place_of(size_t split, const TextBlock& block, int64_t line) const {
     const std::string name = name_of(splits_[split].files.paths()[block.file]);
-    return document_ == DocumentIs::line ? fmt::format("{}:{}", name, line) : name;
+    return place_in(split, block.file, name, line);
+  }
+  std::string place_in(size_t split, size_t file, const std::string& name, int64_t line) const {
+    if (document_ == DocumentIs::file) return name;
+    return splits_[split].layouts[file] == JsonLayout::lines ? fmt::format("{}:{}", name, line)
+                                                             : fmt::format("{}[{}]", name, line);
   }
   std::string describe_document(size_t split, size_t file, int64_t line) const {
-    const std::string path = splits_[split].files.paths()[file].string();
-    return document_ == DocumentIs::line ? fmt::format("{}:{}", path, line) : path;
+    return place_in(split, file, splits_[split].files.paths()[file].string(), line);
   }
 
   // `text`: has SIMDJSON_PADDING bytes behind it; null: the document is too long to be read.
   void add_document(size_t split, size_t file, int64_t line, const std::string_view* text,
                     int64_t num_bytes, BlockTokens& tokens, SampleBuffers& buffers) const {
+    const int64_t num_replaced = tokens.num_replaced;
     try {
       if (text == nullptr) {
         throw Error(ErrorCode::unsupported,
@@ -234,14 +256,26 @@ class Text : public Source {
                                 "raise the limit with --max-document-bytes",
                                 num_bytes, options_.max_document_bytes));
       }
+      if (document_ == DocumentIs::file) {
+        const size_t head = std::min(text->size(), kContentHeadBytes);
+        require_text(std::as_bytes(std::span(*text).first(head)),
+                     {.needs_utf8 = rules_.replaces_bytes}, {});
+      }
       tokens.add(*text);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::io) throw;
+      if (error.code() == ErrorCode::io || is_out_of_memory(error)) throw;
       const std::string place = describe_document(split, file, line);
-      if (!options_.skip_bad_documents) {
-        throw Error(error.code(), error.what(), {.path = place});
+      if (!buffers.leaves_out_bad_parts()) {
+        throw Error(error.code(),
+                    fmt::format("{}; --on-error skip leaves out such documents", error.what()),
+                    {.path = place});
       }
-      buffers.report({fmt::format("{}: {}", place, error.what()), "document left out"});
+      buffers.report({.reason = fmt::format("{}: {}", place, error.what()),
+                      .action = kDocumentLeftOut,
+                      .count = 1});
+    }
+    if (num_replaced == 0 && tokens.num_replaced > 0) {
+      tokens.first_replaced = describe_document(split, file, line);
     }
   }
 
@@ -256,36 +290,62 @@ class Text : public Source {
     splits_[split].files.read_at(block.file, block.offset, bytes.first(length));
     std::ranges::fill(bytes.subspan(length), std::byte{0});
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), length);
-    if (block.offset == 0) rest.remove_prefix(mark_length(rest));
+    const auto add = [&](std::string_view text, int64_t line) {
+      const bool is_long = std::ssize(text) > options_.max_document_bytes;
+      add_document(split, block.file, line, is_long ? nullptr : &text, std::ssize(text), tokens,
+                   buffers);
+    };
+    if (splits_[split].layouts[block.file] != JsonLayout::lines) {
+      int64_t element = block.first_line;
+      JsonDocuments documents(JsonLayout::elements, [&](int64_t begin, int64_t end) {
+        add(rest.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), element++);
+      });
+      documents.add(rest, 0);
+      documents.finish(std::ssize(rest));
+      return;
+    }
+    if (block.offset == 0 && !keeps_marks()) rest.remove_prefix(mark_length(rest));
     for (int64_t line = block.first_line; !rest.empty(); ++line) {
       const size_t end = std::min(rest.find('\n'), rest.size());
       std::string_view text = rest.substr(0, end);
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (text.ends_with('\r')) text.remove_suffix(1);
       if (rules_.is_json && text.find_first_not_of(" \t") == std::string_view::npos) continue;
-      const bool is_long = std::ssize(text) > options_.max_document_bytes;
-      add_document(split, block.file, line, is_long ? nullptr : &text, std::ssize(text), tokens,
-                   buffers);
+      add(text, line);
     }
   }
 
   void read_files(size_t split, const TextBlock& block, BlockTokens& tokens,
                   SampleBuffers& buffers) const {
-    const TextSplit& from = splits_[split];
+    const TextFiles& files = splits_[split].files;
     for (size_t file = block.file; file < block.file + block.num_files; ++file) {
-      const int64_t num_bytes = from.file_bytes[file];
+      const int64_t num_bytes = files.num_bytes(file);
       if (num_bytes > options_.max_document_bytes) {
         add_document(split, file, 1, nullptr, num_bytes, tokens, buffers);
         continue;
       }
-      const InputFile opened(from.files.paths()[file]);
-      opened.require({num_bytes, from.file_times[file]});
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(num_bytes));
-      opened.read_at(0, bytes);
+      files.read_whole(file, bytes);
       std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      text.remove_prefix(mark_length(text));
+      if (const size_t mark = mark_length(text); mark > 0 && !keeps_marks()) {
+        text.remove_prefix(mark);
+        buffers.report({.reason = fmt::format("{} begins with a byte order mark",
+                                              files.paths()[file].string()),
+                        .action = kMarkLeftOut,
+                        .count = 1});
+      }
       add_document(split, file, 1, &text, num_bytes, tokens, buffers);
     }
+  }
+
+  // U+FFFD for bytes is no text that anybody has written.
+  void report_replaced(const BlockTokens& tokens, SampleBuffers& buffers) const {
+    if (tokens.num_replaced == 0) return;
+    buffers.report(
+        {.reason = fmt::format("{} of {} bytes are no UTF-8, first in {}", tokens.num_replaced,
+                               tokens.text_bytes, tokens.first_replaced),
+         .action = kBytesReplaced,
+         .count = tokens.num_replaced});
   }
 
   void set_fields(const std::string& id, const BlockTokens& tokens, RecordBuilder& record,
@@ -315,7 +375,7 @@ class Text : public Source {
 
   const fs::path path_;
   const TextOptions options_;
-  const std::string ending_;
+  const bool is_json_;
   const DocumentIs document_;
   const TokenRules rules_;
   std::string json_;  // of the tokenizer

@@ -9,15 +9,14 @@ namespace {
 // clang-format off
 constexpr std::array kTextParameters = {
     SourceParameter{.name = "tokenizer", .help = "A tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt (or encoder.json and vocab.bpe), or the word bytes: a token a byte", .type = SourceParameter::Type::text},
-    SourceParameter{.name = "ending", .help = "How the names of the files end: .jsonl for JSON lines, else texts. By default .jsonl where there are any, else .txt", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "ending", .help = "How the names of the files end, with or without .gz, .zst, .bz2, .xz: .jsonl, .ndjson and .json are JSON, others texts. By default JSON where there is any, else .txt", .type = SourceParameter::Type::text},
     SourceParameter{.name = "document", .help = "What a document is in texts: file (default) or line", .type = SourceParameter::Type::text},
-    SourceParameter{.name = "text-field", .help = "Member of JSON lines with the text; text by default", .type = SourceParameter::Type::text},
-    SourceParameter{.name = "tokens-field", .help = "Member of JSON lines with an array of tokens that are ready, instead of a text", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "text-field", .help = "Member of JSON documents with the text; text by default", .type = SourceParameter::Type::text},
+    SourceParameter{.name = "tokens-field", .help = "Member of JSON documents with an array of tokens that are ready, instead of a text", .type = SourceParameter::Type::text},
     SourceParameter{"vocabulary-size", "Tokens of the vocabulary, for --tokens-field without --tokenizer", 0, 0, 1 << 24},
     SourceParameter{"end-of-text", "Number of the token behind each document; by default what the tokenizer says", -1, -1, (1 << 24) - 1},
     SourceParameter{"block-bytes", "A record holds documents of about so many bytes", 256 << 10, 1 << 10, 1 << 30},
-    SourceParameter{"max-document-bytes", "Longest document; a longer one is a bad one", 64 << 20, 1 << 10, 1 << 30},
-    SourceParameter{.name = "skip-bad-documents", .help = "Leave out documents that are no JSON, lack the member, are too long or have a token outside of the vocabulary; report.jsonl names them", .type = SourceParameter::Type::flag},
+    SourceParameter{"max-document-bytes", "Longest document; a longer one is a bad one, as one without the member: see --on-error", 64 << 20, 1 << 10, 1 << 30},
 };
 // clang-format on
 
@@ -30,7 +29,8 @@ TextOptions text_options(const SourceArguments& a) {
                       .end_of_text = a.number(kTextParameters[6]),
                       .block_bytes = a.number(kTextParameters[7]),
                       .max_document_bytes = a.number(kTextParameters[8]),
-                      .skip_bad_documents = a.flag("skip-bad-documents")};
+                      .temporary_folder = a.temporary_folder,
+                      .cancel = a.cancel};
   if (const std::string field = a.text("text-field"); !field.empty()) options.text_field = field;
   return options;
 }
@@ -47,7 +47,7 @@ void check_text(const SourceArguments& a) {
 
 // clang-format off
 SourceKind text_kind() {
-  SourceKind kind{"text", "Texts as tokens, for language models: text files or JSON lines; one file, or a folder of files", "/data/books /fast/books --tokenizer /data/gpt2", true, kTextParameters, open_text_at, check_text};
+  SourceKind kind{"text", "Texts as tokens, for language models: text files or JSON, compressed or not; one file, or a folder of files", "/data/books /fast/books --tokenizer /data/gpt2", true, kTextParameters, open_text_at, check_text};
   kind.place = 61;
   return kind;
 }

@@ -33,6 +33,9 @@ nb::dict to_python(const ConvertSummary& summary) {
   dict["without_dct"] = summary.without_dct;
   dict["remarks"] = summary.remarks;
   dict["headers_only"] = summary.headers_only;
+  nb::dict reported;
+  for (const auto& [action, lines] : summary.reported) reported[action.c_str()] = lines.count;
+  dict["reported"] = reported;
   dict["seconds"] = summary.seconds;
   dict["was_finished"] = summary.was_finished;
   return dict;

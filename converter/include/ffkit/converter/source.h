@@ -29,6 +29,18 @@ struct SampleProblem {
   std::string reason;        // "is a CMYK JPEG"
   std::string action;        // what was done, "re-encoded"
   std::string picture = {};  // which one, in a sample that has several; else empty
+  int64_t count = 0;         // of what the action says, such as bytes; 0: it is not counted
+};
+
+// Actions that sources of parts and texts report; ConvertSummary counts them.
+inline constexpr const char* kDocumentLeftOut = "document left out";
+inline constexpr const char* kBytesReplaced = "replaced by U+FFFD";
+inline constexpr const char* kMarkLeftOut = "byte order mark left out";
+
+// Lines of report.jsonl of one action that count something.
+struct ReportedAction {
+  int64_t num_lines = 0;
+  int64_t count = 0;  // of documents, bytes, ...: of what the action says
 };
 
 // Memory for the fields of one sample, kept from one sample to the next, and what there is to say about it. Not thread-safe: one per
@@ -44,6 +56,10 @@ class SampleBuffers {
   // Notes a problem of the present sample.
   void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
   const std::vector<SampleProblem>& problems() const { return problems_; }
+  // Whether ConvertOptions::on_error lets bad ones be left out. A source whose samples have parts that stand alone (documents) then leaves out the bad
+  // part and reports it, instead of throwing for the whole sample.
+  bool leaves_out_bad_parts() const { return leaves_out_bad_parts_; }
+  void leave_out_bad_parts(bool does) { leaves_out_bad_parts_ = does; }
   // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so that one huge sample does
   // not stay in memory.
   void clear();
@@ -52,6 +68,7 @@ class SampleBuffers {
   std::vector<SampleProblem> problems_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
   size_t num_used_ = 0;
+  bool leaves_out_bad_parts_ = false;
 };
 
 struct SourceSplit {

@@ -154,45 +154,60 @@ std::vector<std::string> person_set_names();
 std::unique_ptr<Source> open_persons(const std::filesystem::path& path,
                                      const PersonsOptions& options);
 
-// JSON lines: a file with one object a line, or a folder of such files (*.jsonl), or of folders of them. The split is the folder, or what the
-// names say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the members of the first line's object:
+// JSON lines: a file with one object a line, or an array of objects; or a folder of such files at any depth (*.jsonl, *.ndjson, *.json, each also with .gz, .zst, .bz2 or .xz, which are
+// decompressed once, into temporary files without names). The split is the folder, or what the names
+// say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the members of the first line's object:
 //
 //   text                string; "id" is a column      whole numbers   tensor of `token_dtype`, of the array's shape
-//   true, false         scalar u8, column             other numbers   tensor f32
+//   true, false         scalar u8, column             other numbers   tensor of `real_dtype`
 //   whole number        scalar i64, column            texts           list of strings
 //   other number        scalar f64, column            anything else   string of its JSON text
 //
-// Every line must have the same members, in any order; null is a null field. The type of one that is null or [] in the first line is told by the
-// lines that follow, up to the 1,000th. Numbers that token_dtype cannot hold are errors. Empty lines are
-// passed over. What is kept in memory is 16 bytes a line. `token_dtype`: u16, i32 or i64. A line of more than `max_line_bytes`, 1 KiB .. 4 GiB, is a bad
+// Every line must have the same members, in any order; null is a null field. Types are settled over all lines: whole numbers and others together are other numbers, whichever come first, and
+// null and [] tell nothing. Numbers that token_dtype cannot hold are errors. Empty lines are
+// passed over. What is kept in memory is 16 bytes a line. A line of more than `max_line_bytes`, 1 KiB .. 4 GiB, is a bad
 // sample: parsing takes up to about ten times its bytes, in each thread.
 inline constexpr int64_t kMaxLineBytes = 64 << 20;
+struct JsonlOptions {
+  DType token_dtype = DType::i32;  // of arrays of whole numbers: u16, i32 or i64
+  DType real_dtype = DType::f64;   // of arrays of other numbers: f32 or f64
+  int64_t max_line_bytes = kMaxLineBytes;
+  std::filesystem::path temporary_folder;     // for decompressed text; empty: $TMPDIR or /tmp
+  int num_threads = 0;                        // that settle the types; 0: one for each core
+  const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
+};
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
-                                   DType token_dtype = DType::i32,
+                                   const JsonlOptions& options = {});
+std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path, DType token_dtype,
                                    int64_t max_line_bytes = kMaxLineBytes);
 
-// Texts as tokens: a file, or a folder of files, whose documents become blocks (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a
-// tokenizer there is a split "tokenizer", too. Splits are told as for open_jsonl(); of a folder of folders of texts, the folders of the first level are splits when all of their names are
-// those of splits.
+// Texts as tokens: a file, or a folder of files at any depth, whose documents become blocks (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a
+// tokenizer there is a split "tokenizer", too. Splits are told by folders and files that are named as splits are.
 //
-//   .jsonl      a document is a line: the text of its member `text_field`, or the tokens of its member `tokens_field`
-//   others      a document is a file, or a line; an empty line is an empty document
+//   .jsonl .ndjson .json    a document is a line, or an element of an array: the text of its member `text_field`, or the tokens of its member `tokens_field`
+//   .txt, or `ending`       a document is a file, or a line; an empty line is an empty document
 //
-// Bytes that are no UTF-8 become U+FFFD, but by the tokenizer "bytes". A byte-order mark at the beginning of a file is left out. Documents without a token are counted and
-// left out. A token outside of the vocabulary, a line that is no JSON object with that member, and a longer document than `max_document_bytes` is an error that names file and line, and
-// makes its whole block a bad sample; with `skip_bad_documents` it is left out and reported. Texts are listed by their sizes where a document is a file, and read once otherwise.
+// Each may be compressed (.gz, .zst, .bz2, .xz): such files are decompressed once, into temporary files without names. What is something else by its first bytes, such
+// as a picture, is refused by name. Only the member that is asked for can make a document of JSON bad; of one that is there twice, the last one counts, as in Python.
+//
+// Bytes that are no UTF-8 become U+FFFD and are counted, but by the tokenizer "bytes". A byte-order mark at the beginning of a file is left out, but of texts by "bytes". Documents without a
+// token are counted and left out. A token outside of the vocabulary, a document that is no JSON object with that member, and a longer one than `max_document_bytes` is an error that names file and
+// line; unless ConvertOptions::on_error is fail, that document alone is left out and reported. Texts are listed by their sizes where a document is a file, and read once otherwise.
 struct TextOptions {
   std::filesystem::path
-      tokenizer;         // as Tokenizer::open() takes it; may be empty with `tokens_field`
-  std::string ending;    // of the files' names; empty: .jsonl where there are any, else .txt
-  std::string document;  // of texts: "file", "line"; empty: file
+      tokenizer;  // as Tokenizer::open() takes it; may be empty with `tokens_field`
+  std::string
+      ending;  // of the files' names, compressed or not; empty: JSON where there is any, else .txt
+  std::string
+      document;  // of texts: "file", "line"; empty: file. With "file", `ending` ".json" is of texts
   std::string text_field = "text";
   std::string tokens_field;         // an array of tokens, instead of a text; empty: texts
   int64_t vocabulary_size = 0;      // without a tokenizer: 1 .. 2^24
   int64_t end_of_text = -1;         // the token behind each document; -1: what the tokenizer says
   int64_t block_bytes = 256 << 10;  // 1 KiB .. 1 GiB
-  int64_t max_document_bytes = 64 << 20;  // 1 KiB .. 1 GiB
-  bool skip_bad_documents = false;
+  int64_t max_document_bytes = 64 << 20;      // 1 KiB .. 1 GiB
+  std::filesystem::path temporary_folder;     // for decompressed text; empty: $TMPDIR or /tmp
+  const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
 };
 // Throws Error(invalid_argument) for options that no data could make right.
 void check_text_options(const TextOptions& options);

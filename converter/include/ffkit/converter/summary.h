@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/converter/source.h>
+
 namespace ffkit {
 
 struct SplitSummary {
@@ -29,6 +31,8 @@ struct ConvertSummary {
   // Pictures that are taken, but not everywhere with all that they have, by what is said of them: "has 16 bits a channel: kept; ...". Each has a line too.
   std::map<std::string, int64_t> remarks;
   bool headers_only = false;  // pictures were stored of which only the headers were looked at
+  // By the action: "document left out", "replaced by U+FFFD" (bytes), ...
+  std::map<std::string, ReportedAction> reported = {};
   double seconds = 0;
   bool was_finished = false;  // with options.resume: the data set was there, nothing was written
 

@@ -98,11 +98,12 @@ TEST(Text, DocumentsAreFilesOrLines) {
   write_file(dir / "in/3.txt", "three\r\n\nmore");
   write_file(dir / "in/4.md", "not taken");
   convert_text(dir / "in", dir / "files", with_bytes());
-  EXPECT_THAT(documents_of(dir / "files"), ElementsAre("three\r\n\nmore", "one\n", "two"));
+  EXPECT_THAT(documents_of(dir / "files"),
+              ElementsAre("three\r\n\nmore", "one\n", "\xEF\xBB\xBFtwo"));
   TextOptions lines = with_bytes();
   lines.document = "line";
   const ConvertSummary summary = convert_text(dir / "in", dir / "lines", lines);
-  EXPECT_THAT(documents_of(dir / "lines"), ElementsAre("three", "more", "one", "two"));
+  EXPECT_THAT(documents_of(dir / "lines"), ElementsAre("three", "more", "one", "\xEF\xBB\xBFtwo"));
   EXPECT_EQ(summary.splits[0].totals[3].second, 1);  // the empty line
   TextOptions other = with_bytes();
   other.ending = ".md";
@@ -188,10 +189,15 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
                  std::string(2000, 'x') + "\"}\n{\"text\": \"c\"}\n");
   TextOptions options = with_bytes();
   options.max_document_bytes = 1024;
-  EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options), corrupt,
-               "in.jsonl:2: is no JSON");
-  options.skip_bad_documents = true;
-  const ConvertSummary summary = convert_text(dir / "in.jsonl", dir / "out", options);
+  EXPECT_ERROR(
+      convert_text(dir / "in.jsonl", dir / "out", options), corrupt,
+      "in.jsonl:2: is no JSON: a value is expected at byte 1, and 'n' is there; --on-error "
+      "skip leaves out such documents");
+  std::vector<std::string> notes;
+  ConvertOptions skip{.order = RecordOrder::source, .on_error = OnError::skip};
+  skip.note = [&notes](const std::string& note) { notes.push_back(note); };
+  const ConvertSummary summary = convert_text(dir / "in.jsonl", dir / "out", options, skip);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("5 bad documents were left out: see")));
   EXPECT_THAT(documents_of(dir / "out"), ElementsAre("a", "c"));
   EXPECT_EQ(summary.num_reported, 5);
   EXPECT_EQ(summary.num_skipped(), 0);
@@ -202,9 +208,13 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
     EXPECT_THAT(report, HasSubstr(reason));
   }
   // What is finished is known again.
-  EXPECT_TRUE(convert_text(dir / "in.jsonl", dir / "out", options,
-                           {.order = RecordOrder::source, .resume = true})
-                  .was_finished);
+  skip.resume = true;
+  const ConvertSummary again = convert_text(dir / "in.jsonl", dir / "out", options, skip);
+  EXPECT_TRUE(again.was_finished);
+  EXPECT_EQ(again.reported.at(kDocumentLeftOut).count, 5);
+  skip.on_error = OnError::fail;
+  EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options, skip), invalid_argument,
+               "5 documents were left out then, 'fail' now");
 }
 
 TEST(Text, LongDocumentsAreNotRead) {
@@ -215,13 +225,12 @@ TEST(Text, LongDocumentsAreNotRead) {
   TextOptions options = with_bytes();
   options.block_bytes = 1024;
   options.max_document_bytes = 2048;
-  options.skip_bad_documents = true;
-  convert_text(dir / "files", dir / "out1", options);
+  const ConvertOptions skip{.order = RecordOrder::source, .on_error = OnError::skip};
+  convert_text(dir / "files", dir / "out1", options, skip);
   EXPECT_THAT(documents_of(dir / "out1"), ElementsAre("short"));
   options.document = "line";
-  convert_text(dir / "in.txt", dir / "out2", options);
+  convert_text(dir / "in.txt", dir / "out2", options, skip);
   EXPECT_THAT(documents_of(dir / "out2"), ElementsAre("short", "last"));
-  options.skip_bad_documents = false;
   EXPECT_ERROR(convert_text(dir / "in.txt", dir / "out3", options), unsupported,
                "in.txt:2: has 9001 bytes, and a document may have 2048; cut it into several");
 }
@@ -243,8 +252,9 @@ TEST(Text, RefusesWhatDoesNotFitTogether) {
           "--document page: it must be one of line, file");
   refused({.tokenizer = "bytes", .tokens_field = "ids"}, "there are no .jsonl files");
   refused({.tokenizer = "bytes", .block_bytes = 5}, "--block-bytes is 5; it must be 1024");
-  refused({.tokenizer = "bytes", .ending = ".jsonl", .document = "file"},
-          "a document of JSON lines is a line");
+  write_file(dir / "lines.jsonl", "{}");
+  EXPECT_ERROR(open_text(dir / "lines.jsonl", {.tokenizer = "bytes", .document = "file"}),
+               invalid_argument, "a document of JSON lines is a line");
   EXPECT_ERROR(open_text(dir / "none", with_bytes()), not_found, "there is no such file or folder");
   EXPECT_ERROR(open_text(dir / "in", {.tokenizer = dir / "in"}), not_found, "holds no tokenizer");
   TextOptions other = with_bytes();
@@ -281,6 +291,162 @@ TEST(Text, PartsAndMergesKeepOneTokenizer) {
   EXPECT_ERROR(merge_datasets(dir / "no", {dir / "b", dir / "words"}, {}), invalid_argument,
                "the tokens of split 'tokenizer' are others: tokenizer is");
   EXPECT_EQ(documents_of(dir / "words"), std::vector<std::string>{"other"});
+}
+
+// What bad documents share a block with stays, and a stopped conversion goes on with --on-error skip.
+TEST(Text, OneBadDocumentCostsItselfAlone) {
+  const TempDir dir;
+  std::vector<std::string> expected;
+  std::string text = many_lines(expected);
+  text.insert(text.find("{\"text\": \"200"), "{\"t\": 1}\n");
+  write_file(dir / "a.jsonl", text);
+  TextOptions options = with_bytes();
+  options.block_bytes = 4096;
+  ConvertOptions how{.shard_bytes = 1 << 20, .order = RecordOrder::source};
+  EXPECT_ERROR(convert_text(dir / "a.jsonl", dir / "out", options, how), invalid_argument,
+               "a.jsonl:201: has no member 'text'");
+  how.on_error = OnError::skip;
+  how.resume = true;
+  const ConvertSummary summary = convert_text(dir / "a.jsonl", dir / "out", options, how);
+  EXPECT_EQ(documents_of(dir / "out"), expected);
+  EXPECT_EQ(summary.num_skipped(), 0);
+  EXPECT_EQ(summary.num_reported, 1);
+}
+
+TEST(Text, TakesWhatPythonTakes) {
+  const TempDir dir;
+  write_file(dir / "in.jsonl",
+             "{\"text\": \"a\", \"x\": NaN}\n"
+             "{\"x\": 123456789012345678901234567890, \"text\": \"b\"}\n"
+             "{\"x\": [\"\\ud800\", -Infinity, 1e999], \"text\": \"c\\n\\u00fc\"}\n"
+             "{\"text\": 5, \"text\": \"d\"}\n"
+             "{\"t\\u0065xt\": \"e\", \"x\": \"\xFF\"}\n");
+  convert_text(dir / "in.jsonl", dir / "out", with_bytes());
+  EXPECT_THAT(documents_of(dir / "out"), ElementsAre("a", "b", "c\n\xC3\xBC", "d", "e"));
+  const auto refused = [&](const std::string& line, ErrorCode code, const char* words) {
+    write_file(dir / "bad.jsonl", line);
+    try {
+      convert_text(dir / "bad.jsonl", dir / "bad", with_bytes());
+      ADD_FAILURE() << line;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code);
+      EXPECT_THAT(error.what(), HasSubstr(words));
+    }
+  };
+  using enum ErrorCode;
+  refused(R"({"text": "a\ud800"})", invalid_argument, "'text' has half a surrogate pair, \\ud800");
+  refused(R"({"text": NaN})", invalid_argument, "'text' is NaN");
+  refused("{\"text\": \"a\xE9\"}", invalid_argument, "'text' has bytes that are no UTF-8");
+  refused(R"({"text": "a", "x": [1, 2})", corrupt, "',' or ']' is expected at byte 25");
+  refused(R"({"text": "a", "x": tru})", corrupt, "a value is expected at byte 20");
+  refused(R"({"text": "a"} x)", corrupt, "the end is expected at byte 15");
+  refused("{\"text\": \"a\", \"x\": \"\t\"}", corrupt, "no control character");
+  refused(R"({"text": "a", "text": 5})", invalid_argument, "'text' is no text");
+}
+
+TEST(Text, TakesJsonByEveryName) {
+  const TempDir dir;
+  write_file(dir / "lines/train/my-corpus.json", "{\"text\": \"1\"}\n{\"text\": \"2\"}\n");
+  write_file(dir / "lines/train/deep/er/B.NDJSON", "{\"text\": \"3\"}\n");
+  write_file(dir / "lines/val/array.json", "[{\"text\": \"[4]\"},\n {\"text\": \"5\"\n}]");
+  write_file(dir / "lines/README.md", "not taken");
+  const auto source = open_text(dir / "lines", with_bytes());
+  EXPECT_THAT(source->notes(), ::testing::Contains(HasSubstr("1 file is left out, because of its "
+                                                             "name: 1 .md")));
+  convert(*source, dir / "out", {.order = RecordOrder::source});
+  EXPECT_THAT(documents_of(dir / "out"), ElementsAre("3", "1", "2"));
+  EXPECT_THAT(documents_of(dir / "out", "val"), ElementsAre("[4]", "5"));
+  EXPECT_THAT(Dataset::open(dir / "out", "val").string_column("id"),
+              ElementsAre("val/array.json[0]"));
+  // By the first line, where the name says nothing.
+  write_file(dir / "part-0", "{\"text\": \"6\"}\n");
+  convert_text(dir / "part-0", dir / "named", with_bytes());
+  EXPECT_THAT(documents_of(dir / "named"), ElementsAre("6"));
+  TextOptions as_text = with_bytes();
+  as_text.ending = ".json";
+  as_text.document = "file";
+  convert_text(dir / "lines/val", dir / "text", as_text);
+  EXPECT_THAT(documents_of(dir / "text"), ElementsAre(HasSubstr("[{\"text\"")));
+  write_file(dir / "mixed/a.txt", "a");
+  write_file(dir / "mixed/a.json", "{\"text\": \"1\"}");
+  EXPECT_ERROR(open_text(dir / "mixed", with_bytes()), invalid_argument,
+               "say with --ending .json or --ending .txt which are the documents");
+  TextOptions ready{.tokens_field = "ids", .vocabulary_size = 10, .end_of_text = 0};
+  write_file(dir / "ids.json", "[{\"ids\": [1, 12]}]");
+  EXPECT_ERROR(convert_text(dir / "ids.json", dir / "no", ready), invalid_argument,
+               "ids.json[0]: 'ids'[1] is 12");
+}
+
+TEST(Text, DecompressesFiles) {
+  const TempDir dir;
+  using namespace std::string_literals;
+  const std::string bzip2 =
+      "\102\132\150\071\061\101\131\046\123\131\157\006\216\377\000\000\006\131\200\000\020\120\000\000\020\022\000\004\112\040\000\061\000\060\041\063\106\247\352\011\241\270\105\005\160\273\222\051\302\204\203\170\064\167\370"s;
+  const std::string xz =
+      "\375\067\172\130\132\000\000\001\151\042\336\066\002\000\041\001\026\000\000\000\164\057\345\243\001\000\015\173\042\164\145\170\164\042\072\040\042\170\042\175\012\000\000\000\250\312\073\015\000\001\042\016\014\336\214\140\220\102\231\015\001\000\000\000\000\001\131\132"s;
+  write_file(dir / "in/b.jsonl.bz2", bzip2);
+  write_file(dir / "in/x.JSON.XZ", xz + xz);
+  write_file(dir / "in/z.jsonl", xz);  // whatever its name
+  const auto source = open_text(dir / "in", with_bytes());
+  EXPECT_THAT(source->notes(),
+              ::testing::Contains(HasSubstr("3 compressed files (0.0 MB) became")));
+  convert(*source, dir / "out", {.order = RecordOrder::source});
+  EXPECT_THAT(documents_of(dir / "out"), ElementsAre("b", "x", "x", "x"));
+  write_file(dir / "cut/b.json.bz2", bzip2.substr(0, bzip2.size() - 5));
+  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt, "b.json.bz2");
+  write_file(dir / "cut/b.json.bz2", bzip2 + "BZX" + bzip2.substr(3));
+  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt, "behind its bzip2 data");
+  write_file(dir / "cut/b.json.bz2", xz.substr(0, xz.size() - 5));
+  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt, "is xz data that is damaged or cut");
+}
+
+TEST(Text, RefusesWhatIsNoTextByItsName) {
+  const TempDir dir;
+  using namespace std::string_literals;
+  const auto refused = [&](const char* name, const std::string& bytes, const char* words) {
+    fs::remove_all(dir / "in");
+    write_file(dir / "in" / name, bytes);
+    for (const fs::path& from : {dir / "in", dir / "in" / name}) {
+      EXPECT_ERROR(convert_text(from, dir / "out",
+                                {.tokenizer = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer"}),
+                   unsupported, words);
+    }
+  };
+  refused("a.txt", "\xFF\xFEh\0i\0"s, "is UTF-16 text and no text in UTF-8; save it as UTF-8");
+  refused(
+      "a.txt",
+      "\037\213\010\000\000\000\000\000\002\003\313\310\004\000\254\052\223\330\002\000\000\000"s,
+      "is gzip data and no text in UTF-8; give it a name");
+  refused("a.jsonl", "<!DOCTYPE html>", "is an HTML page and no JSON in UTF-8; download it again");
+  refused("a.jsonl", "PAR1\x15\0\x15"s, "is a parquet file");
+  refused("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS pointer");
+  write_file(dir / "p/a.parquet", "PAR1\x15\0\x15"s);
+  EXPECT_ERROR(
+      open_text(dir / "p", with_bytes()), unsupported,
+      "holds no .jsonl, .ndjson, .json or .txt files, at any depth, but 1 .parquet (a parquet");
+  fs::create_symlink("nowhere", dir / "in/link.jsonl");
+  EXPECT_ERROR(open_text(dir / "in", with_bytes()), not_found,
+               "link.jsonl: is a link to 'nowhere', which is not there");
+}
+
+TEST(Text, CountsWhatIsNoUtf8AndKeepsBytes) {
+  const TempDir dir;
+  write_file(dir / "in/1.txt", "caf\xE9");
+  write_file(dir / "in/2.txt", "\xEF\xBB\xBFtwo");
+  std::vector<std::string> notes;
+  ConvertOptions how{.order = RecordOrder::source};
+  how.note = [&notes](const std::string& note) { notes.push_back(note); };
+  TextOptions words{.tokenizer = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer"};
+  const ConvertSummary summary = convert_text(dir / "in", dir / "words", words, how);
+  EXPECT_THAT(documents_of(dir / "words"), ElementsAre("caf\xEF\xBF\xBD", "two"));
+  EXPECT_EQ(summary.reported.at(kBytesReplaced).count, 1);
+  EXPECT_EQ(summary.reported.at(kMarkLeftOut).count, 1);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("1 byte order mark was left out"),
+                                 HasSubstr("warning: 1 of 7 bytes (14 %) are no UTF-8")));
+  notes.clear();
+  convert_text(dir / "in", dir / "bytes", with_bytes(), how);
+  EXPECT_THAT(documents_of(dir / "bytes"), ElementsAre("caf\xE9", "\xEF\xBB\xBFtwo"));
+  EXPECT_THAT(notes, ElementsAre());
 }
 
 }  // namespace
