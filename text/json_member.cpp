@@ -32,9 +32,12 @@ void refuse_kind(const std::filesystem::path& path, const std::string& what) {
 
 void require_known(const Json& object, std::initializer_list<const char*> names,
                    const std::string& place, const std::filesystem::path& path) {
-  for (const auto& [name, value] : object.items()) {
-    const bool is_known = std::ranges::any_of(names, [&](const char* n) { return name == n; });
-    if (!is_known && !is_off(value)) refuse_kind(path, fmt::format("'{}' in {}", name, place));
+  for (const auto& item : object.items()) {
+    const bool is_known =
+        std::ranges::any_of(names, [&](const char* name) { return item.key() == name; });
+    if (!is_known && !is_off(item.value())) {
+      refuse_kind(path, fmt::format("'{}' in {}", item.key(), place));
+    }
   }
 }
 

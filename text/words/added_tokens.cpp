@@ -28,8 +28,10 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool normalized,
   }
   // Of several with the same text the first one counts.
   std::ranges::stable_sort(entries_, {}, &Entry::looked_for);
-  const auto rest = std::ranges::unique(entries_, {}, &Entry::looked_for);
-  entries_.erase(rest.begin(), rest.end());
+  const auto has_same_text = [](const Entry& a, const Entry& b) {
+    return a.looked_for == b.looked_for;
+  };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), has_same_text), entries_.end());
 }
 
 const AddedTokens::Entry* AddedTokens::longest_at(std::string_view rest) const {

@@ -49,7 +49,10 @@ class PatternParser {
   Pattern parse() {
     const Alternatives all = alternatives(0, false);
     if (at_ != text_.size()) refuse("')' without '('");
-    if (all.can_be_empty) refuse("that it can match nothing");
+    if (all.can_be_empty) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("has the pattern '{}', which can match nothing", printable(text_)));
+    }
     pattern_.nodes_.emplace_back();  // the end
     pattern_.text_ = text_;
     pattern_.first_ = make(all, 0);

@@ -76,7 +76,7 @@ void make_tokenizers(const fs::path& folder) {
       folder / "split",
       tokenizer(
           replace,
-          R"({"type": "Split", "pattern": {"Regex": "(?i:'s|b)?[^\\s\\p{L}a-c]+|\\p{N}{1,3}|\\s+(?!\\S)|a*+$"}, "behavior": "MergedWithNext", "invert": true},)",
+          R"({"type": "Split", "pattern": {"Regex": "(?i:'s|b)?[^\\s\\p{L}a-c]+|\\p{N}{1,3}|\\s+(?!\\S)|a++$"}, "behavior": "MergedWithNext", "invert": true},)",
           "true"));
   write_file(folder / "digits",
              tokenizer(R"({"type": "NFKD"})", R"({"type": "Digits", "individual_digits": true},)",

@@ -188,7 +188,7 @@ TEST(TokenizerJson, RefusesByNameWhatIsNotDone) {
       {"/post_processor", {{"type", "Novel"}}, "a post_processor of type \"Novel\""},
       {"/decoder", {{"type", "WordPiece"}}, "a decoder of type \"WordPiece\""},
       {"/added_tokens/0/novelty", true, "has 'novelty' in an added token"},
-      {"/pre_tokenizer", sequence(split("a*")), "that it can match nothing"},
+      {"/pre_tokenizer", sequence(split("a*")), "has the pattern 'a*', which can match nothing"},
       {"/pre_tokenizer", sequence(split("\\bx")), "has '\\b' in the pattern '\\bx'"},
       {"/pre_tokenizer", sequence(split("(?<=a)b")), "has '(?<=' in the pattern"},
       {"/pre_tokenizer", sequence(split("(ab)+")), "has a group that is repeated"},
