@@ -71,7 +71,10 @@ std::string post_processor_json(const Tables& tables) {
   std::string single, pair, known;
   const auto add = [&](const std::vector<uint32_t>& ids) {
     for (const uint32_t id : ids) {
-      const std::string name = Json(tables.tokens[id]).dump();
+      // A token of the model may be bytes that are no UTF-8.
+      const bool is_text = tables.is_special[id] || tables.is_only_added[id];
+      const std::string name =
+          Json(is_text ? tables.tokens[id] : text_of_bytes(tables.tokens[id])).dump();
       single += fmt::format("{{\"SpecialToken\":{{\"id\":{},\"type_id\":0}}}},", name);
       const std::string entry =
           fmt::format("{0}:{{\"id\":{0},\"ids\":[{1}],\"tokens\":[{0}]}}", name, id);
