@@ -44,9 +44,11 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   for (const auto& [name, scenes] : json.items()) {
     SceneSplit split{.name = name, .is_own = true};
     if (!scenes.is_array()) refuse(fmt::format("'{}' is no list of scenes' names", name));
+    std::set<std::string> names;
     for (const auto& scene : scenes) {
       if (!scene.is_string()) refuse(fmt::format("'{}' has {}, no name", name, scene.dump()));
-      split.scenes.push_back(scene.get<std::string>());
+      // The devkit asks only whether a scene is in the list.
+      if (names.insert(scene.get<std::string>()).second) split.scenes.push_back(scene);
     }
     splits.push_back(std::move(split));
   }

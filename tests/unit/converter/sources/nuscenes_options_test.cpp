@@ -201,6 +201,9 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
   EXPECT_THAT(one->notes(), Contains(HasSubstr("1 of the 2 scenes are of no split")));
   EXPECT_ERROR(open({.splits = {"val"}}), invalid_argument,
                "there is no split 'val'; there are mini_train, mini_val, my_train, my_val");
+  // A scene that is named twice is taken once, as by the devkit.
+  write_file(table("splits"), R"({"my_train": ["mine-1", "mine-1"]})");
+  EXPECT_EQ(open()->splits().front().name, "my_train");
   // Under a name that the devkit has a list of: said. Another version: as the devkit, which takes any folder.
   write_file(table("splits"), R"({"train": ["mine-1"]})");
   EXPECT_THAT(open()->notes(), Contains(HasSubstr("the devkit has a list of its own")));
