@@ -7,6 +7,7 @@
 #include <ffkit/format/error.h>
 
 #include "format/dataset/split_name.h"
+#include "input/dangling_link.h"
 #include "input/split_name.h"
 
 namespace ffkit {
@@ -78,6 +79,7 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
 std::vector<CocoListing> listings_of_annotations(const fs::path& path, const CocoOptions& options,
                                                  std::vector<std::string>& notes) {
   const fs::path folder = path / "annotations";
+  refuse_dangling_link(folder);
   std::string prefix = options.keypoints ? kKeypoints : kInstances;
   std::vector<std::string> splits = splits_of_annotations(folder, prefix);
   if (splits.empty() && !options.keypoints) {
@@ -94,7 +96,9 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
     }
     fs::path images;
     for (const fs::path& candidate : {path / split, path / "images" / split, path / "images"}) {
-      if (images.empty() && fs::is_directory(candidate)) images = candidate;
+      if (!images.empty()) continue;
+      refuse_dangling_link(candidate);
+      if (fs::is_directory(candidate)) images = candidate;
     }
     if (images.empty()) {
       notes.push_back(
@@ -115,16 +119,20 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
   return listings;
 }
 
-// In the folders of `path`, sorted; in `path` itself where no folder has one.
-std::vector<fs::path> files_beside_pictures(const fs::path& path) {
+// In the folders of `path`, sorted; in `path` itself where no folder has one. `bare` gets the folders, and links to nothing, that are called as a split and have none.
+std::vector<fs::path> files_beside_pictures(const fs::path& path, std::vector<fs::path>& bare) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     std::error_code none;
     if (fs::exists(entry.path() / kBesidePictures, none)) {
       found.push_back(entry.path() / kBesidePictures);
+    } else if (!split_called(entry.path().filename().string()).empty() &&
+               (entry.is_directory(none) || !dangling_link(entry.path()).empty())) {
+      bare.push_back(entry.path());
     }
   }
   std::ranges::sort(found);
+  std::ranges::sort(bare);
   if (found.empty() && fs::exists(path / kBesidePictures)) found = {path / kBesidePictures};
   return found;
 }
@@ -177,10 +185,15 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
   if (!options.annotations.empty() || !options.images.empty())
     return {given_files(path, options, notes)};
   std::vector<CocoListing> listings = listings_of_annotations(path, options, notes);
-  const std::vector<fs::path> beside = files_beside_pictures(path);
-  if (listings.empty())
+  std::vector<fs::path> bare;
+  const std::vector<fs::path> beside = files_beside_pictures(path, bare);
+  if (listings.empty()) {
     listings = listings_beside_pictures(path, beside, notes);
-  else if (!beside.empty()) {
+    for (const fs::path& folder : bare) {
+      refuse_dangling_link(folder);
+      notes.push_back(fmt::format("{}: has no {}; left out", folder.string(), kBesidePictures));
+    }
+  } else if (!beside.empty()) {
     notes.push_back(fmt::format("{}: is not read, since there is {}", beside.front().string(),
                                 listings.front().annotations.string()));
   }

@@ -355,6 +355,21 @@ TEST_F(CocoTest, FindsAnnotationsBesideThePictures) {
   EXPECT_EQ(open_coco(dir_.path())->splits()[0].name, "train2017");
 }
 
+TEST_F(CocoTest, SaysWhichSplitsAreNotThere) {
+  write_file(dir_ / "export/train/b.jpg", jpeg_picture(1));
+  write_file(dir_ / "export/train/_annotations.coco.json",
+             R"({"images": [{"id": 1, "file_name": "b.jpg"}]})");
+  std::filesystem::create_directory(dir_ / "export/test");
+  EXPECT_THAT(open_coco(dir_ / "export")->notes(),
+              Contains(HasSubstr("/test: has no _annotations.coco.json; left out")));
+  std::filesystem::create_symlink("/nowhere/valid", dir_ / "export/valid");
+  EXPECT_ERROR(open_coco(dir_ / "export"), not_found,
+               "valid: is a link to '/nowhere/valid', which is not there");
+  std::filesystem::rename(dir_ / "train2017", dir_ / "away");
+  std::filesystem::create_symlink("/nowhere/train", dir_ / "train2017");
+  EXPECT_ERROR(open(kInstances), not_found, "train2017: is a link to '/nowhere/train'");
+}
+
 // Elements that lie across the chunks in which the file is read.
 TEST(JsonElements, AreTheSameWhereverChunksEnd) {
   const TempDir dir;
