@@ -141,6 +141,9 @@ class CocoReader {
         !find_member(object, "file_name", name) && find_member(object, "coco_url", url);
     picture.file_name = picture.is_of_url ? end_of_url(coco_text(object, "coco_url"))
                                           : coco_text(object, "file_name");
+    if (picture.is_of_url && (picture.file_name.empty() || picture.file_name.ends_with('/'))) {
+      invalid("has no 'file_name', and its 'coco_url' does not end in one");
+    }
     picture.width = coco_side(object, "width");
     picture.height = coco_side(object, "height");
     file_.pictures.push_back(std::move(picture));

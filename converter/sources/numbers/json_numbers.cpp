@@ -11,9 +11,10 @@ std::string json_excerpt(simdjson::dom::element value) {
 
 int64_t json_whole_number(simdjson::dom::element value) {
   double real = 0;
-  // Within +-2^53, where each real stands for one integer.
-  if (value.is_double() && value.get_double().get(real) == simdjson::SUCCESS &&
-      std::abs(real) <= 0x1p53 && std::trunc(real) == real) {
+  // Within +-2^53, where each real stands for one integer. is_double() would be true of integers too.
+  if (value.type() == simdjson::dom::element_type::DOUBLE &&
+      value.get_double().get(real) == simdjson::SUCCESS && std::abs(real) <= 0x1p53 &&
+      std::trunc(real) == real) {
     return static_cast<int64_t>(real);
   }
   return json_number<int64_t>(value);

@@ -54,9 +54,7 @@ class TableReader {
       }
     }
     // Only of the last one of a name, as in Python.
-    for (const auto& [name, what] : wrong_) {
-      throw Error(ErrorCode::invalid_argument, what, {.path = file_.path().string()});
-    }
+    for (const auto& [name, error] : wrong_) throw error;
     for (const auto& [name, count] : count_) {
       if (count < 2) continue;
       notes.push_back(fmt::format("{}: '{}' is there {} times; the last one counts",
@@ -92,9 +90,12 @@ class TableReader {
     dom::object object;
     if (value.get_object().get(object) == simdjson::SUCCESS && object.begin() == object.end())
       return;
-    wrong_[elements_.key()] = fmt::format(
-        "'{}' is {}, but must be a list of objects, as for pycocotools{}", elements_.key(),
-        json_type_name(value), value.is_object() ? "; write the object's values as a list" : "");
+    refuse_member(
+        Error(ErrorCode::invalid_argument,
+              fmt::format("'{}' is {}, but must be a list of objects, as for pycocotools{}",
+                          elements_.key(), json_type_name(value),
+                          value.is_object() ? "; write the object's values as a list" : ""),
+              {.path = file_.path().string()}));
   }
 
   void read_element() {
@@ -114,9 +115,15 @@ class TableReader {
       if (value.is_object() && find_member(object, "id", id) && (id.is_int64() || id.is_string())) {
         who = fmt::format("{} {}", table_->noun, json_excerpt(id));
       }
-      throw Error(error.code(), fmt::format("{} {}", who, error.what()),
-                  {.path = file_.path().string()});
+      refuse_member(Error(error.code(), fmt::format("{} {}", who, error.what()),
+                          {.path = file_.path().string()}));
     }
+  }
+
+  // Passes over the rest of the member: another one of its name may follow, which counts.
+  void refuse_member(const Error& error) {
+    wrong_.emplace(elements_.key(), error);
+    table_ = nullptr;
   }
 
   const InputFile& file_;
@@ -125,7 +132,7 @@ class TableReader {
   dom::parser parser_;
   const JsonTable* table_ = nullptr;  // of the member that is read
   size_t index_ = 0;                  // of the next element in it
-  std::map<std::string, std::string> wrong_;
+  std::map<std::string, Error> wrong_;
   std::map<std::string, int64_t> count_;
 };
 
@@ -199,11 +206,11 @@ class Mender {
     const std::string number(text_.substr(at_, end - at_));
     const bool is_integer = number.find_first_of(".eE", 1) == std::string::npos;
     constexpr size_t kDigitsOf64Bits = 19;
-    if (is_integer) {
-      out_ += number;
-      if (number.size() > kDigitsOf64Bits) out_ += "e0";
+    if (std::isinf(std::strtod(number.c_str(), nullptr))) {
+      out_ += "null";
     } else {
-      out_ += std::isinf(std::strtod(number.c_str(), nullptr)) ? "null" : number;
+      out_ += number;
+      if (is_integer && number.size() > kDigitsOf64Bits) out_ += "e0";
     }
     at_ = end;
   }

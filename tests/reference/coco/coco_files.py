@@ -73,6 +73,8 @@ def files():
     yield "annotations twice", TEXT[:-1] + ', "annotations": ' + json.dumps(plain()["annotations"][1:]) + "}", None
     yield "annotations twice, first an object", '{"annotations": ' + OBJECT + ", " + TEXT[1:], None
     yield "annotations twice, then an object", TEXT[:-1] + ', "annotations": ' + OBJECT + "}", None
+    yield "annotations twice, first wrong ones", '{"annotations": [{"id": 1}, 2], ' + TEXT[1:], None
+    yield "categories twice, then one without id", TEXT[:-1] + ', "categories": [{"name": "car"}]}', None
     yield "images twice", TEXT[:-1] + ', "images": ' + json.dumps(plain()["images"]) + "}", None
     yield "a box twice", TEXT.replace('"bbox": [1, 2, 3.5, 4]', '"bbox": [9, 9, 9, 9], "bbox": [1, 2, 3.5, 5]'), None
     yield "a file's name twice", TEXT.replace('"file_name": "a.png"', '"file_name": "none.png", "file_name": "a.png"'), None
@@ -82,6 +84,7 @@ def files():
         {**row, "image_id": str(row["image_id"])} for row in plain()["annotations"]]}), None
     yield "a text for a number", edited("annotations", 1, image_id="1"), 'annotation 8 \'image_id\': "1" is a text'
     yield "reals as ids", edited("annotations", 1, id=8.0, image_id=1.0, category_id=3.0), None
+    yield "an id that is no real", edited("annotations", 1, id=2**53 + 1), None
     yield "negative ids", edited("annotations", 1, id=-8), None
     yield "true as an id", edited("annotations", 1, id=True), "'id': true is no integer"
     yield "an id beyond 64 bits", edited("annotations", 1, id=2**70), "annotations\\[1\\] 'id': "
@@ -113,8 +116,10 @@ def files():
     yield "an area that is NaN", edited("annotations", 1, area=float("nan")), None
     yield "NaN and Infinity elsewhere", edited("annotations", 1, score=float("nan"), other=[float("inf"), -float("inf")]), None
     yield "a number of 30 digits elsewhere", edited("annotations", 1, hash=10**29 + 7), None
+    yield "a number of 400 digits elsewhere", edited("annotations", 1, hash=10**400), None
     yield "half a surrogate elsewhere", edited("annotations", 1, note="x\ud83d"), None
     yield "an address instead of a name", edited("images", 1, file_name=DROP, coco_url="http://images.cocodataset.org/val2017/c.png"), None
+    yield "an address that ends in no name", edited("images", 1, file_name=DROP, coco_url="http://images.cocodataset.org/"), "picture 2 has no 'file_name', and"
     yield "neither name nor address", edited("images", 1, file_name=DROP), "picture 2 has no 'file_name'"
     yield "a name that is a number", edited("images", 1, file_name=7), "picture 2 'file_name': 7 is no text"
     # The file as a whole.
