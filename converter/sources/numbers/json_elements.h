@@ -64,7 +64,6 @@ class JsonElements {
   bool is_in_array_ = false;
   bool is_first_ = true;  // in the object or array
   std::string key_;
-  simdjson::dom::parser key_parser_;
   size_t text_begin_ = 0;
 };
 
