@@ -18,19 +18,19 @@ cp .stdout expected
 run 0 "$FFINSPECT" cat dst 0 --split train --document 299
 check cmp .stdout expected
 
-head -c 900 src/en/c4-train.00000-of-00001.json.gz >cut.json.gz
+head -c 400 src/en/c4-train.00000-of-00001.json.gz >cut.json.gz
 run 1 "$FFCONVERT" text cut.json.gz cut --tokenizer bytes
 one_line_err 'cut.json.gz: .*is gzip data that is cut short; download or copy it again'
 check test ! -e cut
 cp plain/train.jsonl corpus.parquet
 printf 'PAR1\025\0\025\0' >corpus.parquet
 run 1 "$FFCONVERT" text corpus.parquet cut --tokenizer bytes
-one_line_err 'corpus.parquet: .*is a parquet file and no text in UTF-8'
+err 'corpus.parquet: .*is a parquet file and no text in UTF-8'
 
 # One bad document costs itself alone, also when a conversion goes on.
 sed '100s/text/t/' plain/train.jsonl >bad.jsonl
 run 1 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes
-one_line_err "bad.jsonl:100: has no member 'text'; name the one with the text by --text-field; --on-error skip leaves out such documents"
+err "bad.jsonl:100: has no member 'text'; name the one with the text by --text-field; --on-error skip leaves out such documents"
 run 0 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes --on-error skip --resume
 err '^ffconvert: note: bad: 1 bad document was left out: see bad/report.jsonl$'
 err '^train: num_documents 299, '
