@@ -255,7 +255,9 @@ TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
 TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
   write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
   write_file(dir_ / "src/train/cat/b.jpg", "no picture");
-  const auto open = [&] { return open_image_folder(dir_ / "src", {.keep_broken = true}); };
+  const auto open = [&] {
+    return open_image_folder(dir_ / "src", {.images = {.keep_broken = true}});
+  };
   ConvertOptions options = part_options(OnError::keep);
   convert(*open(), dir_ / "out", options);
   options.resume = true;
