@@ -58,15 +58,11 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
   TrainOptions options;
   if (json.contains("task") && json["task"].is_string())
     options.task = json["task"].get<std::string>();
-  // Stored where it is not the default, as the table finds out from its value.
-  if (json.contains("bad_samples") && json["bad_samples"].is_string())
-    options.bad_samples = parse_on_bad_sample(json["bad_samples"].get<std::string>());
   const OptionTables tables = option_tables(options);
   for (const OptionTable* table : {&tables.general, &tables.task}) {
     for (const Option& option : table->options()) {
-      if (!option.is_stored) continue;
       for (const OptionPart& part : option.parts) {
-        // A checkpoint of before there was this option: its default is what the run had.
+        // An option that is stored where it is not the default, or a checkpoint of before there was this one: the run had the default.
         if (!json.contains(part.key)) continue;
         try {
           part.set(value_like(option, part.get(), json.at(part.key)));

@@ -275,6 +275,22 @@ TEST(OptionsJson, KeepsWhatBecomesOfBadSamples) {
   EXPECT_ERROR(validate(o), invalid_argument, "bad-samples must be fail with the task gpt2");
 }
 
+// These are stored only where they are not the default.
+TEST(OptionsJson, KeepsWhatIsStoredWhereItIsGiven) {
+  TrainOptions o;
+  o.steps = 700;
+  o.warmup_steps = 30;
+  o.lr_step_steps = 20;
+  o.eval_every = 5;
+  o.shard_optimizer = true;
+  const TrainOptions again = options_from_json(options_to_json(o), "f");
+  EXPECT_EQ(again.steps, 700);
+  EXPECT_EQ(again.warmup_steps, 30);
+  EXPECT_EQ(again.lr_step_steps, 20);
+  EXPECT_EQ(again.eval_every, 5);
+  EXPECT_TRUE(again.shard_optimizer);
+}
+
 TEST(OptionsJson, NamesTheOptionThatIsWrong) {
   EXPECT_ERROR(options_from_json(R"({"momentum":"much"})", "run/file"), corrupt,
                "run/file: option 'momentum' is of another type");
