@@ -26,9 +26,9 @@ using testing::write_file;
 using Ids = std::vector<uint32_t>;
 using Json = nlohmann::json;
 
-const fs::path kGolden = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer";
+const fs::path kGoldenTokenizer = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer";
 
-Ids ids_of(const Tokenizer& tokenizer, std::string_view text) {
+Ids tokens_of(const Tokenizer& tokenizer, std::string_view text) {
   Ids ids;
   tokenizer.encode(text, ids);
   return ids;
@@ -36,7 +36,7 @@ Ids ids_of(const Tokenizer& tokenizer, std::string_view text) {
 
 // The golden one, to be changed.
 Json golden() {
-  static const Json kJson = Json::parse(Tokenizer::open(kGolden).to_json());
+  static const Json kJson = Json::parse(Tokenizer::open(kGoldenTokenizer).to_json());
   return kJson;
 }
 Tokenizer made_of(const Json& json) {
@@ -65,14 +65,14 @@ TEST(TokenizerJson, AddedTokensAreFoundInTexts) {
     json["added_tokens"].push_back(added(id, content, id == 703));
   }
   const Tokenizer tokenizer = made_of(json);
-  const Tokenizer plain = Tokenizer::open(kGolden);
+  const Tokenizer plain = Tokenizer::open(kGoldenTokenizer);
   EXPECT_EQ(tokenizer.vocabulary_size(), 704);
   EXPECT_NE(tokenizer.fingerprint(), plain.fingerprint());
-  Ids expected = ids_of(plain, "a");
+  Ids expected = tokens_of(plain, "a");
   expected.push_back(701);
   expected.push_back(702);
-  for (const uint32_t id : ids_of(plain, "<secret>")) expected.push_back(id);
-  EXPECT_EQ(ids_of(tokenizer, "a    <nl><secret>"), expected);
+  for (const uint32_t id : tokens_of(plain, "<secret>")) expected.push_back(id);
+  EXPECT_EQ(tokens_of(tokenizer, "a    <nl><secret>"), expected);
   TokenEncoder encoder(tokenizer);
   Ids ids;
   encoder.encode("a    <nl><secret>", ids);
@@ -83,7 +83,7 @@ TEST(TokenizerJson, AddedTokensAreFoundInTexts) {
   const Tokenizer again = Tokenizer::from_json(tokenizer.to_json());
   EXPECT_EQ(again.fingerprint(), tokenizer.fingerprint());
   EXPECT_EQ(again.to_json(), tokenizer.to_json());
-  EXPECT_EQ(ids_of(again, "a    <nl><secret>"), expected);
+  EXPECT_EQ(tokens_of(again, "a    <nl><secret>"), expected);
 }
 
 TEST(TokenizerJson, AddedTokensThatContradictTheirPlaceAreRefused) {
@@ -102,25 +102,26 @@ TEST(TokenizerJson, AddedTokensThatContradictTheirPlaceAreRefused) {
 TEST(TokenizerJson, IsReadBeforeOtherFilesOfItsFolder) {
   const TempDir dir;
   for (const char* name : {"vocab.json", "merges.txt"}) {
-    fs::copy_file(kGolden / name, dir / name);
+    fs::copy_file(kGoldenTokenizer / name, dir / name);
   }
   const Tokenizer plain = Tokenizer::open(dir.path());
-  const Ids spaced = ids_of(plain, " the");
-  EXPECT_NE(ids_of(plain, "the"), spaced);
+  const Ids spaced = tokens_of(plain, " the");
+  EXPECT_NE(tokens_of(plain, "the"), spaced);
   Json json = golden();
   json["pre_tokenizer"]["add_prefix_space"] = true;
   write_file(dir / "tokenizer.json", json.dump());
-  EXPECT_EQ(ids_of(Tokenizer::open(dir.path()), "the"), spaced);
-  EXPECT_EQ(ids_of(Tokenizer::open(dir.path()), " the"), spaced);
+  EXPECT_EQ(tokens_of(Tokenizer::open(dir.path()), "the"), spaced);
+  EXPECT_EQ(tokens_of(Tokenizer::open(dir.path()), " the"), spaced);
 }
 
 TEST(TokenizerJson, WhatLiesBesideAVocabularyCounts) {
   const TempDir dir;
   for (const char* name : {"vocab.json", "merges.txt"}) {
-    fs::copy_file(kGolden / name, dir / name);
+    fs::copy_file(kGoldenTokenizer / name, dir / name);
   }
   write_file(dir / "tokenizer_config.json", R"({"add_prefix_space": true})");
-  EXPECT_EQ(ids_of(Tokenizer::open(dir.path()), "the"), ids_of(Tokenizer::open(kGolden), " the"));
+  EXPECT_EQ(tokens_of(Tokenizer::open(dir.path()), "the"),
+            tokens_of(Tokenizer::open(kGoldenTokenizer), " the"));
   write_file(dir / "added_tokens.json", R"({"<nl>": 701})");
   EXPECT_ERROR(Tokenizer::open(dir.path()), unsupported, "added_tokens.json: adds tokens");
 }
@@ -146,8 +147,8 @@ TEST(TokenizerJson, PutsTokensOfItsTemplateAroundDocuments) {
   const Tokenizer tokenizer = made_of(json);
   EXPECT_THAT(tokenizer.before_document(), ElementsAre(701));
   EXPECT_THAT(tokenizer.after_document(), ElementsAre(700));
-  const Ids inner = ids_of(Tokenizer::open(kGolden), "the");
-  EXPECT_EQ(ids_of(tokenizer, "the"), inner);
+  const Ids inner = tokens_of(Tokenizer::open(kGoldenTokenizer), "the");
+  EXPECT_EQ(tokens_of(tokenizer, "the"), inner);
   TokenEncoder encoder(Tokenizer::from_json(tokenizer.to_json()));
   Ids expected = inner, ids;
   expected.insert(expected.begin(), 701);
@@ -207,7 +208,7 @@ TEST(TokenizerJson, RefusesByNameWhatIsNotDone) {
   }
   EXPECT_ERROR(with("/added_tokens/0/lstrip", 1), corrupt, "no true or false as 'lstrip'");
   // Without effect, where every byte is a token.
-  const Tokenizer plain = Tokenizer::open(kGolden);
+  const Tokenizer plain = Tokenizer::open(kGoldenTokenizer);
   for (const char* place : {"/model/unk_token", "/model/byte_fallback", "/model/fuse_unk"}) {
     EXPECT_EQ(with(place, place[7] == 'u' ? Json("?") : Json(true)).fingerprint(),
               plain.fingerprint());
@@ -222,7 +223,7 @@ TEST(TokenizerJson, PatternsSplitAsTheySay) {
     json["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] =
         true;  // shows where words begin
     const Tokenizer tokenizer = made_of(json);
-    return tokenizer.decode(ids_of(tokenizer, text));
+    return tokenizer.decode(tokens_of(tokenizer, text));
   };
   EXPECT_EQ(words("(?i:'s|'re)|\\p{L}+", "I'S we'Re O'x"), " I 'S  we 'Re  O ' x");
   EXPECT_EQ(words("(?i:'s)", "a'\u017F"), " a '\u017F");
@@ -268,7 +269,7 @@ void expect_tokens_of_hugging_face(const std::string& tables, const fs::path& fo
       next += count;
       Ids ids;
       encoder.encode(text, ids);
-      const bool is_equal = ids == wanted && ids_of(read, text) == wanted;
+      const bool is_equal = ids == wanted && tokens_of(read, text) == wanted;
       ++(is_equal ? num_equal : num_different);
       if (!is_equal && num_different < 3) {
         EXPECT_EQ(ids, wanted) << name << ": " << text;
@@ -285,7 +286,7 @@ void expect_tokens_of_hugging_face(const std::string& tables, const fs::path& fo
 TEST(TokenizerJsonReference, VariantsGiveTheTokensOfHuggingFace) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const TempDir dir;
-  expect_tokens_of_hugging_face(kGolden.string(), dir.path());
+  expect_tokens_of_hugging_face(kGoldenTokenizer.string(), dir.path());
 }
 
 // A minute: a test of its own, with the label long, says how much text (CMakeLists.txt).
@@ -298,9 +299,9 @@ TEST(TokenizerJsonReference, VariantsOfGpt2GiveTheTokensOfHuggingFaceForAllOfUni
   expect_tokens_of_hugging_face("gpt2", dir.path());
   // Numbers of GPT-2's tables.
   const Tokenizer spaces = Tokenizer::open(dir / "2.json");
-  EXPECT_THAT(ids_of(spaces, "    x\n        y"), ElementsAre(50284, 87, 198, 50280, 88));
-  EXPECT_THAT(ids_of(spaces, "a <nl> b"), ElementsAre(64, 220, 50287, 275));
-  EXPECT_THAT(ids_of(Tokenizer::open(dir / "3.json"), "hello"), ElementsAre(23748));
+  EXPECT_THAT(tokens_of(spaces, "    x\n        y"), ElementsAre(50284, 87, 198, 50280, 88));
+  EXPECT_THAT(tokens_of(spaces, "a <nl> b"), ElementsAre(64, 220, 50287, 275));
+  EXPECT_THAT(tokens_of(Tokenizer::open(dir / "3.json"), "hello"), ElementsAre(23748));
 }
 
 }  // namespace

@@ -22,29 +22,29 @@ using testing::Picture;
 
 using Bytes = std::vector<std::byte>;
 
-Bytes bytes_of(std::string_view text) {
+Bytes pnm_bytes(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 TEST(Ppm, TakesCommentsAndAnyWhiteSpace) {
-  const Bytes image = bytes_of("P6#made by hand\n2\t# of two\r\n 1\n255 abcdef");
+  const Bytes image = pnm_bytes("P6#made by hand\n2\t# of two\r\n 1\n255 abcdef");
   EXPECT_EQ(copy(ImageDecoder().decode(image)).rgb,
             (std::vector<uint8_t>{'a', 'b', 'c', 'd', 'e', 'f'}));
 }
 
 TEST(Ppm, RefusesNonsense) {
-  EXPECT_ERROR(read_image_info(bytes_of("P6 2 1 65536\n............")), corrupt,
+  EXPECT_ERROR(read_image_info(pnm_bytes("P6 2 1 65536\n............")), corrupt,
                "go up to 65536, more than 65535");
-  EXPECT_ERROR(read_image_info(bytes_of("P6 2 x 255\n......")), corrupt, "gives no height");
-  EXPECT_ERROR(read_image_info(bytes_of("P6 0 1 255\n......")), corrupt, "gives no width");
-  EXPECT_ERROR(read_image_info(bytes_of("P6 99999999999999999999 1 255\n")), corrupt,
+  EXPECT_ERROR(read_image_info(pnm_bytes("P6 2 x 255\n......")), corrupt, "gives no height");
+  EXPECT_ERROR(read_image_info(pnm_bytes("P6 0 1 255\n......")), corrupt, "gives no width");
+  EXPECT_ERROR(read_image_info(pnm_bytes("P6 99999999999999999999 1 255\n")), corrupt,
                "gives no width");
-  EXPECT_ERROR(read_image_info(bytes_of("P6 1 1 255")), corrupt, "no end");
-  EXPECT_ERROR(read_image_info(bytes_of("P6 2147483647 2147483647 255\n")), corrupt, "truncated");
-  EXPECT_ERROR(read_image_info(bytes_of("P7\nWIDTH 1\nHEIGHT 1\n")), unsupported,
+  EXPECT_ERROR(read_image_info(pnm_bytes("P6 1 1 255")), corrupt, "no end");
+  EXPECT_ERROR(read_image_info(pnm_bytes("P6 2147483647 2147483647 255\n")), corrupt, "truncated");
+  EXPECT_ERROR(read_image_info(pnm_bytes("P7\nWIDTH 1\nHEIGHT 1\n")), unsupported,
                "begins with 'P7'");
-  EXPECT_ERROR(read_image_info(bytes_of("P2 2#x\n1 255\n1 2")), corrupt,
+  EXPECT_ERROR(read_image_info(pnm_bytes("P2 2#x\n1 255\n1 2")), corrupt,
                "a comment begins within the number 2");
   Bytes out;
   EXPECT_ERROR(encode_ppm({nullptr, 0, 3, 0}, out), invalid_argument, "0 x 3");
@@ -52,7 +52,7 @@ TEST(Ppm, RefusesNonsense) {
 
 TEST(Ppm, IsRefusedWhenTooLongOrWide) {
   for (const char* size : {"1000001 1", "1 1000001"}) {
-    Bytes image = bytes_of("P5 " + std::string(size) + " 255\n");
+    Bytes image = pnm_bytes("P5 " + std::string(size) + " 255\n");
     image.resize(image.size() + 1'000'001);
     EXPECT_ERROR(ImageDecoder().decode(image), unsupported, "more than the 1000000 each way");
   }
@@ -75,7 +75,7 @@ std::vector<uint8_t> grey(std::initializer_list<uint8_t> values) {
 }
 
 std::vector<uint8_t> rgb_of(std::string_view text) {
-  return copy(ImageDecoder().decode(bytes_of(text))).rgb;
+  return copy(ImageDecoder().decode(pnm_bytes(text))).rgb;
 }
 
 using namespace std::string_view_literals;
@@ -101,7 +101,7 @@ TEST(Ppm, ScalesValuesOfAnotherMaximum) {
 
 TEST(Ppm, KeepsSixteenBitsWhereThatIsAsked) {
   ImageDecoder decoder;
-  const Bytes image = bytes_of("P5 3 2 65535\n\0\0\0\7\1\0\x12\x34\xFF\xFF\0\xFF"sv);
+  const Bytes image = pnm_bytes("P5 3 2 65535\n\0\0\0\7\1\0\x12\x34\xFF\xFF\0\xFF"sv);
   EXPECT_TRUE(decoder.read_info(image).has_16_bits);
   const WideRgbView part = decoder.read_wide_region({1, 0, 2, 2});
   std::vector<uint16_t> red;
@@ -110,10 +110,10 @@ TEST(Ppm, KeepsSixteenBitsWhereThatIsAsked) {
   }
   EXPECT_EQ(red, (std::vector<uint16_t>{7, 256, 0xFFFF, 0xFF}));
   EXPECT_EQ(copy(decoder.decode(image)).rgb, grey({0, 0, 1, 0x12, 255, 0}));  // the high byte
-  const Bytes text = bytes_of("P2 1 1 1000 500");
+  const Bytes text = pnm_bytes("P2 1 1 1000 500");
   decoder.read_info(text);
   EXPECT_EQ(decoder.read_wide_region({0, 0, 1, 1}).data[2], 32768);
-  const Bytes eight = bytes_of("P2 1 1 255 5");
+  const Bytes eight = pnm_bytes("P2 1 1 255 5");
   decoder.read_info(eight);
   EXPECT_ERROR(decoder.read_wide_region({0, 0, 1, 1}), invalid_argument, "8 bits a channel");
 }
