@@ -5,7 +5,7 @@ for arguments in "" "cocoa src dst" "demo" "folder src" "demo dst --bogus" "demo
   "demo dst --seed -1" "demo dst --seed 010x" "demo dst --size 4" "imagenet src dst --splits train,," \
   "imagenet src dst --splits val,val" "coco src dst --annotations f" "coco src dst --images f" "jsonl src dst --token-dtype f32" \
   "nuscenes src dst --cameras CAM_FRONT,CAM_TOP" "nuscenes src dst --cameras CAM_BACK,CAM_BACK" "nuscenes src dst --cameras none,CAM_BACK" \
-  "nuscenes src dst --version v1.0" "nuscenes src dst --lidar-dtype bf16"; do
+  "nuscenes src dst --version a/b" "nuscenes src dst --lidar-dtype bf16"; do
   # shellcheck disable=SC2086
   run 2 "$FFCONVERT" $arguments
   subcommand=${arguments#--quiet }

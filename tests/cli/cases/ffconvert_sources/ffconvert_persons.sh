@@ -42,7 +42,7 @@ check grep -q '"valid_roots"' .stdout
 run 1 "$FFCONVERT" coco src bad --persons mupots --annotations src/broken.json --images src
 one_line_err "src/broken.json: picture 1 has no 'intrinsic'$"
 run 1 "$FFCONVERT" coco src bad --persons muco --annotations src/mupots.json --images src
-one_line_err "src/mupots.json: picture 0 has no 'f'$"
+one_line_err "src/mupots.json: annotation 0 'keypoints_cam' has 51 numbers, expected 63 for the 21 joints of muco"
 run 1 "$FFCONVERT" coco src bad --persons mpii
 one_line_err "src: does not hold mpii as it is published; name its file with --annotations FILE --images FOLDER$"
 run 2 "$FFCONVERT" coco src bad --persons tigers
