@@ -47,7 +47,7 @@ def test_every_option_of_a_conversion_is_there():
     told = subprocess.run([program, "imagenet", "--help"], capture_output=True, text=True, check=True).stdout
     options = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w,)?--([\w-]+)", told, re.MULTILINE)}
     ours = set(convert.ConvertOptions.__annotations__) | set(convert.PictureOptions.__annotations__)
-    assert options - {"help", "splits", "check_archives"} == ours - {"progress", "on_note"} | {"quiet"}
+    assert options - {"help", "splits", "check_archives", "allow_partial"} == ours - {"progress", "on_note"} | {"quiet"}
 
 
 def test_bytes_are_those_of_ffconvert(tmp_path):

@@ -96,7 +96,7 @@ run 1 "$FFEVAL" rootnet data --split val --results cut.json
 one_line_err 'cut.json: is no JSON'
 python3 -c 'import json; d = json.load(open("one.json")); d[4]["image_id"] = 99; json.dump(d, open("other.json", "w")); json.dump(d[:3], open("few.json", "w"))'
 run 1 "$FFEVAL" rootnet data --split val --results other.json
-one_line_err 'other.json: its entry 4 is of picture 99, but the split has a person of picture 4 there'
+one_line_err 'other.json: its entry 4 is of picture 99, of which the split has no person'
 run 1 "$FFEVAL" rootnet data --split val --results few.json
 one_line_err 'few.json: has 3 entries, but the split has 9 persons'
 run 1 "$FFEVAL" rootnet pictures --split val --results one.json
