@@ -12,7 +12,6 @@ namespace ffkit {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using Tables = Tokenizer::Tables;
 
 void refuse_file(ErrorCode code, const fs::path& path, const std::string& message) {
   throw Error(code, message, {.path = path.string()});
@@ -86,8 +85,8 @@ void VocabularyBuilder::add(AddedToken token, const Json& id) {
   added_.push_back(std::move(token));
 }
 
-Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint32_t>> merges,
-                                 std::vector<uint32_t> merged, bool tells_special) {
+Tokenizer::Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint32_t>> merges,
+                                            std::vector<uint32_t> merged, bool tells_special) {
   const auto missing = std::ranges::find(is_there_, false);
   if (missing != is_there_.end() || texts_.empty()) {
     refuse_file(ErrorCode::corrupt, path_,
@@ -105,7 +104,7 @@ Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint32_t>> merg
       is_special_[id] = !is_byte && !is_made[id];
     }
   }
-  Tables tables;
+  Tokenizer::Tables tables;
   tables.tokens.resize(texts_.size());
   for (size_t id = 0; id < texts_.size(); ++id) {
     if (is_special_[id] || is_only_added_[id]) {
