@@ -151,8 +151,8 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
   std::vector<std::string> wnids = archives;
   wnids.insert(wnids.end(), folders.begin(), folders.end());
   std::ranges::sort(wnids);
-  const auto [twice, end] = std::ranges::unique(wnids);
-  wnids.erase(twice, end);
+  // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
+  wnids.erase(std::unique(wnids.begin(), wnids.end()), wnids.end());
   found.wnids = std::move(wnids);
   const auto position_of = [&found](const std::string& wnid) {
     return static_cast<size_t>(std::ranges::lower_bound(found.wnids, wnid) - found.wnids.begin());
