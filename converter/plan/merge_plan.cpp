@@ -63,14 +63,15 @@ std::string names_difference(const Names& mine, const Names& theirs, const char*
 
 Names as_texts(const std::vector<ClassId>& ids) {
   Names texts;
+  texts.reserve(ids.size());
   for (const ClassId& id : ids) texts.push_back(to_string(id));
   return texts;
 }
 
 std::string class_difference(const Manifest& mine, const Manifest& theirs) {
-  const std::string classes = names_difference(mine.classes, theirs.classes, "classes");
+  std::string classes = names_difference(mine.classes, theirs.classes, "classes");
   if (!classes.empty()) return classes;
-  const std::string names = names_difference(mine.class_names, theirs.class_names, "class_names");
+  std::string names = names_difference(mine.class_names, theirs.class_names, "class_names");
   return names.empty()
              ? names_difference(as_texts(mine.class_ids), as_texts(theirs.class_ids), "class ids")
              : names;

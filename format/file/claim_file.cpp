@@ -251,8 +251,9 @@ FolderHold hold_folder(const fs::path& folder, FileLock::Mode mode, FileLock& lo
   const int problem = lock.try_lock(mode);
   if (problem == EWOULDBLOCK) return {};
   if (problem == 0) {
-    ClaimFile::User user = ClaimFile::user_of(folder, mode);
-    return {.is_taken = !user.is_anybody(), .user = std::move(user)};
+    FolderHold hold{.user = ClaimFile::user_of(folder, mode)};
+    hold.is_taken = !hold.user.is_anybody();
+    return hold;
   }
   try {
     ClaimFile::User user = claim.claim(folder, mode);

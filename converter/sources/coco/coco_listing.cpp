@@ -46,7 +46,7 @@ fs::path found_at(const fs::path& path, const fs::path& given) {
 // The split called `written` by its file or folder, under the name that the trainer looks for: "val" of "valid".
 std::string split_as_called(const std::string& written, const fs::path& annotations,
                             std::vector<std::string>& notes) {
-  const std::string name = split_called(written);
+  std::string name = split_called(written);
   if (name.empty() || name == written) return written;
   notes.push_back(
       fmt::format("{}: '{}' is taken as the split '{}'", annotations.string(), written, name));

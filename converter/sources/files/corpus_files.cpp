@@ -246,7 +246,7 @@ SplitFiles splits_of(const fs::path& path, const Found& found, const CorpusQuery
   return splits;
 }
 
-ShardListing listing_of_splits(const fs::path& path, SplitFiles splits) {
+ShardListing listing_of_splits(const fs::path& path, SplitFiles&& splits) {
   ShardListing listing;
   for (auto& [name, files] : splits) {
     listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),

@@ -59,6 +59,7 @@ void keep_wanted(std::vector<SceneSplit>& splits, const std::vector<std::string>
                  const fs::path& folder) {
   if (wanted.empty()) return;
   std::vector<std::string> names;
+  names.reserve(splits.size());
   for (const SceneSplit& split : splits) names.push_back(split.name);
   for (const std::string& name : wanted) {
     if (std::ranges::find(names, name) != names.end()) continue;
