@@ -200,12 +200,13 @@ template <typename T>
 std::vector<T> numbers_of(const TempDir& dir, const std::string& lines) {
   write_file(dir / "n.jsonl", lines);
   const auto source = open_jsonl(dir / "n.jsonl");
+  const Schema schema = source->schema();  // views refer to it
   std::vector<T> numbers;
   for (int64_t i = 0; i < source->splits()[0].num_samples; ++i) {
     const auto record = record_of(*source, 0, i);
-    const FieldView field = RecordView(source->schema(), record).field(0);
-    if (source->schema().fields[0].type == FieldType::scalar) {
-      EXPECT_EQ(source->schema().fields[0].dtype, DType::f64);
+    const FieldView field = RecordView(schema, record).field(0);
+    if (schema.fields[0].type == FieldType::scalar) {
+      EXPECT_EQ(schema.fields[0].dtype, DType::f64);
       numbers.push_back(field.scalar<T>());
     } else {
       const std::vector<T> some = values_of<T>(field.tensor());
