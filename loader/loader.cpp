@@ -248,6 +248,8 @@ LoaderStatistics Loader::Impl::statistics() const {
   stats.busy_seconds = seconds(counters.busy_ns);
   stats.wait_seconds = seconds(counters.wait_ns);
   if (started_ns != 0) stats.elapsed_seconds = seconds(now_ns() - started_ns);
+  stats.rank = parts.options.sampler.rank;
+  stats.world_size = parts.options.sampler.world_size;
   stats.num_threads = parts.options.num_threads;
   stats.prefetch_batches = parts.options.prefetch_batches;
   if (stats.elapsed_seconds > 0) stats.reads_in_flight = stats.read_seconds / stats.elapsed_seconds;

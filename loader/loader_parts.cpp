@@ -33,12 +33,13 @@ LoaderOptions with_mixed_sizes(LoaderOptions options, const Dataset& dataset) {
 Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
   Sampler sampler(dataset.num_records(), options.batch_size, options.sampler);
   if (sampler.num_batches() > 0) return sampler;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("an epoch of {} samples has no batch: they do not fill one of batch_size "
-                          "{} on each of {} ranks, and Tail::drop leaves out what is left; give a "
-                          "smaller batch_size, Tail::pad or Tail::exact",
-                          sampler.epoch_size(), options.batch_size, options.sampler.world_size),
-              {.path = dataset.path().string()});
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("an epoch of {} samples has no batch: they do not fill one of batch_size "
+                  "{} on each of {} ranks, and the tail 'drop' leaves out what is left; give a "
+                  "smaller batch_size, or the tail 'pad' or 'exact'",
+                  sampler.epoch_size(), options.batch_size, options.sampler.world_size),
+      {.path = dataset.path().string()});
 }
 
 std::vector<BatchField> batch_fields(const Schema& schema, const LoaderOptions& options) {

@@ -60,9 +60,11 @@ std::string LoaderStatistics::to_string() const {
     return fmt::format("{:<10} {:9.3f} s summed over threads, {:.1f} us per sample\n", name,
                        seconds, per(seconds * kMega, samples));
   };
-  std::string text = fmt::format(
-      "samples    {} in {} batches, {} replaced, {:.0f} per second over {:.3f} s\n", num_samples,
-      num_batches, num_replaced, per(samples, elapsed_seconds), elapsed_seconds);
+  std::string text = fmt::format("share      rank {} of {}{}\n", rank, world_size,
+                                 world_size == 1 ? ": the whole epoch" : "");
+  text += fmt::format("samples    {} in {} batches, {} replaced, {:.0f} per second over {:.3f} s\n",
+                      num_samples, num_batches, num_replaced, per(samples, elapsed_seconds),
+                      elapsed_seconds);
   text += fmt::format(
       "read       {} reads, {:.1f} MB, {:.1f} MB/s, {:.1f} in flight, mean latency {:.1f} us ({}, "
       "{})\n",

@@ -102,6 +102,7 @@ bool ReadLoop::open_batch() {
   if (next_step_ == num_steps_ && !begin_next_epoch()) return false;
   batch_ = queue_.open();
   if (batch_ == nullptr) return false;
+  batch_->slab = nullptr;
   Batch::Slab* slab = parts_.slabs->acquire();
   batch_->slab = slab;
   parts_.sampler.batch(epoch_, start_, next_step_, slab->record_indices, slab->repetitions);

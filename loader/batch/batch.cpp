@@ -66,6 +66,10 @@ Batch Batch::copy() const {
   return pool->hand_over(slab);
 }
 
+SlabAllocator* Batch::allocator() const {
+  return slab_ == nullptr ? nullptr : &slab_->pool->allocator();
+}
+
 int64_t Batch::size() const {
   return slab_ == nullptr ? 0 : slab_->size;
 }
@@ -108,6 +112,11 @@ BatchArray Batch::field(size_t i) const {
   return {field.dtype, slab_->shapes[i], slab_->memory + field.offset};
 }
 
+bool Batch::has_rows(size_t i) const {
+  if (i >= num_fields()) refuse_field_index(i, num_fields());
+  return slab_->pool->layout().fields[i].rows != nullptr;
+}
+
 BatchArray Batch::field(std::string_view name) const {
   return field(index_of(name));
 }
@@ -124,7 +133,7 @@ size_t Batch::index_of(std::string_view name) const {
 
 std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
   const size_t i = index_of(name);
-  if (slab_->pool->layout().fields[i].rows == nullptr) {
+  if (!has_rows(i)) {
     throw Error(
         ErrorCode::not_found,
         fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name));

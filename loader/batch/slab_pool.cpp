@@ -46,36 +46,54 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
       }
       slab.record_indices.reserve(static_cast<size_t>(batch_size));
       slab.replacements.reserve(static_cast<size_t>(batch_size));
-      slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
-      if (slab.memory == nullptr) throw std::bad_alloc();
+      allocate(slab);
       free_.push_back(&slab);
-      if (reinterpret_cast<uintptr_t>(slab.memory) % kSlabAlignment == 0) continue;
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the SlabAllocator gives memory at {}; expected a multiple of {}",
-                              static_cast<void*>(slab.memory), kSlabAlignment));
     }
   } catch (...) {
     for (Batch::Slab* slab : free_) allocator_->deallocate(slab->memory, layout_.num_bytes);
-    try {
-      throw;
-    } catch (const std::bad_alloc&) {
-      throw Error(ErrorCode::io,
-                  fmt::format("there is not enough memory for {} batches of {} bytes; use smaller "
-                              "ones, fewer of them (prefetch_batches, held_batches), or give the "
-                              "process more",
-                              num_slabs, layout_.num_bytes));
-    }
+    throw;
   }
 }
 
+void SlabPool::allocate(Batch::Slab& slab) {
+  try {
+    slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
+    if (slab.memory == nullptr) throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::io,
+                fmt::format("there is not enough memory for {} batches of {} bytes; use smaller "
+                            "ones, fewer of them (prefetch_batches, held_batches), or give the "
+                            "process more",
+                            num_slabs(), layout_.num_bytes));
+  }
+  if (reinterpret_cast<uintptr_t>(slab.memory) % kSlabAlignment == 0) return;
+  void* crooked = std::exchange(slab.memory, nullptr);
+  allocator_->deallocate(crooked, layout_.num_bytes);
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the SlabAllocator gives memory at {}; expected a multiple of {}",
+                          crooked, kSlabAlignment));
+}
+
 SlabPool::~SlabPool() {
-  for (Batch::Slab& slab : slabs_) allocator_->deallocate(slab.memory, layout_.num_bytes);
+  for (Batch::Slab& slab : slabs_) {
+    if (slab.memory != nullptr) allocator_->deallocate(slab.memory, layout_.num_bytes);
+  }
 }
 
 Batch::Slab* SlabPool::acquire() {
-  std::lock_guard lock(mutex_);
-  Batch::Slab* slab = free_.back();
-  free_.pop_back();
+  Batch::Slab* slab = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    slab = free_.back();
+    free_.pop_back();
+  }
+  if (slab->memory != nullptr) return slab;
+  try {
+    allocate(*slab);
+  } catch (...) {
+    discard(slab);
+    throw;
+  }
   return slab;
 }
 
@@ -107,6 +125,9 @@ int64_t SlabPool::num_held() const {
 }
 
 void SlabPool::give_back(Batch::Slab* slab) {
+  if (allocator_->takes_back_each_batch()) {
+    allocator_->deallocate(std::exchange(slab->memory, nullptr), layout_.num_bytes);
+  }
   std::lock_guard lock(mutex_);
   free_.push_back(slab);
   --num_held_;

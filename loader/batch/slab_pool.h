@@ -20,7 +20,7 @@ class SlabPool;
 // A batch in memory. Written by the loader's threads until it is handed over, then the Batch's alone.
 struct Batch::Slab {
   SlabPool* pool = nullptr;
-  std::byte* memory = nullptr;               // as the pool's layout says
+  std::byte* memory = nullptr;               // as the pool's layout says; may be null while free
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
   // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
   std::vector<std::vector<int64_t>> row_offsets;
@@ -48,11 +48,13 @@ class SlabPool : public std::enable_shared_from_this<SlabPool> {
   SlabPool& operator=(const SlabPool&) = delete;
 
   const SlabLayout& layout() const { return layout_; }
+  SlabAllocator& allocator() const { return *allocator_; }
   int64_t num_slabs() const { return static_cast<int64_t>(slabs_.size()); }
   // Of all slabs together.
   int64_t num_bytes() const { return num_slabs() * static_cast<int64_t>(layout_.num_bytes); }
 
-  // A slab to fill. Precondition: there is a free one.
+  // A slab to fill. Precondition: there is a free one. Throws what the allocator throws, and Error(io) for std::bad_alloc, where
+  // slabs go back with each batch.
   Batch::Slab* acquire();
   // Gives back a slab that was not handed over.
   void discard(Batch::Slab* slab);
@@ -64,6 +66,7 @@ class SlabPool : public std::enable_shared_from_this<SlabPool> {
  private:
   friend class Batch;
   void give_back(Batch::Slab* slab);
+  void allocate(Batch::Slab& slab);
 
   const std::shared_ptr<SlabAllocator> allocator_;
   const SlabLayout layout_;

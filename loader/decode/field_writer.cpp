@@ -1,5 +1,7 @@
 #include "decode/field_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -20,6 +22,7 @@ struct FieldWriter::Sample {
   Batch::Slab& slab;
   int64_t index_in_batch;
   int worker;
+  int64_t record_index;
 };
 
 // Counts the time that a thread decodes, of good samples and bad ones, from its construction to its destruction. Waiting is no decoding.
@@ -112,8 +115,12 @@ void FieldWriter::write(Helpers& helpers, int worker, Batch::Slab& slab, int64_t
     key.record_index +=
         slab.repetitions[static_cast<size_t>(index_in_batch)] * dataset_.num_records();
   }
-  const Sample sample{
-      .record = view, .key = key, .slab = slab, .index_in_batch = index_in_batch, .worker = worker};
+  const Sample sample{.record = view,
+                      .key = key,
+                      .slab = slab,
+                      .index_in_batch = index_in_batch,
+                      .worker = worker,
+                      .record_index = record_index};
   if (has_parts_) {
     write_shared(helpers, sample);
     return;
@@ -158,11 +165,23 @@ void FieldWriter::write_shared(Helpers& helpers, const Sample& sample) {
 
 void FieldWriter::write_piece(const Sample& sample, const Piece& piece, Worker& worker,
                               Stopwatch& watch) {
-  const FieldDecoder& decoder = *fields_[piece.field].decoder;
   FieldDecoder::Scratch* scratch = worker.scratch[piece.field].get();
   const WorkTaker taker(scratch, watch);
   const SlabField& field = layout_.fields[piece.field];
-  std::byte* out = place_of(sample, field);
+  try {
+    write_piece_to(sample, piece, scratch, watch, place_of(sample, field));
+  } catch (const PlacedFailure& failure) {
+    failure.happened_in(fmt::format("in the batch's field '{}' of record {} of {}", field.name,
+                                    dataset_.index_in_split(sample.record_index),
+                                    dataset_.path().string()));
+    throw;
+  }
+}
+
+void FieldWriter::write_piece_to(const Sample& sample, const Piece& piece,
+                                 FieldDecoder::Scratch* scratch, Stopwatch& watch, std::byte* out) {
+  const FieldDecoder& decoder = *fields_[piece.field].decoder;
+  const SlabField& field = layout_.fields[piece.field];
   if (field.num_parts != 1 && field.row_parts != nullptr) {
     write_row_part(sample, piece, scratch, watch);
   } else if (field.num_parts != 1) {

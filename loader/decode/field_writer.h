@@ -52,6 +52,8 @@ class FieldWriter {
   Worker& of(int worker) { return workers_[static_cast<size_t>(worker)]; }
   void write_shared(Helpers& helpers, const Sample& sample);
   void write_piece(const Sample& sample, const Piece& piece, Worker& worker, Stopwatch& watch);
+  void write_piece_to(const Sample& sample, const Piece& piece, FieldDecoder::Scratch* scratch,
+                      Stopwatch& watch, std::byte* out);
   void write_row_part(const Sample& sample, const Piece& piece, FieldDecoder::Scratch* scratch,
                       Stopwatch& watch);
   void finish_rows(const Sample& sample, size_t field, int64_t num_rows);

@@ -38,7 +38,7 @@ void check_at_least_1(const char* name, int64_t value) {
 
 void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order order) {
   if (order != Order::shuffle && order != Order::sequential) {
-    refuse_sampler("groups need Order::shuffle or Order::sequential");
+    refuse_sampler("groups need the order 'shuffle' or 'sequential'");
   }
   if (groups.empty() || groups.front() != 0)
     refuse_sampler("the first group must begin at record 0");
@@ -55,7 +55,7 @@ void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order
 int64_t check_mixture_of(int64_t num_records, const SamplerOptions& options) {
   if (options.order != Order::shuffle || options.groups != nullptr) {
     refuse_sampler(
-        "a mixture needs Order::shuffle without groups; leave the order, or mix without it");
+        "a mixture needs the order 'shuffle' without groups; leave the order, or mix without it");
   }
   const std::vector<int64_t> counts = mixture_counts(*options.mixture, options.epoch_size);
   const std::vector<int64_t>& sizes = options.mixture->num_records;
@@ -92,7 +92,8 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   }
   const bool weighted = options.order == Order::weighted;
   if (weighted != (options.weights != nullptr)) {
-    refuse_sampler(weighted ? "Order::weighted needs weights" : "weights need Order::weighted");
+    refuse_sampler(weighted ? "the order 'weighted' needs weights"
+                            : "weights need the order 'weighted'");
   }
   if (weighted && std::ssize(*options.weights) != num_records) {
     refuse_sampler(
@@ -106,7 +107,7 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
     refuse_sampler(
         fmt::format("epoch_size is {}, must be 0 .. {}, the number of records; only "
-                    "Order::weighted and a mixture can draw more",
+                    "the order 'weighted' and a mixture can draw more",
                     options.epoch_size, num_records));
   }
   return options.epoch_size == 0 ? num_records : options.epoch_size;

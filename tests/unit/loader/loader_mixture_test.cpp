@@ -283,7 +283,7 @@ TEST_F(LoaderMixtureTest, RefusesWhatItCannotMix) {
                (dir_ / "deep").string() + ": has no record; leave it out of the mixture");
   LoaderOptions windowed = options();
   windowed.sampler.order = Order::windowed;
-  EXPECT_ERROR(Loader(both_, windowed), invalid_argument, "a mixture needs Order::shuffle");
+  EXPECT_ERROR(Loader(both_, windowed), invalid_argument, "a mixture needs the order 'shuffle'");
 }
 
 }  // namespace

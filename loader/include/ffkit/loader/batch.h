@@ -18,6 +18,8 @@
 
 namespace ffkit {
 
+class SlabAllocator;
+
 // An array of a batch. Points into the batch.
 struct BatchArray {
   DType dtype = DType::u8;
@@ -67,6 +69,8 @@ class Batch {
   BatchArray field(size_t i) const;
   // Throws Error(not_found) that lists the names there are.
   BatchArray field(std::string_view name) const;
+  // Whether field `i` has rows, and so row_offsets(). By number as above.
+  bool has_rows(size_t i) const;
   // Of a field made by a RowsDecoder, [size + 1]: the rows of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
   // they are padded, sample i has offsets[i + 1] - offsets[i] of them. Throws Error(not_found), also for a field that has no rows.
   std::span<const int64_t> row_offsets(std::string_view name) const;
@@ -87,6 +91,9 @@ class Batch {
   // itself. The loss is then lambda * loss(labels) + (1 - lambda) * loss(labels rolled by one). Drawn from the seed, the epoch and the
   // batch's place in it, so that an epoch that is resumed with the same batch and world size goes on alike.
   double mix_lambda() const;
+
+  // What its memory is of; null for an empty batch. With the address of an array, an allocator of one's own finds what it has for it.
+  SlabAllocator* allocator() const;
 
   struct Slab;  // private to the loader
   explicit Batch(std::shared_ptr<Slab> slab);

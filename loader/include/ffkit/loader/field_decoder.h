@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,6 +56,13 @@ class FieldDecoder {
   // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
   // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw. CountedRead counts what they take.
   virtual void will_read(int64_t record_index) const noexcept;
+};
+
+// What a decoder may throw beside Error: an exception that wants to know where it happened. The loader tells it the field of the batch and the record, in words, before it
+// comes out of next(), and by the thread that threw it.
+class PlacedFailure : public std::exception {
+ public:
+  virtual void happened_in(const std::string& place) const noexcept = 0;
 };
 
 // A decoder of samples that take a millisecond or more, such as several images, in parts that write different memory: threads with nothing

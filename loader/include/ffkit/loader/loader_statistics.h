@@ -22,10 +22,12 @@ struct LoaderStatistics {
   double busy_seconds = 0;       // summed over threads: all of their work, the three above included
   double wait_seconds = 0;       // the consumer's, in next(): the stall that training feels
   double elapsed_seconds = 0;    // since the first start_epoch(), or the earlier snapshot
-  int num_threads = 0;           // that decode
-  int prefetch_batches = 0;      // the most that can be ready
-  double reads_in_flight = 0;    // mean
-  double ready_batches = 0;      // mean number of batches that waited when next() was called
+  int rank = 0;                  // of world_size, which share an epoch
+  int world_size = 1;
+  int num_threads = 0;         // that decode
+  int prefetch_batches = 0;    // the most that can be ready
+  double reads_in_flight = 0;  // mean
+  double ready_batches = 0;    // mean number of batches that waited when next() was called
   std::string
       io_engine;  // "pread" or "io_uring (fixed files, fixed buffers)": what the kernel granted
   bool direct_io = false;  // O_DIRECT in use

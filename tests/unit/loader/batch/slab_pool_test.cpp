@@ -98,6 +98,46 @@ TEST(SlabPool, RecyclesSlabsFromAnyThread) {
   EXPECT_EQ(allocator->num_allocated, 3);
 }
 
+class LendingAllocator final : public SlabAllocator {
+ public:
+  void* allocate(size_t num_bytes) override { return inner.allocate(num_bytes); }
+  void deallocate(void* slab, size_t num_bytes) noexcept override {
+    inner.deallocate(slab, num_bytes);
+  }
+  bool takes_back_each_batch() const override { return true; }
+  CountingAllocator inner;
+};
+
+TEST(SlabPool, GivesTheSlabOfEachBatchBackToAnAllocatorThatWantsIt) {
+  auto allocator = std::make_shared<LendingAllocator>();
+  CountingAllocator& inner = allocator->inner;
+  {
+    auto pool = std::make_shared<SlabPool>(allocator, 1, 4, image_and_label());
+    for (int i = 1; i <= 3; ++i) {
+      Batch::Slab* slab = pool->acquire();
+      EXPECT_EQ(inner.num_allocated, i);
+      slab->size = 4;
+      Batch batch = pool->hand_over(slab);
+      EXPECT_EQ(batch.allocator(), allocator.get());
+      EXPECT_EQ(inner.num_deallocated, i - 1);
+      batch = Batch();
+      EXPECT_EQ(inner.num_deallocated, i);
+    }
+    pool->discard(pool->acquire());  // one that was not handed over stays
+    EXPECT_EQ(inner.num_allocated, 4);
+    EXPECT_EQ(inner.num_deallocated, 3);
+    pool->hand_over(pool->acquire());
+    inner.fail_at = inner.num_allocated;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_ERROR(pool->acquire(), io, "not enough memory for 1 batches of ");
+    }
+    inner.fail_at = -1;
+    pool->discard(pool->acquire());
+  }
+  EXPECT_EQ(inner.num_deallocated, inner.num_allocated);
+  EXPECT_EQ(Batch().allocator(), nullptr);
+}
+
 TEST(SlabPool, FreesWhatItHasWhenMemoryRunsOut) {
   auto allocator = std::make_shared<CountingAllocator>();
   allocator->fail_at = 2;

@@ -104,7 +104,7 @@ TEST(SamplerGroups, WhatIsNoGroupingIsRefused) {
   EXPECT_ERROR(make({1}), invalid_argument, "first group must begin at record 0");
   EXPECT_ERROR(make({0, 5, 5}), invalid_argument, "group 2 begins at record 5");
   EXPECT_ERROR(make({0, 10}), invalid_argument, "before record 10");
-  EXPECT_ERROR(make({0}, Order::windowed), invalid_argument, "groups need Order::shuffle");
+  EXPECT_ERROR(make({0}, Order::windowed), invalid_argument, "groups need the order 'shuffle'");
   EXPECT_ERROR(Sampler(10, 2, {.share_randomness = true}), invalid_argument, "needs groups");
 }
 

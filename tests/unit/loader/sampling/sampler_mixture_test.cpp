@@ -252,7 +252,7 @@ TEST(SamplerMixture, RefusesWhatItCannotMix) {
     SamplerOptions options = mixed({});
     options.order = order;
     EXPECT_ERROR(Sampler(kMixedRecords, 4, options), invalid_argument,
-                 "a mixture needs Order::shuffle without groups");
+                 "a mixture needs the order 'shuffle' without groups");
   }
   SamplerOptions grouped = mixed({});
   grouped.groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 10});
@@ -261,7 +261,7 @@ TEST(SamplerMixture, RefusesWhatItCannotMix) {
   weighted.order = Order::weighted;
   weighted.weights = std::make_shared<const std::vector<double>>(kMixedRecords, 1.0);
   EXPECT_ERROR(Sampler(kMixedRecords, 4, weighted), invalid_argument,
-               "a mixture needs Order::shuffle");
+               "a mixture needs the order 'shuffle'");
   EXPECT_ERROR(Sampler(kMixedRecords + 1, 4, mixed({})), invalid_argument,
                "the mixture's data sets have 75 records, but there are 76");
 }

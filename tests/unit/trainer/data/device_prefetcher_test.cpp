@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -157,6 +158,51 @@ TEST_F(DevicePrefetcherTest, TensorsGiveTheirSlabBack) {
     const at::Tensor images =
         images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).slice(0, 1, 3);
     EXPECT_ERROR(loader.next(), invalid_argument, "are held already");
+  }
+}
+
+// As of pinned memory: what torch.h gives is of the storage that the allocator made, so that libtorch sees who uses it, and releases it.
+TEST_F(DevicePrefetcherTest, TensorsShareTheStorageOfTheirSlab) {
+  int num_alive = 0;
+  const auto make = [&num_alive](int64_t num_bytes) {
+    ++num_alive;
+    auto* memory = new std::byte[static_cast<size_t>(num_bytes)];
+    return at::from_blob(
+        memory, {num_bytes},
+        [&num_alive](void* p) {
+          --num_alive;
+          delete[] static_cast<std::byte*>(p);
+        },
+        at::kByte);
+  };
+  for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+    LoaderOptions with = options();
+    with.image.output.layout = layout;
+    with.allocator = default_slab_allocator();
+    Loader reference(dataset_, with);
+    const auto allocator = std::make_shared<TensorSlabAllocator>(make);
+    with.allocator = allocator;
+    {
+      Loader loader(dataset_, with);
+      std::vector<at::Tensor> kept;
+      while (auto next = loader.next()) {
+        auto batch = std::make_shared<Batch>(std::move(*next));
+        auto expected = std::make_shared<Batch>(std::move(*reference.next()));
+        const at::Tensor images = images_tensor(batch);
+        const at::Tensor labels = labels_tensor(batch);
+        EXPECT_TRUE(at::equal(images, images_tensor(expected)));
+        EXPECT_EQ(images.strides(), images_tensor(expected).strides());
+        EXPECT_TRUE(at::equal(labels, labels_tensor(expected)));
+        EXPECT_EQ(images.storage().data(), allocator->slab_of(batch->images()).storage().data());
+        EXPECT_EQ(images.storage().data(), labels.storage().data());
+        kept.push_back(images);  // more than held_batches: the batch itself is gone
+      }
+      EXPECT_EQ(loader.num_held_batches(), 0);
+      EXPECT_GT(int64_t(kept.size()), with.held_batches);
+      EXPECT_GE(num_alive, int(kept.size()));
+      EXPECT_FALSE(allocator->slab_of(&num_alive).defined());
+    }
+    EXPECT_EQ(num_alive, 0);
   }
 }
 
