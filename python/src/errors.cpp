@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "values.h"
 
 namespace ffkit::python {
 namespace {
@@ -40,10 +41,7 @@ nb::object to_python(const Error& error) {
     return value < 0 ? nb::object(nb::none()) : nb::object(nb::int_(value));
   };
   // Messages name files, whose names may be no UTF-8.
-  const auto text = [](const std::string& bytes) {
-    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()),
-                                          "surrogateescape"));
-  };
+  const auto text = [](const std::string& bytes) -> nb::object { return text_to_python(bytes); };
   return errors_module().attr("make_error")(
       to_string(error.code()), text(error.what()),
       context.path.empty() ? nb::object(nb::none()) : text(context.path), number(context.record),
@@ -59,6 +57,16 @@ PythonFailure::PythonFailure(const nb::python_error& error)
 
 nb::handle PythonFailure::value() const {
   return value_.get();
+}
+
+void PythonFailure::happened_in(const std::string& place) const noexcept {
+  if (Py_IsInitialized() == 0) return;
+  const nb::gil_scoped_acquire gil;
+  try {
+    value().attr("add_note")(text_to_python(place));
+  } catch (const nb::python_error&) {  // NOLINT(bugprone-empty-catch)
+    // An exception that takes no notes comes without.
+  }
 }
 
 void rethrow(const nb::python_error& error) {

@@ -3,10 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
-#include <exception>
 #include <memory>
+#include <string>
 
 #include <ffkit/format/error.h>
+#include <ffkit/loader/field_decoder.h>
 
 namespace nb = nanobind;
 
@@ -17,12 +18,14 @@ nb::object to_python(const Error& error);
 
 // A Python exception on its way through threads of C++; out of a bound function it comes as the object that was raised. Copies share it; the last
 // one may go on any thread, with or without the GIL.
-class PythonFailure : public std::exception {
+class PythonFailure : public PlacedFailure {
  public:
   // With the GIL.
   explicit PythonFailure(const nb::python_error& error);
   const char* what() const noexcept override { return "an exception of Python"; }
   nb::handle value() const;
+  // A note of the exception (BaseException.add_note).
+  void happened_in(const std::string& place) const noexcept override;
 
  private:
   std::shared_ptr<PyObject> value_;

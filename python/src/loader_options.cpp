@@ -92,7 +92,8 @@ IoOptions io_options(const nb::dict& options) {
           .decoders_read_cache = option<bool>(options, "decoders_read_cache")};
 }
 
-std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb::handle spec) {
+std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb::handle spec,
+                                                        const std::string& batch_field) {
   if (nb::isinstance<DecoderHandle>(spec)) return nb::cast<DecoderHandle&>(spec).decoder;
   const std::string name = class_of(spec);
   if (name == "ImageField") {
@@ -114,9 +115,9 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
   if (name == "ValidField") return decode_valid(schema, get<std::string>(spec, "field"));
   if (name == "ZerosWhereNull") {
     return zeros_where_null(schema, get<std::string>(spec, "field"),
-                            decoder_from_python(schema, spec.attr("array")));
+                            decoder_from_python(schema, spec.attr("array"), batch_field));
   }
-  if (name == "PythonField") return make_python_decoder(schema, spec);
+  if (name == "PythonField") return make_python_decoder(schema, spec, batch_field);
   throw nb::type_error(
       fmt::format("{} is no field of a batch; expected ImageField, ImagesField, IntegerField, "
                   "CopyField, TextField, ValidField, ZerosWhereNull, PythonField or a decoder",
@@ -142,8 +143,8 @@ LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict&
                      .io = io_options(options),
                      .read_ahead_epochs = option<bool>(options, "read_ahead_epochs")};
   for (const auto& [name, spec] : nb::cast<nb::dict>(options["fields"])) {
-    made.fields.push_back({cast_value<std::string>(name, "the name of a field"),
-                           decoder_from_python(dataset.schema(), spec)});
+    const auto field = cast_value<std::string>(name, "the name of a field");
+    made.fields.push_back({field, decoder_from_python(dataset.schema(), spec, field)});
   }
   const nb::object allocate = options["allocate"];
   if (!allocate.is_none()) made.allocator = make_python_allocator(allocate);

@@ -5,11 +5,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,23 +42,28 @@ auto with_gil(Work&& work) {
 // A function of Python from fields of a record and a key to numbers.
 class PythonFunction {
  public:
-  PythonFunction(const Schema& schema, nb::handle spec)
+  PythonFunction(const Schema& schema, nb::handle spec, std::string name)
       : schema_(schema),
+        name_(std::move(name)),
         function_(shared_object(nb::borrow(spec.attr("function")))),
         dtype_(parse_dtype(get<std::string>(spec, "dtype"))),
         shape_(get<std::vector<int64_t>>(spec, "shape")) {
     if (dtype_ == DType::bf16) {
-      throw Error(ErrorCode::invalid_argument,
-                  "a PythonField cannot give bf16, which numpy has not; take f32 or f16");
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("the PythonField '{}' cannot give bf16, which numpy has not; take f32 "
+                      "or f16",
+                      name_));
     }
     const nb::object inputs = spec.attr("inputs");
     for (size_t i = 0; i < schema.fields.size() && inputs.is_none(); ++i) inputs_.push_back(i);
     if (inputs.is_none()) return;
-    for (const auto& name : get<std::vector<std::string>>(spec, "inputs")) {
-      inputs_.push_back(schema.require(name));
+    for (const auto& input : get<std::vector<std::string>>(spec, "inputs")) {
+      inputs_.push_back(schema.require(input));
     }
   }
 
+  const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
 
@@ -75,8 +84,9 @@ class PythonFunction {
     const auto actual = nb::cast<std::vector<int64_t>>(array.attr("shape"));
     if (actual != shape) {
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("a PythonField's function returned shape [{}], expected [{}]",
-                              fmt::join(actual, ", "), fmt::join(shape, ", ")));
+                  fmt::format("the function of the PythonField '{}' returned shape [{}], expected "
+                              "[{}]",
+                              name_, fmt::join(actual, ", "), fmt::join(shape, ", ")));
     }
     const nb::object view = numpy_array(out, shape, dtype_, nb::none());
     const nb::object copyto = nb::module_::import_("numpy").attr("copyto");
@@ -85,6 +95,7 @@ class PythonFunction {
 
  private:
   const Schema schema_;
+  const std::string name_;  // of the batch's field
   const std::shared_ptr<PyObject> function_;
   const DType dtype_;
   const std::vector<int64_t> shape_;
@@ -122,9 +133,9 @@ class PythonRowsDecoder final : public RowsDecoder {
       const int64_t num_rows = actual.empty() ? 0 : actual[0];
       if (num_rows > max_rows_) {
         throw Error(ErrorCode::invalid_argument,
-                    fmt::format("a PythonField's function returned {} rows, more than max_rows, "
-                                "which is {}",
-                                num_rows, max_rows_));
+                    fmt::format("the function of the PythonField '{}' returned {} rows, more than "
+                                "max_rows, which is {}",
+                                function_.name(), num_rows, max_rows_));
       }
       shape.insert(shape.begin(), num_rows);
       function_.store(rows, shape, out);
@@ -138,23 +149,79 @@ class PythonRowsDecoder final : public RowsDecoder {
   const RowLayout layout_;
 };
 
+// Memory for the pixels of an augmentation, used again unless something of Python still refers to it.
+class PixelMemory {
+ public:
+  using Block = std::shared_ptr<std::vector<uint8_t>>;
+
+  Block take(size_t num_bytes) {
+    Block block;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        block = std::move(free_.back());
+        free_.pop_back();
+      }
+    }
+    if (block == nullptr) block = std::make_shared<std::vector<uint8_t>>();
+    block->resize(num_bytes);
+    return block;
+  }
+  void give_back(Block block) {
+    if (block.use_count() != 1) return;  // it goes with the array that was kept
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(block));
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows; never held while Python runs
+  std::vector<Block> free_;
+};
+
+// The function gets an array that owns its memory, since a reference to it may outlive the call: in a list, or in a traceback that a debugger shows.
 class PythonAugmentation final : public PixelTransform {
  public:
   explicit PythonAugmentation(std::shared_ptr<PyObject> function)
       : function_(std::move(function)) {}
+
   void apply(const RgbImage& image, CounterRandom& random) const override {
-    with_gil([&] {
-      const std::array<int64_t, 3> shape = {image.height, image.width, 3};
-      const nb::object pixels = numpy_array(image.data, shape, DType::u8, nb::none());
-      // The function draws from a copy: it may keep what it is given.
-      const nb::object copy = nb::cast(random, nb::rv_policy::copy);
-      nb::borrow(function_.get())(pixels, copy);
-      random = nb::cast<CounterRandom&>(copy);
-    });
+    const size_t num_bytes = image.num_bytes();
+    PixelMemory::Block block = memory_.take(num_bytes);
+    std::memcpy(block->data(), image.data, num_bytes);
+    with_gil([&] { call(block, {image.height, image.width, 3}, random); });
+    std::memcpy(image.data, block->data(), num_bytes);
+    memory_.give_back(std::move(block));
   }
 
  private:
+  void call(const PixelMemory::Block& block, const std::array<int64_t, 3>& shape,
+            CounterRandom& random) const {
+    auto* owned = new PixelMemory::Block(block);
+    const nb::capsule owner(owned,
+                            [](void* p) noexcept { delete static_cast<PixelMemory::Block*>(p); });
+    const nb::object pixels = numpy_array(block->data(), shape, DType::u8, owner);
+    // The function draws from a copy: it may keep what it is given.
+    const nb::object copy = nb::cast(random, nb::rv_policy::copy);
+    const nb::object result = nb::borrow(function_.get())(pixels, copy);
+    random = nb::cast<CounterRandom&>(copy);
+    if (result.is_none() || result.is(pixels)) return;
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    const nb::object array = numpy.attr("asarray")(result);
+    const auto actual = nb::cast<std::vector<int64_t>>(array.attr("shape"));
+    const auto dtype = nb::cast<std::string>(nb::str(nb::object(array.attr("dtype").attr("name"))));
+    if (dtype != "uint8" || !std::equal(actual.begin(), actual.end(), shape.begin(), shape.end())) {
+      const std::string message = fmt::format(
+          "the function of a PythonAugmentation returned {} of shape [{}]; expected uint8 of [{}], "
+          "or None where it has changed the pixels in place",
+          dtype, fmt::join(actual, ", "), fmt::join(shape, ", "));
+      PyErr_SetString(PyExc_TypeError, message.c_str());
+      throw nb::python_error();
+    }
+    numpy.attr("copyto")(pixels, array);
+  }
+
   const std::shared_ptr<PyObject> function_;
+  mutable PixelMemory memory_;
 };
 
 class PythonAllocator final : public SlabAllocator {
@@ -175,13 +242,23 @@ class PythonAllocator final : public SlabAllocator {
   void deallocate(void* slab, size_t /*num_bytes*/) noexcept override {
     std::shared_ptr<PyObject> owner;  // goes without the lock
     const std::lock_guard lock(mutex_);
-    owner.swap(owners_[slab]);
-    owners_.erase(slab);
+    const auto found = owners_.find(slab);
+    if (found == owners_.end()) return;
+    owner.swap(found->second);
+    owners_.erase(found);
+  }
+  bool takes_back_each_batch() const override { return true; }
+
+  // Of the slab that `data` lies in.
+  std::shared_ptr<PyObject> owner_of(const void* data) const {
+    const std::lock_guard lock(mutex_);
+    const auto behind = owners_.upper_bound(const_cast<void*>(data));
+    return behind == owners_.begin() ? nullptr : std::prev(behind)->second;
   }
 
  private:
   const std::shared_ptr<PyObject> allocate_;
-  std::mutex mutex_;  // guards what follows; never held while Python runs
+  mutable std::mutex mutex_;  // guards what follows; never held while Python runs
   std::map<void*, std::shared_ptr<PyObject>> owners_;
 };
 
@@ -195,8 +272,9 @@ std::shared_ptr<PyObject> shared_object(nb::object object) {
           }};
 }
 
-std::shared_ptr<const FieldDecoder> make_python_decoder(const Schema& schema, nb::handle spec) {
-  PythonFunction function(schema, spec);
+std::shared_ptr<const FieldDecoder> make_python_decoder(const Schema& schema, nb::handle spec,
+                                                        const std::string& name) {
+  PythonFunction function(schema, spec, name);
   if (spec.attr("max_rows").is_none()) return std::make_shared<PythonDecoder>(std::move(function));
   return std::make_shared<PythonRowsDecoder>(
       std::move(function), get<int64_t>(spec, "max_rows"),
@@ -209,6 +287,12 @@ std::shared_ptr<const PixelTransform> make_python_augmentation(nb::handle spec) 
 
 std::shared_ptr<SlabAllocator> make_python_allocator(nb::object allocate) {
   return std::make_shared<PythonAllocator>(std::move(allocate));
+}
+
+nb::object memory_owner(const Batch& batch, const void* data) {
+  const auto* allocator = dynamic_cast<const PythonAllocator*>(batch.allocator());
+  const auto owner = allocator == nullptr ? nullptr : allocator->owner_of(data);
+  return owner == nullptr ? nb::object(nb::none()) : nb::borrow(owner.get());
 }
 
 void bind_random(nb::module_& module) {

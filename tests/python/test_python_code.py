@@ -123,3 +123,84 @@ def test_random_numbers_are_those_of_cpp():
 
 # std::printf of CounterRandom({.seed = 1, .epoch = 2, .record_index = 3}, 128).next(), twice.
 EXPECTED = [73834359089884359, 521131842936107492]
+
+
+@pytest.mark.parametrize("keep", [lambda pixels: pixels, lambda pixels: pixels[3:5], lambda pixels: memoryview(pixels), lambda pixels: pixels.reshape(-1)])
+def test_pixels_that_are_kept_stay_as_they_are(ds, keep):
+    kept = []
+
+    def look(pixels, random):
+        view = keep(pixels)
+        kept.append((view, bytes(view)))
+
+    loader = make(ds, augment=[ffkit.PythonAugmentation(look)], dtype="u8")
+    for _ in range(2):
+        for _ in loader:
+            pass
+    loader.close()
+    del loader
+    assert len(kept) >= 112 and all(bytes(view) == before for view, before in kept)
+
+
+def test_a_traceback_may_keep_pixels(ds):
+    def fail(pixels, random):
+        raise LookupError("here")
+
+    loader = make(ds, augment=[ffkit.PythonAugmentation(fail)])
+    with pytest.raises(LookupError) as raised:
+        next(iter(loader))
+    frame = raised.traceback[-1].frame.f_locals
+    before = frame["pixels"].copy()
+    loader.close()
+    del loader
+    for _ in make(ds):
+        pass
+    assert before.shape == (48, 48, 3) and (frame["pixels"] == before).all()
+
+
+def test_what_an_augmentation_returns(ds):
+    plain = [batch["image"] for batch in make(ds, dtype="u8", copy=True)]
+    for function in (lambda p, r: 255 - p, lambda p, r: numpy.subtract(255, p, out=p), lambda p, r: p.__setitem__(..., 255 - p), lambda p, r: (255 - p).tolist() and memoryview(255 - p)):
+        for image, batch in zip(plain, make(ds, dtype="u8", augment=[ffkit.PythonAugmentation(function)]), strict=True):
+            assert (batch["image"] == 255 - image).all()
+    for message, function in (
+        (r"returned float64 of shape \[48, 48, 3\]; expected uint8 of \[48, 48, 3\], or None", lambda p, r: p / 255),
+        (r"returned uint8 of shape \[24, 48, 3\]", lambda p, r: p[::2]),
+        (r"returned uint8 of shape \[48, 48, 1\]", lambda p, r: p[..., :1]),
+        (r"returned bool of shape \[\]", lambda p, r: True),
+        (r"returned object of shape \[\]", lambda p, r: object()),
+    ):
+        with pytest.raises(TypeError, match=message):
+            next(iter(make(ds, augment=[ffkit.PythonAugmentation(function)])))
+
+
+def notes(error):
+    return "\n".join(getattr(error, "__notes__", []))
+
+
+def test_errors_of_python_code_name_field_and_record(ds):
+    def fail_at_5(values, key):
+        return 1 / (key.record_index - 5)
+
+    shard = ds.path
+    for fields, message, kind in (
+        ({"x": ffkit.PythonField(fail_at_5)}, "field 'x' of record 5 of ", ZeroDivisionError),
+        ({"y": ffkit.ZerosWhereNull("id", ffkit.PythonField(fail_at_5))}, "field 'y' of record 5 of ", ZeroDivisionError),
+        ({"z": ffkit.PythonField(lambda values, key: 1.5, "i64")}, "field 'z' of record 0 of ", TypeError),
+    ):
+        with pytest.raises(kind) as raised:
+            for _ in make(ds, fields=fields, num_threads=1):
+                pass
+        assert message + shard in notes(raised.value)
+    with pytest.raises(ValueError, match=r"PythonField 'w' returned shape \[2\], expected \[\]") as raised:
+        next(iter(make(ds, fields={"w": ffkit.PythonField(lambda values, key: [1, 2])}, num_threads=1)))
+    assert raised.value.record == 0 and raised.value.path.endswith(".ffr")
+    with pytest.raises(ValueError, match="PythonField 'rows' returned 9 rows, more than max_rows, which is 2"):
+        next(iter(make(ds, fields={"rows": ffkit.PythonField(lambda values, key: [0] * 9, max_rows=2)})))
+    with pytest.raises(ZeroDivisionError) as raised:
+        next(iter(make(ds, augment=[ffkit.PythonAugmentation(lambda pixels, random: 1 / 0)], num_threads=1)))
+    assert "field 'image' of record 0 of " + shard in notes(raised.value)
+    part = ds.subset([9, 5])
+    with pytest.raises(ZeroDivisionError) as raised:
+        next(iter(make(part, batch_size=2, fields={"x": ffkit.PythonField(lambda values, key: 1 / 0)}, num_threads=1)))
+    assert "of record 9 of " in notes(raised.value)  # of the split, as other errors
