@@ -28,15 +28,24 @@ def resolve(arrays: str) -> str:
     return arrays
 
 
-def converter(arrays: str) -> Callable[[Any, int], Any]:
-    """A function from (batch of the extension, number of the field) to its array, without a copy."""
+def converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
+    """A function from (batch of the extension, number of the field) to its array, of which large ones are not copied."""
     if arrays == "torch":
         from torch.utils.dlpack import from_dlpack
 
         def to_torch(batch: Any, i: int) -> Any:
             return from_dlpack(batch.capsule(i))
 
-        return to_torch
+        # A view of the storage that torch's allocator made: of other tensors in its memory it would not know the copies that are under way.
+        def to_pinned(batch: Any, i: int) -> Any:
+            array = from_dlpack(batch.capsule(i))
+            slab, address = batch.owner(i)
+            if array.data_ptr() != address:
+                return array.pin_memory()  # small
+            begin = address - slab.data_ptr()
+            return slab[begin : begin + array.nbytes].view(array.dtype).view(array.shape)
+
+        return to_pinned if is_pinned else to_torch
     if arrays == "dlpack":
         return lambda batch, i: batch.dlpack(i)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import sys
+from typing import Any, Iterable, NamedTuple
 
-from . import _ffkit
 from ._errors import FieldNotFoundError
 
 
@@ -16,94 +16,171 @@ class Replacement(NamedTuple):
     reason: str  # the message of its error
 
 
+class Facts(NamedTuple):
+    """What a batch knows beside its arrays; the order is that of the extension."""
+
+    size: int
+    epoch: int
+    step: int
+    mix_lambda: float
+    record_indices: Any
+    source: Any
+    replacements: list[tuple[int, int, str]]
+    row_offsets: dict[str, Any]
+
+
 class Batch(dict[str, Any]):
     """A batch: a dict from the fields' names to arrays, of which a TextField has a list of str.
 
-    The arrays are views of the loader's memory (unless the loader copies): they stay as they are as long as one of them, or the batch, is referred to. Then the memory is
-    used for a later batch. They may be written to, used and dropped by any thread, also after the loader.
+    Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies: they stay as they are as long as one of them is referred to. Then the
+    memory is used for a later batch. All else is copied. Arrays may be written to, used and dropped by any thread, also after the loader.
+
+    Like a dict it can be made from a dict, from pairs and by keywords, which is how frameworks move a batch to a device: `type(batch)({name: ...})`. torch and JAX see it as a
+    tree of its arrays (a pytree). A batch that was made in one of these ways has arrays alone: what only the loader knows, such as `epoch`, is an AttributeError there.
+    `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep it.
     """
 
-    __slots__ = ("_batch",)
+    __slots__ = ("_facts",)
+    _facts: Facts
 
-    def __init__(self, batch: _ffkit.Batch | _Facts, arrays: dict[str, Any]) -> None:
-        super().__init__(arrays)
-        self._batch = batch
+    def __init__(self, arrays: dict[str, Any] | Iterable[tuple[str, Any]] = (), /, **more: Any) -> None:
+        super().__init__(arrays, **more)
+        if len(_frameworks) < 2:
+            _register()
+
+    @classmethod
+    def _made(cls, arrays: dict[str, Any], facts: Facts | None) -> Batch:
+        batch = cls(arrays)
+        if facts is not None:
+            batch._facts = facts
+        return batch
+
+    def __getattr__(self, name: str) -> Any:
+        # A property of a batch without facts ends here too.
+        if name == "_facts" or hasattr(type(self), name):
+            raise AttributeError(
+                f"this batch was made from arrays alone, as frameworks do, so it has no '{name}'; the batch that came from the loader has it", name=name, obj=self
+            )
+        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'", name=name, obj=self)
 
     @property
     def size(self) -> int:
         """Number of samples: batch_size, but for the last batch under tail="exact"."""
-        return self._batch.size
+        return self._facts.size
 
     @property
     def epoch(self) -> int:
         """The epoch that it is of."""
-        return self._batch.epoch
+        return self._facts.epoch
 
     @property
     def step(self) -> int:
         """Its number in the epoch on this rank, from where the epoch was started."""
-        return self._batch.step
+        return self._facts.step
 
     @property
     def record_indices(self) -> Any:
         """numpy.ndarray [size] i64: numbers of the records in the data set."""
-        return self._batch.record_indices
+        return self._facts.record_indices
 
     @property
     def source(self) -> Any:
         """numpy.ndarray [size] i32: numbers of the data sets that the samples are of; 0 unless the loader has a chain."""
-        return self._batch.source
+        return self._facts.source
 
     @property
     def mix_lambda(self) -> float:
         """1, unless MixUp or CutMix has blended each image with the one before it (the first with the last): the weight of the image itself. The loss is
         then `lam * loss(labels) + (1 - lam) * loss(labels.roll(1))`."""
-        return self._batch.mix_lambda
+        return self._facts.mix_lambda
 
     @property
     def replacements(self) -> list[Replacement]:
         """Samples that are not the sampler's, in the order of the batch; empty unless bad_samples is "skip"."""
-        return [Replacement(*one) for one in self._batch.replacements]
+        return [Replacement(*one) for one in self._facts.replacements]
 
     def row_offsets(self, name: str) -> Any:
         """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] .. offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] -
         offsets[i]` rows of a padded one. FieldNotFoundError (a KeyError) for a field that has no rows."""
-        return self._batch.row_offsets(name)
+        offsets = self._facts.row_offsets
+        if name not in offsets:
+            known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
+            raise FieldNotFoundError(f"the batch has no field '{name}' of rows{known}", "not_found")
+        return offsets[name]
 
     def replaced(self, arrays: dict[str, Any]) -> Batch:
-        """The same batch with other arrays, such as copies on a device. Its numbers are copied: the memory of the loader may serve a later batch."""
-        return Batch(_Facts(self._batch, list(self)), arrays)
+        """The same batch with other arrays, such as copies on a device."""
+        return self._made(arrays, getattr(self, "_facts", None))
 
-    def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {list(getattr(array, 'shape', [len(array)]))}" for name, array in self.items())
-        return f"<ffkit.Batch: step {self.step} of epoch {self.epoch}, {shapes}>"
+    def copy(self) -> Batch:
+        """The same arrays under the same names, as of a dict."""
+        return self.replaced(self)
+
+    __copy__ = copy
 
     def __reduce__(self) -> Any:
-        # To another process go the arrays alone.
-        return dict, (dict(self),)
+        return Batch._made, (dict(self), getattr(self, "_facts", None))
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {_shape(value)}" for name, value in self.items())
+        facts = getattr(self, "_facts", None)
+        return f"<ffkit.Batch: {f'step {facts.step} of epoch {facts.epoch}, ' if facts else ''}{shapes}>"
 
 
-class _Facts:
-    """What a Batch knows beside its arrays, of a batch whose memory is not kept."""
-
-    def __init__(self, batch: _ffkit.Batch | _Facts, names: list[str]) -> None:
-        self.size: int = batch.size
-        self.epoch: int = batch.epoch
-        self.step: int = batch.step
-        self.mix_lambda: float = batch.mix_lambda
-        self.replacements: list[tuple[int, int, str]] = batch.replacements
-        self.record_indices: Any = batch.record_indices.copy()
-        self.source: Any = batch.source.copy()
-        self._row_offsets = {name: offsets for name in names if (offsets := _offsets_of(batch, name)) is not None}
-
-    def row_offsets(self, name: str) -> Any:
-        if name not in self._row_offsets:
-            raise FieldNotFoundError(f"the batch has no field '{name}' of rows", "not_found")
-        return self._row_offsets[name]
+def _shape(value: Any) -> str:
+    if isinstance(value, list):
+        return str([len(value)])
+    return str(list(value.shape)) if hasattr(value, "shape") else repr(value)
 
 
-def _offsets_of(batch: _ffkit.Batch | _Facts, name: str) -> Any:
-    try:
-        return batch.row_offsets(name).copy()
-    except FieldNotFoundError:
-        return None
+_frameworks: set[str] = set()  # that see a Batch as a tree
+
+
+def _register() -> None:
+    """Makes a Batch a tree of torch and of JAX, once each is imported."""
+    for name, register in (("torch", _register_with_torch), ("jax", _register_with_jax)):
+        module = sys.modules.get(name)
+        if module is None or name in _frameworks or getattr(module.__spec__, "_initializing", False):
+            continue
+        _frameworks.add(name)
+        register()
+
+
+def _keys_and_arrays(batch: Batch) -> tuple[list[str], list[Any]]:
+    names = list(batch)
+    return names, [batch[name] for name in names]
+
+
+# Trees carry the names alone. Were the facts among them, a function that is compiled for one batch would give them to the next.
+def _register_with_torch() -> None:
+    from torch.utils import _pytree
+
+    def flatten(batch: Batch) -> tuple[list[Any], list[str]]:
+        names, arrays = _keys_and_arrays(batch)
+        return arrays, names
+
+    def flatten_with_keys(batch: Batch) -> tuple[list[Any], list[str]]:
+        names, arrays = _keys_and_arrays(batch)
+        return [(_pytree.MappingKey(name), array) for name, array in zip(names, arrays)], names
+
+    def unflatten(arrays: Iterable[Any], names: list[str]) -> Batch:
+        return Batch(zip(names, arrays))
+
+    _pytree.register_pytree_node(Batch, flatten, unflatten, serialized_type_name="ffkit.Batch", flatten_with_keys_fn=flatten_with_keys)
+
+
+def _register_with_jax() -> None:
+    from jax import tree_util
+
+    def flatten(batch: Batch) -> tuple[list[Any], tuple[str, ...]]:
+        names = tuple(sorted(batch))
+        return [batch[name] for name in names], names
+
+    def flatten_with_keys(batch: Batch) -> tuple[list[Any], tuple[str, ...]]:
+        arrays, names = flatten(batch)
+        return [(tree_util.DictKey(name), array) for name, array in zip(names, arrays)], names
+
+    def unflatten(names: tuple[str, ...], arrays: Iterable[Any]) -> Batch:
+        return Batch(zip(names, arrays))
+
+    tree_util.register_pytree_with_keys(Batch, flatten_with_keys, unflatten, flatten)

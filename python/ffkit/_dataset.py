@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from . import _ffkit
+from ._errors import InvalidArgumentError
 from ._schema import Field, from_tuples
 
 PathLike = str | os.PathLike[str]
@@ -74,15 +75,14 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._dataset.num_records
 
     def _index(self, index: Any) -> int:
-        number = operator.index(index)
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"record {number} of {len(self)}")
-        return number % len(self)
+        return _place(index, len(self))
 
     def __getitem__(self, index: Any) -> Any:
-        """Record `index`, counted from the end where negative, or the subset of a slice. IndexError when out of range."""
+        """Record `index`, counted from the end where negative, or the subset of a slice, of a sequence of numbers or of a mask. IndexError when out of range."""
         if isinstance(index, slice):
             return self.subset(range(*index.indices(len(self))))
+        if isinstance(index, (list, range)) or getattr(index, "ndim", 0) > 0:
+            return self.subset(index)
         return self._dataset.read(self._index(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -110,8 +110,14 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._like(self._dataset.where(filter))
 
     def subset(self, indices: Iterable[int]) -> Dataset:
-        """The records with these numbers, in this order; numbers may repeat. ValueError for one that is out of range."""
-        return self._like(self._dataset.subset([int(i) for i in indices]))
+        """The records with these numbers, in this order; numbers may repeat, and negative ones count from the end. A mask, which has True or False for each record, chooses
+        those with True.
+
+        Raises:
+            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another length.
+            TypeError: for what is neither a number nor a mask, such as floats.
+        """
+        return self._like(self._dataset.subset(numbers_of(indices, len(self), "subset()")))
 
     @property
     def schema(self) -> dict[str, Field]:
@@ -187,7 +193,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         chosen = [self._dataset.index_in_split(i) for i in range(len(self))] if self.is_subset else None
-        return _reopen, (self._source, self._limits, chosen)
+        return _reopen, (self._source, self._limits, chosen, self.fingerprint)
 
     def __repr__(self) -> str:
         kind = "subset of " if self.is_subset else ""
@@ -198,14 +204,78 @@ class Dataset(Sequence[dict[str, Any]]):
 _Source = tuple[str, str] | list[str] | tuple[Dataset, ...]
 
 
-def _reopen(source: Any, limits: tuple[int, int], chosen: list[int] | None) -> Dataset:
+def _reopen(source: Any, limits: tuple[int, int], chosen: list[int] | None, fingerprint: str) -> Dataset:
     if isinstance(source[0], Dataset):
         dataset = Dataset.chain(source)
     elif isinstance(source, list):
         dataset = Dataset.from_files(source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
     else:
         dataset = Dataset(*source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
-    return dataset if chosen is None else dataset.subset(chosen)
+    is_same = chosen is None or max(chosen, default=-1) < len(dataset)
+    if chosen is not None and is_same:
+        dataset = dataset.subset(chosen)
+    if not is_same or dataset.fingerprint != fingerprint:
+        raise InvalidArgumentError(
+            f"the data set is not the one that was pickled: its content has changed, and the fingerprint was {fingerprint}; pickle the Dataset again, or open it by its path",
+            path=dataset.path,
+        )
+    return dataset
+
+
+def _place(index: Any, size: int) -> int:
+    """A number of 0 .. size - 1 from one that may count from the end."""
+    if _is_bool(index):
+        raise TypeError(f"{index!r} is no number of a record; a mask has True or False for each of them")
+    number = operator.index(index)
+    if not -size <= number < size:
+        raise IndexError(f"record {number} of {size}")
+    return number % size
+
+
+def _is_bool(value: Any) -> bool:
+    # numpy's and torch's too
+    return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
+
+
+def numbers_of(indices: Iterable[Any], size: int, what: str) -> list[int]:
+    """What `indices` choose of `size` things: whole numbers as they are, but negative ones from the end, or a mask. Raises as Dataset.subset() does, and names `what`."""
+    if isinstance(indices, (str, bytes, Mapping)):
+        raise TypeError(f"{what} takes numbers or a mask, not {type(indices).__name__}")
+    values = indices.tolist() if hasattr(indices, "tolist") else list(indices)
+    if not isinstance(values, list):
+        raise TypeError(f"{what} takes several numbers or a mask, not {values!r} alone")
+    num_bools = sum(map(_is_bool, values))
+    if num_bools == 0:
+        numbers = [_whole(value, what) for value in values]
+        return [i + size if -size <= i < 0 else i for i in numbers]
+    if num_bools < len(values):
+        raise TypeError(f"{what} takes numbers or a mask, not both in one")
+    if len(values) != size:
+        raise InvalidArgumentError(f"the mask of {what} has {len(values)} values, but there are {size}")
+    return [i for i, value in enumerate(values) if value]
+
+
+def _whole(value: Any, what: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} takes whole numbers or a mask, not {value!r}") from None
+
+
+def dataset_of(value: Any) -> Dataset:
+    """What a loader is given: a Dataset, its path, or torch's Subset or ConcatDataset of some."""
+    if isinstance(value, Dataset):
+        return value
+    if isinstance(value, (str, os.PathLike)):
+        return Dataset(value)
+    if hasattr(value, "dataset") and hasattr(value, "indices"):
+        return dataset_of(value.dataset).subset(value.indices)
+    parts = getattr(value, "datasets", None)
+    if isinstance(parts, (list, tuple)) and parts:
+        return Dataset.chain([dataset_of(part) for part in parts])
+    kind = type(value)
+    remedy = "; ffkit.convert.from_torch() makes one of it" if hasattr(kind, "__getitem__") else ""
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is no data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
 
 
 def splits(path: PathLike) -> list[str]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import atexit
 import gc
 import logging
+import operator
 import os
 import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
 
 from . import _ffkit
+from . import _share
 from ._arrays import Arrays, converter, resolve
-from ._batch import Batch
-from ._dataset import Dataset
+from ._batch import Batch, Facts
+from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
 from ._fields import BatchField, TextField
 from ._image import Augmentation, Dtype, ImageOptions, Layout, RandomErasing, RandomResizedCrop, Transform
@@ -73,13 +75,14 @@ class Loader:
                 images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256] i64
 
     Batches have the same bytes for any number of threads, and are those of C++. Threads inside the process work ahead; there are no worker processes. A loop over the loader
-    is an epoch: the one of `start_epoch()` or `load_state_dict()`, else the first, else the one after that of the last loop.
+    is an epoch: the one of `start_epoch()`, `set_epoch()` or `load_state_dict()`, else the first, else the one after that of the last loop. A loop that is left before its end, such as a
+    look at the first batch, does not count: the next loop begins where it began.
 
     A loader belongs to one thread at a time and to its process: after fork() a child makes loaders of its own. Dropping it, in the middle of an epoch too, is
     immediate.
 
     Args:
-        dataset: what to load.
+        dataset: what to load: a Dataset, its path, or torch's Subset or ConcatDataset of some.
         batch_size: samples in a batch of this rank.
         image: a transform, or ImageOptions, which have `augment` and the following five in them; None: no images.
         augment: augmentations in their order.
@@ -91,7 +94,8 @@ class Loader:
         order: "shuffle" (another permutation each epoch), "sequential", "windowed" (for disks that dislike random reads: neighbours stay near each other) or
             "weighted" (drawn with replacement).
         seed: of the order and of all augmentation.
-        rank, world_size: of this process and how many share an epoch.
+        rank, world_size: of this process and how many share an epoch. None: as torch.distributed or JAX say, where they are initialised, else the environment of torchrun, Slurm's
+            srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
         tail: records at the end that do not fill a step of all ranks: "drop", "pad" (from the beginning) or "exact" (a smaller last batch).
         epoch_size: samples in an epoch; 0: as many as records.
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
@@ -100,17 +104,17 @@ class Loader:
         mixture: of a `Dataset.chain()`, with order "shuffle": a weight for each data set, or "equal" for equal shares, the smaller ones repeated as often as the largest
             needs. Each epoch has exact counts of each, and `batch.source` says which data set a sample is of.
         share_randomness: all records of a group draw the same random numbers.
-        num_threads: that decode; 0: all cores that this process may use.
+        num_threads: that decode; 0: all cores that this process may use, or its share of them where the launcher says how many ranks the machine has.
         prefetch_batches: prepared ahead, >= 1.
-        held_batches: that may be referred to at the same time, >= 1. `for batch in loader` needs two, its own and the next; so one more may be kept.
+        held_batches: whose large arrays may be referred to at the same time, >= 1. `for batch in loader` needs two, its own and the next; so one more may be kept.
         copy: True: a batch is a copy, and any number may be kept. Costs a pass over its memory.
         verify_checksums: of every record.
         bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both.
         io: how records are read.
         read_ahead_epochs: the end of an epoch is followed by the beginning of the next.
         arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto": torch where it is installed, else numpy.
-        pin_memory: True: batches lie in memory that CUDA copies from without a detour, by torch's allocator. None: where torch and CUDA are there and `arrays` is
-            torch.
+        pin_memory: True: batches lie in memory that CUDA copies from without a detour, by torch's allocator, which keeps it until copies that are under way are done, and any number
+            of batches may be kept. None: where torch and CUDA are there and `arrays` is torch.
         on_warning: takes the loader's warnings, in the thread that calls it; None: `logging`'s logger "ffkit".
 
     Raises:
@@ -122,7 +126,7 @@ class Loader:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Dataset | PathLike,
         batch_size: int = 256,
         *,
         image: Transform | ImageOptions | None = RandomResizedCrop(),
@@ -139,8 +143,8 @@ class Loader:
         fields: Mapping[str, BatchField] | None = None,
         order: Order = "shuffle",
         seed: int = 0,
-        rank: int = 0,
-        world_size: int = 1,
+        rank: int | None = None,
+        world_size: int | None = None,
         tail: Tail = "drop",
         epoch_size: int = 0,
         window_block: int = 64,
@@ -161,11 +165,23 @@ class Loader:
         pin_memory: bool | None = None,
         on_warning: Callable[[str], None] | None = None,
     ) -> None:
+        dataset = dataset_of(dataset)
+        seed = operator.index(seed)
+        if not 0 <= seed < 1 << 64:
+            raise InvalidArgumentError(f"seed is {seed}, expected 0 .. 2**64 - 1")
+        self._share = _share.find(rank, world_size)
+        if num_threads == 0 and self._share.ranks_on_node > 1:
+            num_threads = _ffkit.core_share(self._share.ranks_on_node)
         given = {"augment": tuple(augment) if augment is not None else None, "erasing": erasing, "dtype": dtype, "layout": layout, "normalize": normalize,
                  "mean": mean, "std": std}
         given = {name: value for name, value in given.items() if value is not None}
         if isinstance(image, ImageOptions) and given:
             raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as image")
+        if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
+            raise TypeError(
+                f"image is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
+                "`augment` calls a function"
+            )
         if image is None:
             image_field = None
         options = image if isinstance(image, ImageOptions) else ImageOptions(image or RandomResizedCrop(), **given)  # type: ignore[arg-type]
@@ -174,36 +190,47 @@ class Loader:
         self._arrays = resolve(arrays)
         self._dataset = dataset
         self._held_batches = held_batches
-        self._copy = copy
+        allocate = self._allocator(pin_memory)
+        # Pinned memory goes with its batch: then each may be kept.
+        self._copy = copy and allocate is None
+        self._is_pinned = allocate is not None
+        self._max_copied_bytes = 0  # of batches that are copied because others are held; see ffkit.torch.DataLoader
         self._on_warning = on_warning or _log.warning
         self._loader = _ffkit.Loader(
             dataset._dataset,
             {
                 "batch_size": batch_size, "image_field": image_field or "", "image": options, "label_field": label_field or "",
-                "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": rank,
-                "world_size": world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
-                "weights": _numbers(weights), "groups": _numbers(groups), "mixture": _mixture(mixture), "share_randomness": share_randomness,
+                "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": self._share.rank,
+                "world_size": self._share.world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
+                "weights": _numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "mixture": _mixture(mixture), "share_randomness": share_randomness,
                 "num_threads": num_threads, "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
                 "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
                 "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,
-                "read_ahead_epochs": read_ahead_epochs, "allocate": self._allocator(pin_memory),
+                "read_ahead_epochs": read_ahead_epochs, "allocate": allocate,
             },
         )
         self._texts = frozenset(name for name, spec in fields.items() if isinstance(spec, TextField) or getattr(spec, "is_text", False))
         self._convert: Callable[[Any, int], Any] | None = None
         self._names: list[str] = []
+        self._epoch_size = epoch_size or len(dataset)
+        self._is_random = order != "sequential"
         self._is_fresh = True  # the next loop goes on where the loader is
         self._is_finished = False  # the last loop came to its end
+        self._begin = ""  # the state in which the last loop began
+        self._taken = 0  # batches of the last loop
+        self._has_warned = False
         self._loop = 0  # number of the loop that may take batches
         _open_loaders.add(self)
         self._pass_warnings()
 
     def _allocator(self, pin_memory: bool | None) -> Allocate | None:
-        if pin_memory is False or (pin_memory is None and self._arrays != "torch"):
+        if pin_memory is True and self._arrays != "torch":
+            raise InvalidArgumentError(f"pin_memory needs arrays 'torch', not '{self._arrays}': torch alone knows when a copy to the GPU is done, and its memory free")
+        if pin_memory is False or self._arrays != "torch":
             return None
         from .torch import pinned_allocator
 
-        return pinned_allocator(required=pin_memory is True)
+        return pinned_allocator(wanted=pin_memory is True)
 
     def _pass_warnings(self) -> None:
         for text in self._loader.take_warnings():
@@ -223,10 +250,31 @@ class Loader:
         """The epoch of the present loop or, when that came to its end, of the next. `for epoch in range(loader.epoch, 90)` begins, and goes on after load_state_dict()."""
         return self._loader.epoch() + (1 if self._is_finished else 0)
 
+    @property
+    def rank(self) -> int:
+        """Of this process among those that share an epoch."""
+        return self._share.rank
+
+    @property
+    def world_size(self) -> int:
+        """Processes that share an epoch."""
+        return self._share.world_size
+
     def start_epoch(self, epoch: int) -> None:
         """The next loop is `epoch`, from its beginning; what is left of the present one is dropped. The epoch after one that came to its end has been read ahead."""
         self._loader.start_epoch(epoch)
         self._place(fresh=True, finished=False)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop is of `epoch`, as by DistributedSampler.set_epoch(). Unlike start_epoch(), it leaves the epoch that is under way, `loader.epoch`, where it is: after load_state_dict()
+        the loop has what was left of it."""
+        if epoch != self.epoch or self._is_finished:
+            self.start_epoch(epoch)
+
+    @property
+    def sampler(self) -> EpochSampler:
+        """For training loops that call `loader.sampler.set_epoch(epoch)`, as Lightning does: see set_epoch()."""
+        return EpochSampler(self, -(-self._epoch_size // self.world_size))
 
     def _place(self, fresh: bool, finished: bool) -> None:
         self._is_fresh = fresh
@@ -234,43 +282,72 @@ class Loader:
         self._loop += 1
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of an epoch. A loop that is begun ends those before: they raise RuntimeError."""
-        if not self._is_fresh:
+        """The batches of an epoch: the next one, where the last loop came to its end; where it was left before, its epoch again from where that loop began. A loop
+        that is begun ends those before: they raise RuntimeError."""
+        _share.check_still_true(self._share)
+        if self._is_finished:
             self._loader.start_epoch(self._loader.epoch() + 1)
+        elif not self._is_fresh and self._taken > 0:
+            self._warn_of_repetition()
+            self._loader.restore(self._begin)
+        self._begin = self._loader.state()
+        self._taken = 0
         self._place(fresh=False, finished=False)
         return _Loop(self, self._loop)
 
+    def _warn_of_repetition(self) -> None:
+        # A look at the first batch is no loop, and in a fixed order nobody expects others.
+        if self._taken == 1 or not self._is_random or self._has_warned:
+            return
+        self._has_warned = True
+        self._on_warning(
+            f"a loop over epoch {self._loader.epoch()} was left after {self._taken} of {len(self)} batches, so the next one begins that epoch again, with the same samples; "
+            "call set_epoch() before each loop for another order"
+        )
+
     def _next(self) -> Batch | None:
         """The next batch, or None at the end of the epoch. Blocks until it is ready, without the GIL; Ctrl-C interrupts it."""
+        copy = self._copy or self._copies_next()
         try:
-            batch = self._loader.next(self._copy)
+            batch = self._loader.next(copy)
         except InvalidArgumentError:
-            batch = self._next_when_freed()
+            batch = self._next_when_freed(copy)
         if self._loader.has_warnings:
             self._pass_warnings()
         if batch is None:
             return None
         if self._convert is None:
-            self._convert = converter(self._arrays)
+            self._convert = converter(self._arrays, self._is_pinned)
             self._names = batch.names
         arrays = {}
         for i, name in enumerate(self._names):
             arrays[name] = batch.strings(name) if name in self._texts else self._convert(batch, i)
-        return Batch(batch, arrays)
+        return Batch._made(arrays, Facts(*batch.facts()))
 
-    def _next_when_freed(self) -> _ffkit.Batch | None:
+    def _is_ready(self) -> bool:
+        """Whether the next batch would come without waiting."""
+        return self._loader.ready()
+
+    def _copies_next(self) -> bool:
+        """Whether the next batch is to be a copy because others are held."""
+        if self._max_copied_bytes == 0 or self._loader.num_held() < self._held_batches - 1:
+            return False
+        return self._loader.copied_bytes() < self._max_copied_bytes
+
+    def _next_when_freed(self, copy: bool) -> _ffkit.Batch | None:
         """next() once more, after what only reference cycles hold is freed."""
         if self._loader.num_held() < self._held_batches:
-            return self._loader.next(self._copy)  # raises again
+            return self._loader.next(copy)  # raises again
         gc.collect()
         held = self._loader.num_held()
         if held >= self._held_batches:
             raise InvalidArgumentError(
-                f"{held} batches are held already: something still refers to them or to their arrays; drop them before the next one, raise held_batches, which is "
-                f"{self._held_batches}, or make the loader with copy=True",
+                f"{held} batches are held already: something still refers to their pictures, or to other large arrays of them, such as a list, a queue, a loss that is summed with "
+                f"its graph (loss.item() has none), or a notebook's Out; drop them before the next one, keep copies, raise held_batches, which is {self._held_batches}, or make the "
+                "loader with copy=True",
                 path=self._dataset.path,
             )
-        return self._loader.next(self._copy)
+        return self._loader.next(copy)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is, after the batches that were taken: for a checkpoint, with torchdata's contract (Stateful).
@@ -321,8 +398,31 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an ffkit.Loader belongs to its process and is not copied or pickled; give the other process its dataset and state_dict(), and make a loader there"
+        )
+
     def __repr__(self) -> str:
-        return f"<ffkit.Loader: {len(self)} batches an epoch of {self._dataset!r}>"
+        share = self._share
+        of = f", rank {share.rank} of {share.world_size} by {share.source}" if share.source else ""
+        batches = "closed" if self._loader.is_closed() else f"{len(self)} batches an epoch"
+        return f"<ffkit.Loader: {batches}{of}, of {self._dataset!r}>"
+
+
+class EpochSampler:
+    """What training loops ask of a DistributedSampler. `len()` is the number of samples of a rank: the whole epoch divided by the ranks, rounded up."""
+
+    def __init__(self, loader: Any, num_samples: int) -> None:
+        self._loader = loader
+        self._num_samples = num_samples
+
+    def __len__(self) -> int:
+        return self._num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """See Loader.set_epoch."""
+        self._loader.set_epoch(epoch)
 
 
 class _Loop(Iterator[Batch]):
@@ -347,6 +447,7 @@ class _Loop(Iterator[Batch]):
         if batch is None:
             loader._is_finished = True
             raise StopIteration
+        loader._taken += 1
         return batch
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Literal, NamedTuple, Sequence
 
 from . import _ffkit
-from ._dataset import Dataset, PathLike
+from ._dataset import Dataset, PathLike, numbers_of
 from ._ffkit import FieldDecoder
 from ._image import ImageOptions, ResizeCrop
 
@@ -192,15 +192,15 @@ class Windows:
 
     def mask(self, record_indices: Iterable[int]) -> Any:
         """is_repeated of a batch's samples."""
-        return self._windows.mask([int(i) for i in record_indices])
+        return self._windows.mask(numbers_of(record_indices, len(self.frames), "mask()"))
 
     def has_previous(self, record_indices: Iterable[int]) -> Any:
         """numpy.ndarray [samples] u8: 1 for a frame that has one before it in its window; 0 where a temporal model starts anew."""
-        return self._windows.has_previous([int(i) for i in record_indices])
+        return self._windows.has_previous(numbers_of(record_indices, len(self.frames), "has_previous()"))
 
     def select(self, windows: Iterable[int]) -> Windows:
         """The windows with these numbers, in this order; numbers may repeat."""
-        return Windows(self._windows.select([int(i) for i in windows]), self._keyframes)
+        return Windows(self._windows.select(numbers_of(windows, len(self), "select()")), self._keyframes)
 
 
 def make_windows(keyframes: Dataset, num_previous: int) -> Windows:

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import collections
-from typing import Any, Callable, Iterator, Mapping
+import warnings
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 import torch
 
-from . import _torchvision
+from . import _ffkit, _share, _torchvision
 from ._batch import Batch
-from ._dataset import Dataset
-from ._errors import UnsupportedError
+from ._dataset import Dataset, PathLike, dataset_of
 from ._image import ImageOptions
-from ._loader import Loader
+from ._loader import IO, EpochSampler, Loader
 
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 
 _ALIGNMENT = 4096  # of batches
+import os
+_TEMP_MEM = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") // 4
 
 
-def pinned_allocator(required: bool = False) -> Callable[[int], tuple[int, object]] | None:
-    """What allocates a loader's memory as pinned memory, by torch's caching allocator: num_bytes -> (address, what keeps it). None without CUDA.
-
-    Raises:
-        UnsupportedError: `required`, and torch sees no CUDA device.
-    """
+def pinned_allocator(wanted: bool = False) -> Callable[[int], tuple[int, Any]] | None:
+    """What allocates a batch's memory as pinned memory, by torch's caching allocator: num_bytes -> (address, tensor). None without CUDA, with a warning where it is `wanted`, as of torch."""
     if not torch.cuda.is_available():
-        if required:
-            raise UnsupportedError("pin_memory needs a CUDA device, and torch sees none; leave pin_memory out")
+        if wanted:
+            warnings.warn("pin_memory is True, but torch sees no CUDA device; batches lie in ordinary memory", stacklevel=4)
         return None
     return lambda num_bytes: _aligned(torch.empty(num_bytes + _ALIGNMENT, dtype=torch.uint8, pin_memory=True))
 
 
-def _aligned(memory: Any) -> tuple[int, object]:
+def _aligned(memory: Any) -> tuple[int, Any]:
     address = memory.data_ptr()
     return address + -address % _ALIGNMENT, memory
 
@@ -56,18 +53,28 @@ class to_device:  # noqa: N801, used as a function
         for batch in ffkit.torch.to_device(loader, "cuda"):
             loss = model(batch["image"]), batch["label"]
 
-    Batches are dicts of the same names; what is no tensor stays as it is, and the attributes are those of ffkit.Batch. Make the loader with pinned memory, which it has by default where
-    CUDA is there. On the CPU the batches pass through as they are. A loop is an epoch, as over the loader; `state_dict()` is the state after the batch that the loop has,
-    not after those that are copied ahead.
+    Batches are those of the loader: dicts of the same names with the attributes of ffkit.Batch, or tuples of a DataLoader. What is no tensor stays as it is. Make the loader with pinned memory, which it has by
+    default where CUDA is there. On the CPU the batches pass through as they are. A loop is an epoch, as over the loader; `state_dict()` is the state after the batch that the loop has,
+    not after one that is copied ahead.
+
+    Args:
+        loader: an ffkit.Loader, or an ffkit.torch.DataLoader.
+        device: anything that torch.device() takes.
+
+    Raises:
+        TypeError: for another loader.
     """
 
-    def __init__(self, loader: Loader, device: Any) -> None:
+    def __init__(self, loader: Loader | DataLoader, device: Any) -> None:
+        if not isinstance(loader, (Loader, DataLoader)):
+            raise TypeError(f"to_device takes an ffkit.Loader or an ffkit.torch.DataLoader, not {type(loader).__module__}.{type(loader).__qualname__}")
         self.loader = loader
         self.device = torch.device(device)
+        self._stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
         self._forget()
 
     def _forget(self) -> None:
-        # Of the batch that the loop has, while others are copied ahead.
+        # Of the batch that the loop has, while another is copied ahead.
         self._state: dict[str, Any] | None = None
         self._epoch: int | None = None
 
@@ -78,6 +85,16 @@ class to_device:  # noqa: N801, used as a function
         """See Loader.start_epoch."""
         self._forget()
         self.loader.start_epoch(epoch)
+
+    def set_epoch(self, epoch: int) -> None:
+        """See Loader.set_epoch."""
+        self._forget()
+        self.loader.set_epoch(epoch)
+
+    @property
+    def sampler(self) -> EpochSampler:
+        """See Loader.sampler."""
+        return EpochSampler(self, len(self.loader.sampler))
 
     @property
     def epoch(self) -> int:
@@ -93,62 +110,71 @@ class to_device:  # noqa: N801, used as a function
         self.loader.load_state_dict(state_dict)
         self._forget()
 
-    def __iter__(self) -> Iterator[Batch]:
-        copies = _Copies(self.device)
-        ahead: collections.deque[tuple[_Copy, dict[str, Any]]] = collections.deque()
-        for batch in self.loader:
-            ahead.append((copies.begin(batch), self.loader.state_dict()))
-            del batch
-            if len(ahead) == 2:
-                yield self._take(ahead)
-        while ahead:
-            yield self._take(ahead)
+    def __iter__(self) -> Iterator[Any]:
         self._forget()
-
-    def _take(self, ahead: collections.deque[tuple[_Copy, dict[str, Any]]]) -> Batch:
-        copy, self._state = ahead.popleft()
-        self._epoch = copy.batch.epoch
-        return copy.finish()
+        return iter(self.loader) if self.device.type == "cpu" else _DeviceLoop(self, iter(self.loader))
 
 
-class _Copies:
-    """Begins copies on a stream of its own; on the CPU there is nothing to do."""
+class _DeviceLoop(Iterator[Any]):
+    """One epoch of a to_device."""
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+    def __init__(self, owner: to_device, batches: Iterator[Any]) -> None:
+        self._owner = owner
+        self._batches = batches
+        self._ahead: _Copy | None = None
 
-    def begin(self, batch: Batch) -> _Copy:
-        if self.stream is None:
-            return _Copy(batch if self.device.type == "cpu" else batch.replaced({k: _moved(v, self.device) for k, v in batch.items()}))
-        with torch.cuda.stream(self.stream):
-            copy = batch.replaced({name: _moved(value, self.device) for name, value in batch.items()})
-            event = torch.cuda.Event()
-            event.record(self.stream)
-        return _Copy(copy, batch, event, torch.cuda.current_stream(self.device))
+    def __next__(self) -> Any:
+        owner = self._owner
+        copy, self._ahead = self._ahead or self._take(), None
+        if copy is None:
+            owner._forget()
+            raise StopIteration
+        owner._state, owner._epoch = copy.state, copy.epoch
+        if copy.done is not None:
+            consumer = torch.cuda.current_stream(owner.device)
+            consumer.wait_event(copy.done)
+            for value in _tensors(copy.batch):
+                value.record_stream(consumer)
+        if owner.loader._is_ready():
+            self._ahead = self._take()
+        return copy.batch
+
+    def _take(self) -> _Copy | None:
+        """Begins to copy the next batch. Its source may go at once: pinned memory is torch's, which knows of the copy; other memory has been read when the call returns."""
+        batch = next(self._batches, None)
+        if batch is None:
+            return None
+        owner = self._owner
+        state, epoch = owner.loader.state_dict(), owner.loader.epoch
+        if owner._stream is None:
+            return _Copy(_moved(batch, owner.device, False), state, epoch, None)
+        with torch.cuda.stream(owner._stream):
+            moved = _moved(batch, owner.device, True)
+            done = torch.cuda.Event()
+            done.record(owner._stream)
+        return _Copy(moved, state, epoch, done)
 
 
-class _Copy:
-    """A batch on its way. The one that it is copied from lives until the copy is done: then its memory may be used again."""
+class _Copy(NamedTuple):
+    """A batch on its way, where the loader was after it, and what says that it is there."""
 
-    def __init__(self, batch: Batch, source: Batch | None = None, event: Any = None, consumer: Any = None) -> None:
-        self.batch = batch
-        self.source = source
-        self.event = event
-        self.consumer = consumer
-
-    def finish(self) -> Batch:
-        if self.event is not None:
-            self.event.synchronize()  # it began a step ago; the source's memory must not be used again before
-            self.source = None
-            for value in self.batch.values():
-                if isinstance(value, torch.Tensor):
-                    value.record_stream(self.consumer)
-        return self.batch
+    batch: Any
+    state: dict[str, Any]
+    epoch: int
+    done: Any
 
 
-def _moved(value: Any, device: torch.device) -> Any:
-    return value.to(device, non_blocking=True) if isinstance(value, torch.Tensor) else value
+def _tensors(batch: Any) -> Iterator[torch.Tensor]:
+    return (value for value in (batch.values() if isinstance(batch, dict) else batch) if isinstance(value, torch.Tensor))
+
+
+def _moved(batch: Any, device: torch.device, is_asynchronous: bool) -> Any:
+    def move(value: Any) -> Any:
+        return value.to(device, non_blocking=is_asynchronous) if isinstance(value, torch.Tensor) else value
+
+    if isinstance(batch, Batch):
+        return batch.replaced({name: move(value) for name, value in batch.items()})
+    return tuple(map(move, batch))
 
 
 class DataLoader:
@@ -157,50 +183,100 @@ class DataLoader:
         train = ffkit.torch.DataLoader(ffkit.Dataset("/fast/imagenet", "train"), batch_size=256, shuffle=True, transform=Compose([...]), num_workers=8)
         for images, labels in train:
 
+    The samples of an epoch are as many as torch's. `shuffle=True` is training: with several ranks all have the same number of them, for which a few come twice, as of a
+    DistributedSampler, or with `drop_last` a few are left out. `shuffle=False` is evaluation: each sample exactly once, over all ranks. A batch may be kept: where several are,
+    the next ones are copies, up to a quarter of the memory that this process may use.
+
     Args:
-        dataset: what to load.
-        batch_size, shuffle, drop_last: as torch's. With several ranks, all have the same number of batches: `drop_last=False` then pads the last one.
+        dataset: an ffkit.Dataset, its path, or torch's Subset or ConcatDataset of some.
+        batch_size, shuffle, drop_last: as torch's; batch_size is that of a rank.
         transform: torchvision's Compose, see `image_options`, or ImageOptions.
-        num_workers: threads that decode; 0: all cores.
-        seed, rank, world_size: instead of a DistributedSampler.
+        num_workers: threads that decode; 0: all cores that this process may use. There are no worker processes, so `worker_init_fn` and `multiprocessing_context` have nothing to do and are
+            refused, and `persistent_workers` is always so.
+        prefetch_factor: batches that are prepared ahead, in all; 3 unless given.
+        pin_memory: see Loader; by default where CUDA is there. True without CUDA warns.
+        timeout: seconds after which what has not been read is an error; 0: 300.
+        generator: its initial seed is `seed`.
+        seed: of the order and of all augmentation.
+        rank, world_size: instead of a DistributedSampler; by default those of the launcher, see Loader.
+        collate_fn, sampler, batch_sampler: refused, since samples are put together and chosen in C++; the message says what does the same.
         options: further ones of ffkit.Loader.
 
-    `loader` is the ffkit.Loader, with state_dict(), statistics() and all else.
+    `loader` is the ffkit.Loader, with statistics() and all else.
     """
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Dataset | PathLike,
         batch_size: int = 1,
-        shuffle: bool = False,
+        shuffle: bool | None = False,
         *,
         transform: Any,
         num_workers: int = 0,
         drop_last: bool = False,
-        seed: int = 0,
-        rank: int = 0,
-        world_size: int = 1,
+        pin_memory: bool | None = None,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = True,
+        timeout: float = 0,
+        generator: torch.Generator | None = None,
+        seed: int | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        collate_fn: None = None,
+        sampler: None = None,
+        batch_sampler: None = None,
+        worker_init_fn: None = None,
+        multiprocessing_context: None = None,
         **options: Any,
     ) -> None:
-        self.dataset = dataset
+        given = {"collate_fn": collate_fn, "sampler": sampler, "batch_sampler": batch_sampler, "worker_init_fn": worker_init_fn, "multiprocessing_context": multiprocessing_context}
+        for name, value in given.items():
+            if value is not None:
+                raise TypeError(f"ffkit.torch.DataLoader takes no {name}: {_INSTEAD_OF[name]}")
+        if seed is None:
+            seed = 0 if generator is None else generator.initial_seed()
+        if prefetch_factor is not None:
+            options = {"prefetch_batches": prefetch_factor} | options
+        if timeout:
+            options = {"io": IO(read_timeout_s=timeout)} | options
+        self.dataset = dataset_of(dataset)
         self.batch_size = batch_size
-        tail = "drop" if drop_last else "exact" if world_size == 1 else "pad"
-        options = {"arrays": "torch", "tail": tail, "order": "shuffle" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size,
-                   "num_threads": num_workers, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
-        self.loader = Loader(dataset, batch_size, **options)
+        self.drop_last = drop_last
+        self.num_workers = num_workers
+        share = _share.find(rank, world_size)
+        per_rank = -(-len(self.dataset) // share.world_size)
+        # Where torch's ranks fill their last batch, with samples that come twice, drop_last leaves out nothing.
+        tail = "drop" if drop_last and per_rank % batch_size else "even" if shuffle else "balanced"
+        options = {"arrays": "torch", "tail": tail, "order": "shuffle" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
+                   "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
+        self.loader = Loader(self.dataset, batch_size, **options)
+        self.loader._max_copied_bytes = _TEMP_MEM
 
     def __len__(self) -> int:
         return len(self.loader)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        for batch in self.loader:
-            pair = batch["image"], batch["label"]
-            del batch
-            yield pair
-            del pair
+        return _Pairs(iter(self.loader))
+
+    def _is_ready(self) -> bool:
+        return self.loader._is_ready()
+
+    @property
+    def epoch(self) -> int:
+        """See Loader.epoch."""
+        return self.loader.epoch
+
+    @property
+    def sampler(self) -> EpochSampler:
+        """See Loader.sampler."""
+        return self.loader.sampler
 
     def set_epoch(self, epoch: int) -> None:
-        """The next loop is `epoch`, as DistributedSampler.set_epoch()."""
+        """The next loop is of `epoch`, as by DistributedSampler.set_epoch(). The epoch under way keeps its place, such as that of load_state_dict()."""
+        self.loader.set_epoch(epoch)
+
+    def start_epoch(self, epoch: int) -> None:
+        """See Loader.start_epoch."""
         self.loader.start_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -210,3 +286,26 @@ class DataLoader:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """See Loader.load_state_dict."""
         self.loader.load_state_dict(state_dict)
+
+    def __repr__(self) -> str:
+        return f"<ffkit.torch.DataLoader of {self.loader!r}>"
+
+
+_INSTEAD_OF = {
+    "collate_fn": "batches are put together in C++; `fields` adds arrays, ffkit.Mixing in `mixing` is MixUp and CutMix, and what needs whole batches goes into the loop",
+    "sampler": "rank and world_size are those of the launcher, or arguments; order='weighted' with `weights` draws by weights, and Dataset.subset() chooses",
+    "batch_sampler": "batch_size, shuffle and drop_last say what batches are, and `groups` keeps records together",
+    "worker_init_fn": "there are no worker processes, and all random numbers come from `seed`",
+    "multiprocessing_context": "there are no worker processes; threads decode",
+}
+
+
+class _Pairs(Iterator[tuple[Any, Any]]):
+    """One epoch of a DataLoader."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._batches = batches
+
+    def __next__(self) -> tuple[Any, Any]:
+        batch = next(self._batches)
+        return batch["image"], batch["label"]

@@ -4,6 +4,9 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +16,7 @@
 #include <ffkit/format/record.h>
 
 #include "bindings.h"
+#include "python_code.h"
 #include "values.h"
 
 namespace ffkit::python {
@@ -22,26 +26,57 @@ const Batch& batch_of(nb::handle self) {
   return nb::cast<const PyBatch&>(self).batch();
 }
 
+// An array of fewer bytes is copied: who keeps the labels of an epoch, or a batch's record numbers, does not keep the pictures with them.
+constexpr size_t kSmallBytes = 64 << 10;
+
+// The memory of an array, and what keeps it alive.
+struct Memory {
+  void* data = nullptr;
+  nb::object owner;
+};
+
+Memory own_copy(const void* data, size_t num_bytes) {
+  auto copy = std::make_unique<std::byte[]>(num_bytes);
+  if (num_bytes > 0) std::memcpy(copy.get(), data, num_bytes);
+  std::byte* memory = copy.release();
+  return {memory,
+          nb::capsule(memory, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); })};
+}
+
+Memory memory_of(nb::handle self, const BatchArray& array) {
+  const size_t num_bytes = array.num_bytes();
+  return num_bytes < kSmallBytes ? own_copy(array.data, num_bytes)
+                                 : Memory{array.data, nb::borrow(self)};
+}
+
 // Kind: nothing for a capsule of DLPack, which is taken once; nb::array_api for an object with __dlpack__ and __dlpack_device__.
 template <typename... Kind>
 nb::any dlpack_of(nb::handle self, size_t i) {
   const BatchArray array = batch_of(self).field(i);
+  const Memory memory = memory_of(self, array);
   const std::vector<size_t> extents(array.shape.begin(), array.shape.end());
-  return any_of(
-      nb::cast(nb::ndarray<nb::device::cpu, Kind...>(array.data, extents.size(), extents.data(),
-                                                     self, nullptr, dlpack_dtype(array.dtype)),
-               nb::rv_policy::reference));
+  return any_of(nb::cast(
+      nb::ndarray<nb::device::cpu, Kind...>(memory.data, extents.size(), extents.data(),
+                                            memory.owner, nullptr, dlpack_dtype(array.dtype)),
+      nb::rv_policy::reference));
 }
 
 nb::any numpy_of(nb::handle self, size_t i) {
   const BatchArray array = batch_of(self).field(i);
-  return any_of(numpy_array(array.data, array.shape, array.dtype, self));
+  const Memory memory = memory_of(self, array);
+  return any_of(numpy_array(memory.data, array.shape, array.dtype, memory.owner));
 }
 
 template <typename T>
-nb::any numbers_of(nb::handle self, std::span<const T> numbers) {
-  const int64_t size = std::ssize(numbers);
-  return any_of(numpy_array(const_cast<T*>(numbers.data()), {&size, 1}, dtype_of<T>(), self));
+nb::object numbers(std::span<const T> values) {
+  return numpy_vector(std::vector<T>(values.begin(), values.end()));
+}
+
+// What the loader's allocator gave for the memory of array `i`, and where the array begins in it, in bytes from `address`.
+nb::typed<nb::tuple, nb::any, int> owner_of(nb::handle self, size_t i) {
+  const BatchArray array = batch_of(self).field(i);
+  return nb::make_tuple(memory_owner(batch_of(self), array.data),
+                        reinterpret_cast<uintptr_t>(array.data));
 }
 
 nb::typed<nb::list, nb::str> names_of(const PyBatch& self) {
@@ -58,7 +93,7 @@ nb::typed<nb::list, nb::str> texts_of(const PyBatch& self, const std::string& na
   return texts;
 }
 
-nb::typed<nb::list, nb::typed<nb::tuple, int, int, nb::str>> replacements_of(const PyBatch& self) {
+nb::list replacements_of(const PyBatch& self) {
   nb::list replacements;
   for (const Replacement& one : self.batch().replacements()) {
     replacements.append(
@@ -67,24 +102,27 @@ nb::typed<nb::list, nb::typed<nb::tuple, int, int, nb::str>> replacements_of(con
   return replacements;
 }
 
+// What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source, replacements, row offsets by name. All of it is copied.
+nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
+  const Batch& batch = self.batch();
+  nb::dict offsets;
+  for (size_t i = 0; i < batch.num_fields(); ++i) {
+    if (!batch.has_rows(i)) continue;
+    offsets[text_to_python(batch.field_name(i))] = numbers(batch.row_offsets(batch.field_name(i)));
+  }
+  return nb::make_tuple(batch.size(), batch.epoch(), batch.step(), batch.mix_lambda(),
+                        numbers(batch.record_indices()), numbers(batch.source()),
+                        replacements_of(self), offsets);
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& module) {
   using Self = nb::handle_t<PyBatch>;
   nb::class_<PyBatch>(module, "Batch")
-      .def_prop_ro("size", [](const PyBatch& b) { return b.batch().size(); })
-      .def_prop_ro("epoch", [](const PyBatch& b) { return b.batch().epoch(); })
-      .def_prop_ro("step", [](const PyBatch& b) { return b.batch().step(); })
-      .def_prop_ro("mix_lambda", [](const PyBatch& b) { return b.batch().mix_lambda(); })
       .def_prop_ro("names", &names_of)
-      .def_prop_ro("replacements", &replacements_of)
-      .def_prop_ro("record_indices",
-                   [](Self self) { return numbers_of(self, batch_of(self).record_indices()); })
-      .def_prop_ro("source", [](Self self) { return numbers_of(self, batch_of(self).source()); })
-      .def("row_offsets",
-           [](Self self, const std::string& name) {
-             return numbers_of(self, batch_of(self).row_offsets(name));
-           })
+      .def("facts", &facts_of)
+      .def("owner", [](Self self, size_t i) { return owner_of(self, i); })
       .def("strings", &texts_of)
       .def("is_bfloat16",
            [](const PyBatch& b, size_t i) { return b.batch().field(i).dtype == DType::bf16; })

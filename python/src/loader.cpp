@@ -106,6 +106,14 @@ class PyLoader {
 
   Warnings& warnings() { return *warnings_; }
 
+  bool is_closed() {
+    const std::lock_guard lock(mutex_);
+    return is_closed_;
+  }
+  // Bytes of the copies of batches that live.
+  int64_t copied_bytes() const { return *copies_; }
+  const PyBatch::Counter& copies() const { return copies_; }
+
   // Of what any thread may ask at any time, but of a closed loader.
   template <typename Work>
   auto ask(Work&& work) {
@@ -156,6 +164,7 @@ class PyLoader {
   std::shared_ptr<Warnings> warnings_ = std::make_shared<Warnings>();
   std::unique_ptr<Loader> loader_;
   const pid_t process_ = getpid();
+  const PyBatch::Counter copies_ = std::make_shared<std::atomic<int64_t>>(0);
   std::mutex mutex_;  // guards what follows
   std::condition_variable turn_over_;
   bool is_busy_ = false;
@@ -166,11 +175,14 @@ class PyLoader {
 nb::object next_batch(PyLoader& self, bool copy) {
   std::optional<Batch> batch = self.next();
   if (!batch) return nb::none();
+  PyBatch::Counter counter;
   if (copy) {
     const nb::gil_scoped_release release;
     batch = batch->copy();
+    counter = self.copies();
   }
-  return nb::cast(new PyBatch(std::move(*batch)), nb::rv_policy::take_ownership);
+  return nb::cast(new PyBatch(std::move(*batch), std::move(counter)),
+                  nb::rv_policy::take_ownership);
 }
 
 nb::typed<nb::list, nb::str> take_warnings(PyLoader& self) {
@@ -211,6 +223,8 @@ void bind_loader(nb::module_& module) {
       .def_ro("busy_seconds", &LoaderStatistics::busy_seconds, "Of all work, over threads.")
       .def_ro("wait_seconds", &LoaderStatistics::wait_seconds, "The stall that training feels.")
       .def_ro("elapsed_seconds", &LoaderStatistics::elapsed_seconds)
+      .def_ro("rank", &LoaderStatistics::rank, "Of world_size processes that share an epoch.")
+      .def_ro("world_size", &LoaderStatistics::world_size)
       .def_ro("num_threads", &LoaderStatistics::num_threads, "That decode.")
       .def_ro("prefetch_batches", &LoaderStatistics::prefetch_batches)
       .def_ro("reads_in_flight", &LoaderStatistics::reads_in_flight, "Mean.")
@@ -233,6 +247,9 @@ void bind_loader(nb::module_& module) {
            })
       .def("next", &next_batch, nb::arg("copy"),
            nb::sig("def next(self, copy: bool) -> Batch | None"))
+      .def("ready", [](PyLoader& self) { return self.call([](Loader& l) { return l.ready(); }); })
+      .def("copied_bytes", &PyLoader::copied_bytes)
+      .def("is_closed", &PyLoader::is_closed)
       .def("num_held",
            [](PyLoader& self) { return self.ask([](Loader& l) { return l.num_held_batches(); }); })
       .def("state",

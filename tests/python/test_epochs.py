@@ -10,9 +10,18 @@ import epoch_cases
 import ffkit
 
 
-def raw_bytes(batch, name, i):
-    value = batch[name]  # bf16, which numpy has not, as u16
-    return "".join(value).encode() if isinstance(value, list) else numpy.ascontiguousarray(batch._batch.numpy(i)).tobytes()
+def contents(loader, case, copy):
+    """The bytes of each array, batch by batch."""
+    if case != "weighted_bf16":
+        for batch in loader:
+            for value in batch.values():
+                yield "".join(value).encode() if isinstance(value, list) else numpy.ascontiguousarray(numpy.from_dlpack(value)).tobytes()
+        return
+    for _ in range(len(loader)):  # numpy has no bf16: the extension's batches give it as u16
+        batch = loader._loader.next(copy)
+        for i in range(len(batch.names)):
+            yield batch.numpy(i).tobytes()
+    assert list(loader) == []
 
 
 @pytest.mark.parametrize("case", epoch_cases.CASES)
@@ -23,11 +32,9 @@ def test_an_epoch_has_the_bytes_of_cpp(data, case, copy):
     loader = ffkit.Loader(ds, **epoch_cases.arguments(case, ds), arrays="dlpack", copy=copy, num_threads=3)
     loader.start_epoch(2)
     crc = num_bytes = 0
-    for batch in loader:
-        for i, name in enumerate(batch):
-            content = raw_bytes(batch, name, i)
-            crc = zlib.crc32(content, crc)
-            num_bytes += len(content)
+    for content in contents(loader, case, copy):
+        crc = zlib.crc32(content, crc)
+        num_bytes += len(content)
     assert num_bytes > 1000
     assert [str(crc), str(num_bytes)] == expected[:2]
     assert loader.state_dict() == {"state": expected[2].strip(), "epoch_finished": True}

@@ -107,3 +107,71 @@ def test_foreign_states_are_refused(ds, data):
         with pytest.raises(ValueError):
             loader.load_state_dict(wrong)
     assert loader.state_dict() == state
+
+
+def test_set_epoch_keeps_the_place_of_the_epoch_under_way(ds):
+    """What every script for several ranks calls before each loop, also after load_state_dict()."""
+    loader = make(ds)
+    loader.set_epoch(2)
+    first, state = take(loader, 6)
+    again = make(ds)
+    again.load_state_dict(state)
+    again.set_epoch(2)
+    assert first + records(again) == records(make_epoch(ds, 2))
+    again.set_epoch(3)
+    assert records(again) == records(make_epoch(ds, 3))
+    again.set_epoch(3)  # again, from its beginning: it had come to its end
+    assert records(again) == records(make_epoch(ds, 3))
+    again.set_epoch(1)
+    assert records(again) == records(make_epoch(ds, 1))
+    again.load_state_dict(state)
+    again.start_epoch(2)  # from its beginning
+    assert records(again) == records(make_epoch(ds, 2))
+
+
+def test_a_look_at_a_batch_is_no_epoch(ds):
+    loader = make(ds, on_warning=lambda text: pytest.fail(text))
+    first = next(iter(loader)).record_indices.tolist()
+    assert loader.epoch == 0 and "position=4 " in loader.state_dict()["state"]
+    again = make(ds)
+    again.load_state_dict(loader.state_dict())  # what was seen
+    assert first + records(again) == records(make_epoch(ds, 0))
+    epochs = []
+    for _ in range(loader.epoch, 3):
+        epochs.append(records(loader))
+    assert epochs == [records(make_epoch(ds, epoch)) for epoch in range(3)]
+
+
+def test_a_loop_that_was_left_is_begun_again_where_it_began(ds):
+    taken, state = take(make(ds), 5)
+    rest = records(make_epoch(ds, 0))[20:]
+    loader = make(ds)
+    loader.load_state_dict(state)
+    for _ in range(2):
+        assert next(iter(loader)).record_indices.tolist() == rest[:4]
+    loader.set_epoch(0)
+    assert records(loader) == rest
+    assert records(loader) == records(make_epoch(ds, 1))
+
+
+def test_iter_begins_its_epoch_at_once(ds):
+    loader = make(ds)
+    for _ in loader:
+        break
+    loop = iter(loader)
+    assert loader.epoch == 0 and "position=0 " in loader.state_dict()["state"]
+    assert [i for batch in loop for i in batch.record_indices.tolist()] == records(make_epoch(ds, 0))
+
+
+@pytest.mark.parametrize("order, num_warnings", [("shuffle", 1), ("sequential", 0)])
+def test_loops_that_are_always_left_are_said_to_repeat(ds, order, num_warnings):
+    said = []
+    loader = make(ds, order=order, on_warning=said.append)
+    loops = [take(loader, 3)[0] for _ in range(4)]
+    assert loops[0] == loops[1] == loops[3] and len(said) == num_warnings
+    assert all("left after 3 of 15 batches" in text and "set_epoch()" in text for text in said)
+    by_epoch = []
+    for epoch in range(3):
+        loader.set_epoch(epoch)
+        by_epoch.append(take(loader, 3)[0])
+    assert (by_epoch[0] == by_epoch[1]) == (order == "sequential") and len(said) == num_warnings

@@ -17,7 +17,7 @@ from torchvision import transforms
 import conftest
 import ffkit
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "examples" / "python" / "train_imagenet.py"
+SCRIPT = pathlib.Path(__file__).parents[3] / "examples" / "python" / "train_imagenet.py"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,103 @@
+"""Which share of an epoch a process loads: by arguments, or as the launcher says that started it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import NamedTuple
+
+from ._errors import InvalidArgumentError
+
+
+class Share(NamedTuple):
+    """One of `world_size` equal parts of each epoch."""
+
+    rank: int
+    world_size: int
+    source: str  # where it was found, for messages; "" for a process that nobody started as one of several
+    ranks_on_node: int  # that share this machine's cores; 1 where nobody says
+
+
+# Of each launcher: rank, number of ranks, and number of ranks on this machine.
+_LAUNCHERS = (
+    ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),  # torchrun, and most others for torch
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),  # MPICH, Intel MPI
+)
+_FIRST_STEP_OF_ITS_OWN = 4294967290  # Slurm's numbers from here on are no steps of srun: a batch script, a terminal of salloc
+
+
+def find(rank: int | None, world_size: int | None) -> Share:
+    """The share of this process. Arguments come first; then torch.distributed and JAX, where they are initialised; then what the launcher set in the environment.
+
+    Raises:
+        InvalidArgumentError: the environment says half of it, or what cannot be.
+    """
+    if rank is not None or world_size is not None:
+        return Share(0 if rank is None else rank, 1 if world_size is None else world_size, "the arguments", 1)
+    on_node = _number("LOCAL_WORLD_SIZE") or _number("OMPI_COMM_WORLD_LOCAL_SIZE") or 1
+    torch = _torch_distributed()
+    if torch is not None:
+        return Share(*torch, "torch.distributed", on_node)
+    jax = sys.modules.get("jax")
+    if jax is not None and hasattr(jax, "distributed") and getattr(jax.distributed, "is_initialized", bool)():
+        return Share(jax.process_index(), jax.process_count(), "jax.distributed", on_node)
+    for names in _LAUNCHERS:
+        found = _pair(*names)
+        if found is not None:
+            return found
+    return _slurm() or Share(0, 1, "", 1)
+
+
+def check_still_true(share: Share) -> None:
+    """Refuses a loader of the whole epoch in a process that has become one of several since the loader was made."""
+    torch = None if share.source else _torch_distributed()
+    if torch is not None and torch[1] > 1:
+        raise InvalidArgumentError(
+            f"this process is rank {torch[0]} of {torch[1]} of torch.distributed, but its loader was made before that was initialised and would load the whole epoch on every "
+            "rank; make the loader after init_process_group(), or give rank and world_size (0 and 1 where each rank should load all)"
+        )
+
+
+def _torch_distributed() -> tuple[int, int] | None:
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def _number(name: str) -> int | None:
+    text = os.environ.get(name)
+    if not text:
+        return None
+    if not re.fullmatch(r"\s*[0-9]+\s*", text):
+        raise InvalidArgumentError(f"the environment variable {name} is '{text}', expected a number; unset it, or give rank and world_size")
+    return int(text)
+
+
+def _pair(rank_name: str, size_name: str, local_name: str) -> Share | None:
+    rank, size = _number(rank_name), _number(size_name)
+    if rank is None and (size is None or size == 1):
+        return None
+    if rank is None or size is None:
+        known, unknown = (size_name, rank_name) if rank is None else (rank_name, size_name)
+        raise InvalidArgumentError(
+            f"the environment variable {known} is {os.environ[known]}, but {unknown} is not set, so the share of this process is not known; make the loader after "
+            "torch.distributed is initialised, or give rank and world_size"
+        )
+    if rank >= size:
+        raise InvalidArgumentError(f"the environment variables {rank_name} and {size_name} are {rank} and {size}, but ranks are 0 .. {size_name} - 1; give rank and world_size")
+    return Share(rank, size, f"{rank_name} and {size_name}", _number(local_name) or 1)
+
+
+def _slurm() -> Share | None:
+    """Of a task that srun started. A batch script and a terminal of salloc have some of the variables too, but run alone."""
+    step = os.environ.get("SLURM_STEP_ID") or os.environ.get("SLURM_STEPID")
+    is_alone = "SLURM_JOB_ID" in os.environ if step is None else step.strip().isdecimal() and int(step) >= _FIRST_STEP_OF_ITS_OWN
+    if is_alone or "SLURM_PROCID" not in os.environ:
+        return None
+    size = "SLURM_STEP_NUM_TASKS" if "SLURM_STEP_NUM_TASKS" in os.environ else "SLURM_NTASKS"
+    share = _pair("SLURM_PROCID", size, "")
+    per_node = re.match(r"[0-9]+", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    return share and share._replace(ranks_on_node=int(per_node[0]) if per_node else 1)
