@@ -29,9 +29,8 @@ constexpr int64_t kSmallReadBytes = 16 << 10;
 
 int64_t num_batches_on_rank(const Sampler& sampler, int64_t start) {
   const int64_t num_steps = sampler.num_batches(start);
-  if (sampler.options().tail != Tail::exact || num_steps == 0) return num_steps;
-  const int64_t first_of_last = sampler.first_position(start, num_steps - 1);
-  return first_of_last < sampler.epoch_size() ? num_steps : num_steps - 1;
+  return num_steps > 0 && sampler.num_samples(start, num_steps - 1) == 0 ? num_steps - 1
+                                                                         : num_steps;
 }
 
 ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start)

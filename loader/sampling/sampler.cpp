@@ -81,7 +81,7 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
                     "much; each may be 2^60 samples, the last on all ranks together",
                     num_records, options.epoch_size, batch_size, options.world_size));
   }
-  if (options.tail < Tail::drop || options.tail > Tail::exact) {
+  if (options.tail < Tail::drop || options.tail > Tail::balanced) {
     refuse_sampler(fmt::format("there is no Tail {}", static_cast<int>(options.tail)));
   }
   check_at_least_1("window_block", options.window_block);
@@ -199,6 +199,46 @@ int64_t Sampler::num_batches(int64_t start) const {
   return options_.tail == Tail::drop ? left / step_size : (left + step_size - 1) / step_size;
 }
 
+int64_t Sampler::num_moved(int64_t start) const {
+  const int64_t num_steps = num_batches(start);
+  if (options_.tail != Tail::balanced || num_steps < 2 || batch_size_ < 2) return 0;
+  const int64_t rest = epoch_size_ - start - (num_steps - 1) * batch_size_ * options_.world_size;
+  return std::max<int64_t>(options_.world_size - rest, 0);
+}
+
+Sampler::Share Sampler::share(int64_t start, int64_t step) const {
+  const int64_t ranks = options_.world_size;
+  const int64_t rank = options_.rank;
+  const int64_t first_of_step = start + step * ranks * batch_size_;
+  Share whole{first_of_step + rank * batch_size_, batch_size_};
+  if (options_.tail == Tail::drop || options_.tail == Tail::pad) return whole;
+  if (options_.tail == Tail::exact) {
+    whole.count = std::clamp<int64_t>(epoch_size_ - whole.first, 0, batch_size_);
+    return whole;
+  }
+  const int64_t num_steps = num_batches(start);
+  if (step >= num_steps) return {epoch_size_, 0};
+  const int64_t moved = num_moved(start);
+  if (step == num_steps - 2 && moved > 0) {
+    // The last `moved` ranks have one sample less.
+    const int64_t num_before = std::max<int64_t>(rank - (ranks - moved), 0);
+    return {whole.first - num_before, batch_size_ - (rank >= ranks - moved ? 1 : 0)};
+  }
+  if (step < num_steps - 1) return whole;
+  const int64_t first = first_of_step - moved;
+  const int64_t rest = epoch_size_ - first;
+  if (options_.tail == Tail::even) {
+    const int64_t count = (rest + ranks - 1) / ranks;
+    return {first + rank * count, count};
+  }
+  return {first + rank * (rest / ranks) + std::min(rank, rest % ranks),
+          rest / ranks + (rank < rest % ranks ? 1 : 0)};
+}
+
+int64_t Sampler::num_samples(int64_t start, int64_t step) const {
+  return share(start, step).count;
+}
+
 template <typename Visit>
 void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) const {
   int64_t position = first % epoch_size_;
@@ -220,11 +260,7 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
     refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
                                step, start, epoch_size_));
   }
-  const int64_t first = first_position(start, step);
-  int64_t count = batch_size_;
-  if (options_.tail == Tail::exact) {
-    count = std::clamp<int64_t>(epoch_size_ - first, 0, batch_size_);
-  }
+  const auto [first, count] = share(start, step);
   out.clear();
   repetitions.clear();
   errors_only({}, [&] { add_records(epoch, first, count, out, repetitions); });
@@ -319,11 +355,12 @@ int64_t Sampler::replacement_in_groups(uint64_t epoch_key, int64_t bad, int atte
 }
 
 int64_t Sampler::first_position(int64_t start, int64_t step) const {
-  return start + (step * options_.world_size + options_.rank) * batch_size_;
+  return share(start, step).first;
 }
 
 int64_t Sampler::position_after(int64_t start, int64_t num_steps) const {
-  return std::min(epoch_size_, start + num_steps * batch_size_ * options_.world_size);
+  const int64_t moved = num_steps == num_batches(start) - 1 ? num_moved(start) : 0;
+  return std::min(epoch_size_, start + num_steps * batch_size_ * options_.world_size - moved);
 }
 
 }  // namespace ffkit

@@ -21,7 +21,7 @@ from ._fields import BatchField, TextField
 from ._image import Augmentation, Dtype, ImageOptions, Layout, RandomErasing, RandomResizedCrop, Transform
 
 Order = Literal["shuffle", "sequential", "windowed", "weighted"]
-Tail = Literal["drop", "pad", "exact"]
+Tail = Literal["drop", "pad", "exact", "even", "balanced"]
 Allocate = Callable[[int], tuple[int, object]]
 
 _log = logging.getLogger("ffkit")
@@ -96,7 +96,9 @@ class Loader:
         seed: of the order and of all augmentation.
         rank, world_size: of this process and how many share an epoch. None: as torch.distributed or JAX say, where they are initialised, else the environment of torchrun, Slurm's
             srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
-        tail: records at the end that do not fill a step of all ranks: "drop", "pad" (from the beginning) or "exact" (a smaller last batch).
+        tail: records at the end that do not fill a step of all ranks: "drop"; "pad", from the beginning to full batches; "exact", each record once and a smaller last batch, which the
+            last ranks may lack; "even", as torch's DistributedSampler: the same number of samples on each rank, a few of them twice; "balanced", each record once and, wherever that can be,
+            the same number of batches on each rank.
         epoch_size: samples in an epoch; 0: as many as records.
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
         weights: of "weighted": a number for each record; see `class_balanced_weights`.

@@ -43,8 +43,12 @@ constexpr std::array<std::pair<std::string_view, Order>, 4> kOrders = {
      {"shuffle", Order::shuffle},
      {"windowed", Order::windowed},
      {"weighted", Order::weighted}}};
-constexpr std::array<std::pair<std::string_view, Tail>, 3> kTails = {
-    {{"drop", Tail::drop}, {"pad", Tail::pad}, {"exact", Tail::exact}}};
+constexpr std::array<std::pair<std::string_view, Tail>, 5> kTails = {
+    {{"drop", Tail::drop},
+     {"pad", Tail::pad},
+     {"exact", Tail::exact},
+     {"even", Tail::even},
+     {"balanced", Tail::balanced}}};
 constexpr std::array<std::pair<std::string_view, BadSamples>, 2> kBadSamples = {
     {{"fail", BadSamples::fail}, {"skip", BadSamples::skip}}};
 constexpr std::array<std::pair<std::string_view, IoEngine>, 3> kEngines = {

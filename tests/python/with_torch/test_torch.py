@@ -1,7 +1,6 @@
 """ffkit with torch and torchvision; runs in the Python that has them."""
 import io
 import pathlib
-import sys
 
 import numpy
 import PIL.Image
@@ -90,29 +89,6 @@ def test_to_device_has_the_state_of_its_own_batch(ds):
     assert batch.step == 7 and moved.epoch == 1 and moved.state_dict()["epoch_finished"] is True
     moved.load_state_dict(states[2])
     assert next(iter(moved)).step == 0 and moved.epoch == 0
-
-
-def test_memory_by_an_allocator_of_python(ds, monkeypatch):
-    made = []
-
-    def allocate(num_bytes):
-        memory = torch.empty(num_bytes + 4096, dtype=torch.uint8)
-        made.append(memory)
-        return ffkit.torch._aligned(memory)
-
-    monkeypatch.setattr(ffkit.torch, "pinned_allocator", lambda wanted: allocate)
-    loader = make(ds, pin_memory=True, image=ffkit.RandomResizedCrop(48))
-    batch = next(iter(loader))
-    assert len(made) >= 3 + 3
-    address = batch["image"].data_ptr()
-    assert any(memory.data_ptr() <= address < memory.data_ptr() + memory.numel() for memory in made) and address % 4096 == 0
-    expected = next(iter(make(ds, pin_memory=False, image=ffkit.RandomResizedCrop(48))))
-    assert torch.equal(batch["image"], expected["image"])
-    loader.close()
-    del loader
-    kept = [memory for memory in made if sys.getrefcount(memory) > 3]
-    assert not kept  # the views have its storage, and nothing else
-    assert torch.equal(batch["image"], expected["image"])
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")

@@ -47,6 +47,13 @@ enum class Tail {
   drop,   // left out; every rank has the same number of full batches
   pad,    // the sequence goes on from its beginning; every rank has the same number of full batches
   exact,  // every record exactly once; the last batch is smaller, and on the last ranks may be empty
+  // What torch's DistributedSampler gives a training: the sequence goes on from its beginning until the ranks share it evenly, world_size - 1 samples at most; every
+  // rank has the same number of samples and of batches, the last of which is smaller.
+  even,
+  // Every record exactly once, as exact, but shared so that every rank has the same number of batches: a model that averages over ranks in each step would wait for those that have
+  // none. The last step's samples are shared evenly, those of two ranks differ by one at most; where they are fewer than ranks, each rank has one of them, and the last ranks one less
+  // in the step before. Where that cannot be, with fewer samples than ranks or a batch_size of 1, the last ranks have a batch less.
+  balanced,
 };
 
 struct SamplerOptions {
@@ -108,8 +115,10 @@ class Sampler {
   const SamplerOptions& options() const { return options_; }
 
   // Number of steps from global position `start` to the end of an epoch; the same on every rank.
-  // Under Tail::exact a rank's share of the last step may be empty.
+  // Under Tail::exact and Tail::balanced a rank's share of the last step may be empty.
   int64_t num_batches(int64_t start = 0) const;
+  // Number of samples of this rank's batch `step`, counted from global position `start`.
+  int64_t num_samples(int64_t start, int64_t step) const;
 
   // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held. Throws Error(invalid_argument)
   // for a step below 0 and a start that is not within the epoch.
@@ -128,13 +137,22 @@ class Sampler {
   // or groups, or samples and records of each data set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
   const std::string& description() const { return description_; }
 
-  // Position in the epoch's sequence of the first sample of that batch; under Tail::exact it may lie behind the end.
+  // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and Tail::even it may lie behind the end.
   int64_t first_position(int64_t start, int64_t step) const;
 
   // Samples that all ranks together have consumed after `num_steps` steps from `start`: the position to go on from.
   int64_t position_after(int64_t start, int64_t num_steps) const;
 
  private:
+  // The positions of this rank in a step.
+  struct Share {
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+  Share share(int64_t start, int64_t step) const;
+  // Samples that Tail::balanced moves from the step before the last one to the last.
+  int64_t num_moved(int64_t start) const;
+
   // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it goes on at its beginning.
   template <typename Visit>
   void for_positions(int64_t first, int64_t count, const Visit& visit) const;
