@@ -34,6 +34,7 @@
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
@@ -318,8 +319,7 @@ void run(const Arguments& args) {
   uname(&system);
   if (!args.json) {
     fmt::print("{} cores, Linux {}, depth {}, {} repetitions of {} s; ratios to the last row\n",
-               std::thread::hardware_concurrency(), system.release, args.depth, args.repetitions,
-               args.seconds);
+               usable_cores(), system.release, args.depth, args.repetitions, args.seconds);
   }
   for (size_t i = 0; i < args.record_bytes.size(); ++i) {
     const int64_t bytes = args.record_bytes[i];

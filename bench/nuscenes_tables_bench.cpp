@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/nuscenes/splits.h>
 
 #include "converter/sources/nuscenes/listing.h"
@@ -63,8 +64,7 @@ void run(const fs::path& folder, int scenes) {
   auto start = Clock::now();
   ffkit::testing::NuScenesTables(trainval(scenes)).write(folder);
   fmt::print("made: {:.0f} MB of tables of {} scenes in {:.1f} s; {} processors\n",
-             folder_mb(folder / "v1.0-trainval"), scenes, seconds_since(start),
-             sysconf(_SC_NPROCESSORS_ONLN));
+             folder_mb(folder / "v1.0-trainval"), scenes, seconds_since(start), usable_cores());
   Tables tables;
   start = Clock::now();
   read_tables(folder / "v1.0-trainval", tables);

@@ -18,6 +18,7 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/registry.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/image/image_resizer.h>
 
 #include "image/jpeg/libjpeg.h"
@@ -218,7 +219,7 @@ double median(std::vector<double> values) {
 
 void run(Settings settings) {
   if (settings.num_threads == 0) {
-    settings.num_threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    settings.num_threads = usable_cores();
   }
   const auto images = read_all(*open_source(settings, 0));
   size_t num_bytes = 0;

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <tbb/info.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <ffkit/converter/sample_writer.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/format/unfinished.h>
 
 #include "format/dataset/split_name.h"
@@ -88,8 +88,7 @@ struct SampleWriter::Impl {
     writer.emplace(
         folder, manifest_of(split, schema, options),
         DatasetWriterOptions{.shard_bytes = options.shard_bytes, .compression = compression});
-    const int num_threads =
-        options.num_threads > 0 ? options.num_threads : tbb::info::default_concurrency();
+    const int num_threads = options.num_threads > 0 ? options.num_threads : usable_cores();
     max_jobs = kJobsPerThread * static_cast<size_t>(num_threads);
     try {
       for (int i = 0; i < num_threads; ++i) threads.emplace_back([this] { work(); });

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 
 #include "format/refuse.h"
 
@@ -46,8 +46,7 @@ LoaderOptions check_options(LoaderOptions options) {
     options.io.decoders_read_cache = false;
   }
   if (options.num_threads == 0) {
-    // Those that this process may run on; 0 when the system does not say.
-    options.num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    options.num_threads = usable_cores();
   }
   if (options.allocator == nullptr) options.allocator = default_slab_allocator();
   return options;

@@ -4,7 +4,6 @@
 #include <tbb/concurrent_queue.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
@@ -12,6 +11,8 @@
 #include <array>
 #include <memory>
 #include <stdexcept>
+
+#include <ffkit/format/machine.h>
 
 #include "input/cancel.h"
 #include "input/thread_limit.h"
@@ -41,8 +42,7 @@ class Packer {
         options_(options),
         sink_(sink),
         on_progress_(on_progress),
-        num_threads_(options.num_threads > 0 ? options.num_threads
-                                             : tbb::info::default_concurrency()),
+        num_threads_(options.num_threads > 0 ? options.num_threads : usable_cores()),
         encoders_([&source, split, &compression, &options] {
           return std::make_unique<SampleEncoder>(source, split, compression,
                                                  options.on_error == OnError::fail

@@ -48,7 +48,6 @@ class Ranks:
     def __init__(self):
         self.rank = int(os.environ.get("RANK", 0))
         self.world_size = int(os.environ.get("WORLD_SIZE", 1))
-        self.per_node = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
         if torch.cuda.is_available():
             self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
             torch.cuda.set_device(self.device)
@@ -74,7 +73,7 @@ def make_loaders(args, ranks):
     """Of training and of validation. Pictures come as bytes, which are a quarter of floats to copy; Network makes floats of them on the device."""
     shared = {
         "batch_size": args.batch_size, "dtype": "u8", "layout": "nhwc", "seed": args.seed, "rank": ranks.rank, "world_size": ranks.world_size,
-        "num_threads": args.num_threads or max(1, len(os.sched_getaffinity(0)) // ranks.per_node), "arrays": "torch",
+        "num_threads": args.num_threads, "arrays": "torch",
     }  # fmt: skip
     train = ffkit.Loader(ffkit.Dataset(args.data, "train"), image=ffkit.RandomResizedCrop(args.image_size), **shared)
     # "exact": each picture is evaluated once, by one rank.

@@ -11,8 +11,8 @@
 #include <new>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 
-#include "allocation/memory_limit.h"
 #include "format/file/file.h"
 
 namespace ffkit {

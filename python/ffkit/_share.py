@@ -19,11 +19,11 @@ class Share(NamedTuple):
     ranks_on_node: int  # that share this machine's cores; 1 where nobody says
 
 
-# Of each launcher: rank, number of ranks, and number of ranks on this machine.
+# Of each launcher: rank and number of ranks.
 _LAUNCHERS = (
-    ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),  # torchrun, and most others for torch
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
-    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),  # MPICH, Intel MPI
+    ("RANK", "WORLD_SIZE"),  # torchrun, and most others for torch
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI
 )
 _FIRST_STEP_OF_ITS_OWN = 4294967290  # Slurm's numbers from here on are no steps of srun: a batch script, a terminal of salloc
 
@@ -34,20 +34,17 @@ def find(rank: int | None, world_size: int | None) -> Share:
     Raises:
         InvalidArgumentError: the environment says half of it, or what cannot be.
     """
+    on_node = _ranks_on_node()
     if rank is not None or world_size is not None:
-        return Share(0 if rank is None else rank, 1 if world_size is None else world_size, "the arguments", 1)
-    on_node = _number("LOCAL_WORLD_SIZE") or _number("OMPI_COMM_WORLD_LOCAL_SIZE") or 1
+        return Share(0 if rank is None else rank, 1 if world_size is None else world_size, "the arguments", on_node)
     torch = _torch_distributed()
     if torch is not None:
         return Share(*torch, "torch.distributed", on_node)
     jax = sys.modules.get("jax")
     if jax is not None and hasattr(jax, "distributed") and getattr(jax.distributed, "is_initialized", bool)():
         return Share(jax.process_index(), jax.process_count(), "jax.distributed", on_node)
-    for names in _LAUNCHERS:
-        found = _pair(*names)
-        if found is not None:
-            return found
-    return _slurm() or Share(0, 1, "", 1)
+    found = next((pair for pair in (_pair(*names) for names in _LAUNCHERS) if pair is not None), None) or _slurm()
+    return Share(*found, on_node) if found else Share(0, 1, "", on_node)
 
 
 def check_still_true(share: Share) -> None:
@@ -76,7 +73,17 @@ def _number(name: str) -> int | None:
     return int(text)
 
 
-def _pair(rank_name: str, size_name: str, local_name: str) -> Share | None:
+def _ranks_on_node() -> int:
+    for name in ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"):
+        number = _number(name)
+        if number:
+            return number
+    # "4" or "4(x2)": of the first nodes of the step.
+    per_node = re.match(r"[0-9]+", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    return int(per_node[0]) if per_node and _is_task_of_srun() else 1
+
+
+def _pair(rank_name: str, size_name: str) -> tuple[int, int, str] | None:
     rank, size = _number(rank_name), _number(size_name)
     if rank is None and (size is None or size == 1):
         return None
@@ -88,16 +95,15 @@ def _pair(rank_name: str, size_name: str, local_name: str) -> Share | None:
         )
     if rank >= size:
         raise InvalidArgumentError(f"the environment variables {rank_name} and {size_name} are {rank} and {size}, but ranks are 0 .. {size_name} - 1; give rank and world_size")
-    return Share(rank, size, f"{rank_name} and {size_name}", _number(local_name) or 1)
+    return rank, size, f"{rank_name} and {size_name}"
 
 
-def _slurm() -> Share | None:
-    """Of a task that srun started. A batch script and a terminal of salloc have some of the variables too, but run alone."""
+def _is_task_of_srun() -> bool:
+    """A batch script and a terminal of salloc have some of the variables too, but run alone."""
     step = os.environ.get("SLURM_STEP_ID") or os.environ.get("SLURM_STEPID")
     is_alone = "SLURM_JOB_ID" in os.environ if step is None else step.strip().isdecimal() and int(step) >= _FIRST_STEP_OF_ITS_OWN
-    if is_alone or "SLURM_PROCID" not in os.environ:
-        return None
-    size = "SLURM_STEP_NUM_TASKS" if "SLURM_STEP_NUM_TASKS" in os.environ else "SLURM_NTASKS"
-    share = _pair("SLURM_PROCID", size, "")
-    per_node = re.match(r"[0-9]+", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
-    return share and share._replace(ranks_on_node=int(per_node[0]) if per_node else 1)
+    return "SLURM_PROCID" in os.environ and not is_alone
+
+
+def _slurm() -> tuple[int, int, str] | None:
+    return _pair("SLURM_PROCID", "SLURM_STEP_NUM_TASKS" if "SLURM_STEP_NUM_TASKS" in os.environ else "SLURM_NTASKS") if _is_task_of_srun() else None

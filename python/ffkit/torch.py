@@ -16,8 +16,6 @@ from ._loader import IO, EpochSampler, Loader
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 
 _ALIGNMENT = 4096  # of batches
-import os
-_TEMP_MEM = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") // 4
 
 
 def pinned_allocator(wanted: bool = False) -> Callable[[int], tuple[int, Any]] | None:
@@ -250,7 +248,7 @@ class DataLoader:
         options = {"arrays": "torch", "tail": tail, "order": "shuffle" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
         self.loader = Loader(self.dataset, batch_size, **options)
-        self.loader._max_copied_bytes = _TEMP_MEM
+        self.loader._max_copied_bytes = _ffkit.usable_memory_bytes() // 4
 
     def __len__(self) -> int:
         return len(self.loader)

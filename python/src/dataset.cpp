@@ -9,6 +9,7 @@
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/filter.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/image/image_codec.h>
 
 #include "bindings.h"
@@ -165,6 +166,9 @@ void bind_dataset(nb::module_& module) {
       .def("column", &column, nb::arg("field"));
   module.def("list_splits", &list_splits, nb::arg("folder"), Release());
   module.def("decode_picture", &decode_picture, nb::arg("data"));
+  module.def("usable_cores", &usable_cores);
+  module.def("core_share", &core_share, nb::arg("local_world_size"));
+  module.def("usable_memory_bytes", &usable_memory_bytes);
 }
 
 }  // namespace ffkit::python

@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 # Each room's folders, bottom to top; '' is the room's own. A new folder gets a place here and a line in the room's README.md.
 FOLDERS = {
-    'format': ['', 'schema', 'bytes', 'file', 'record', 'shard', 'v1', 'reader', 'dataset'],
+    'format': ['', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'decode', ''],
     'nuscenes': [''],

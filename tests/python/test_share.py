@@ -103,3 +103,10 @@ def test_two_processes(data, tmp_path):
         environment = os.environ | {"RANK": rank, "WORLD_SIZE": "2"}
         seen += json.loads(subprocess.run([sys.executable, "-c", script, data / "train"], check=True, capture_output=True, text=True, env=environment).stdout)
     assert sorted(seen) == list(range(60))
+
+
+def test_threads_are_those_that_the_process_is_bound_to(data):
+    script = "import ffkit, sys; print(ffkit.Loader(sys.argv[1], 4, image=None).num_threads, ffkit._ffkit.usable_cores(), ffkit._ffkit.core_share(2))"
+    core = min(os.sched_getaffinity(0))
+    done = subprocess.run(["taskset", "-c", str(core), sys.executable, "-c", script, data / "train"], check=True, capture_output=True, text=True)
+    assert done.stdout == "1 1 1\n"

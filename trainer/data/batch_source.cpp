@@ -7,10 +7,10 @@
 #include <cstdio>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/pinned_allocator.h>
 
-#include "launch/core_share.h"
 #include "launch/waiting.h"
 
 namespace ffkit {

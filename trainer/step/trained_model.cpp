@@ -3,7 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include "launch/core_share.h"
+#include <ffkit/format/machine.h>
 
 namespace ffkit {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/splits.h>
@@ -208,8 +208,7 @@ void write_root(const fs::path& folder, const DemoNuScenesOptions& options) {
   for (const char* name : {kVersion, "maps", "can_bus"}) make_folders(folder / name);
   write_map(folder, options.seed);
   std::vector<TableRows> rows(scenes.size());
-  const int num_threads =
-      options.num_threads > 0 ? options.num_threads : tbb::info::default_concurrency();
+  const int num_threads = options.num_threads > 0 ? options.num_threads : usable_cores();
   require_threads(num_threads);
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(num_threads));

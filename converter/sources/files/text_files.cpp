@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -13,6 +12,7 @@
 #include <mutex>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 
 #include "format/content_kind.h"
 #include "input/cancel.h"
@@ -134,7 +134,7 @@ TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
 
 void TextFiles::decompress(const std::vector<size_t>& files, const TextFileRules& rules,
                            const SpoolPlace& place) {
-  int num_threads = place.num_threads > 0 ? place.num_threads : tbb::info::default_concurrency();
+  int num_threads = place.num_threads > 0 ? place.num_threads : usable_cores();
   num_threads = std::min({num_threads, kMaxDecompressors, static_cast<int>(files.size())});
   num_threads = num_startable_threads(num_threads);
   for (int i = 0; i < num_threads; ++i) spools_.emplace_back(place.folder);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -13,6 +12,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 
 #include "format/errors_only.h"
 #include "format/printable.h"
@@ -215,8 +215,7 @@ class Jsonl : public Source {
     if (std::ranges::none_of(fields_, may_change)) return;
     const std::vector<LineRange> ranges = line_ranges();
     std::vector<std::vector<SeenKinds>> seen(ranges.size());
-    const int num_threads =
-        options_.num_threads > 0 ? options_.num_threads : tbb::info::default_concurrency();
+    const int num_threads = options_.num_threads > 0 ? options_.num_threads : usable_cores();
     tbb::task_arena arena(num_startable_threads(num_threads));
     // Errors of the disk come out of the loop as they are.
     arena.execute([&] {

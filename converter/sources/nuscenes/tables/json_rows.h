@@ -8,8 +8,8 @@
 
 #include <simdjson.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/info.h>
 #include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 
 #include "input/input_file.h"
 #include "sources/nuscenes/tables/token.h"
@@ -150,13 +151,17 @@ void read_rows(const std::filesystem::path& path, const Make& make, const Take& 
     for (Made& row : parsed->rows) take(std::move(row));
     if (parsed->error) throw Error(*parsed->error);
   };
-  tbb::parallel_pipeline(
-      2 * static_cast<size_t>(tbb::info::default_concurrency()),
-      tbb::make_filter<void, std::shared_ptr<JsonChunk>>(tbb::filter_mode::serial_in_order, read) &
-          tbb::make_filter<std::shared_ptr<JsonChunk>, std::shared_ptr<Parsed>>(
-              tbb::filter_mode::parallel, parse) &
-          tbb::make_filter<std::shared_ptr<Parsed>, void>(tbb::filter_mode::serial_in_order,
-                                                          hand_over));
+  const int num_threads = usable_cores();
+  tbb::task_arena(num_threads).execute([&] {
+    tbb::parallel_pipeline(
+        2 * static_cast<size_t>(num_threads),
+        tbb::make_filter<void, std::shared_ptr<JsonChunk>>(tbb::filter_mode::serial_in_order,
+                                                           read) &
+            tbb::make_filter<std::shared_ptr<JsonChunk>, std::shared_ptr<Parsed>>(
+                tbb::filter_mode::parallel, parse) &
+            tbb::make_filter<std::shared_ptr<Parsed>, void>(tbb::filter_mode::serial_in_order,
+                                                            hand_over));
+  });
   if (chunk_error) throw Error(*chunk_error);
 }
 

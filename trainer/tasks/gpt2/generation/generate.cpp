@@ -17,6 +17,7 @@
 #include <utility>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
 #include <ffkit/text/tokenizer.h>
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/gpt2.h>
@@ -24,7 +25,6 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator_peers.h"
-#include "launch/core_share.h"
 #include "step/run_mesh.h"
 #include "tasks/gpt2/generation/loaded_gpt2.h"
 #include "tasks/gpt2/generation/next_token.h"
