@@ -34,6 +34,8 @@ class EpochRun {
   bool go_on_to(int64_t epoch);
   // As Loader::next().
   std::optional<Batch> next();
+  // Whether all batches of this rank have been returned.
+  bool at_end() const;
   bool ready() const;
   // As Loader::wait_for().
   bool wait_for(std::chrono::nanoseconds limit);

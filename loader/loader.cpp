@@ -171,6 +171,11 @@ bool Loader::ready() const {
   return impl.is_inherited() || (impl.run != nullptr && impl.run->ready());
 }
 
+bool Loader::at_end() const {
+  const Impl& impl = require(impl_);
+  return impl.run != nullptr && impl.run->at_end();
+}
+
 int64_t Loader::num_held_batches() const {
   return require(impl_).parts.slabs->num_held();
 }

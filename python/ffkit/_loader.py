@@ -215,6 +215,7 @@ class Loader:
         self._convert: Callable[[Any, int], Any] | None = None
         self._names: list[str] = []
         self._epoch_size = epoch_size or len(dataset)
+        self._batch_size = batch_size
         self._is_random = order != "sequential"
         self._is_fresh = True  # the next loop goes on where the loader is
         self._is_finished = False  # the last loop came to its end
@@ -238,10 +239,17 @@ class Loader:
         for text in self._loader.take_warnings():
             self._on_warning(text)
 
+    batch_sampler = None  # Lightning asks for it where there is a `sampler`; nobody can give batches of numbers to a loader that reads by itself
+
     @property
     def dataset(self) -> Dataset:
         """What is loaded."""
         return self._dataset
+
+    @property
+    def batch_size(self) -> int:
+        """Samples in a batch of this rank."""
+        return self._batch_size
 
     def __len__(self) -> int:
         """Batches of a whole epoch on this rank."""
@@ -270,7 +278,12 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """The next loop is of `epoch`, as by DistributedSampler.set_epoch(). Unlike start_epoch(), it leaves the epoch that is under way, `loader.epoch`, where it is: after load_state_dict()
         the loop has what was left of it."""
-        if epoch != self.epoch or self._is_finished:
+        is_begun = not self._is_fresh and not self._is_finished
+        if is_begun and self._taken == 0 and epoch != self.epoch:
+            # A loop that has taken nothing is moved: some call iter() before set_epoch().
+            self._loader.start_epoch(epoch)
+            self._begin = self._loader.state()
+        elif epoch != self.epoch or self._is_finished or (is_begun and self._loader.at_end()):
             self.start_epoch(epoch)
 
     @property
@@ -287,7 +300,9 @@ class Loader:
         """The batches of an epoch: the next one, where the last loop came to its end; where it was left before, its epoch again from where that loop began. A loop
         that is begun ends those before: they raise RuntimeError."""
         _share.check_still_true(self._share)
-        if self._is_finished:
+        # Who counts batches by len() takes all of them and never asks for the end.
+        has_all = not self._is_fresh and self._taken > 0 and self._loader.at_end()
+        if self._is_finished or has_all:
             self._loader.start_epoch(self._loader.epoch() + 1)
         elif not self._is_fresh and self._taken > 0:
             self._warn_of_repetition()

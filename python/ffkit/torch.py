@@ -76,8 +76,20 @@ class to_device:  # noqa: N801, used as a function
         self._state: dict[str, Any] | None = None
         self._epoch: int | None = None
 
+    batch_sampler = None  # see Loader
+
     def __len__(self) -> int:
         return len(self.loader)
+
+    @property
+    def dataset(self) -> Dataset:
+        """See Loader.dataset."""
+        return self.loader.dataset
+
+    @property
+    def batch_size(self) -> int:
+        """See Loader.batch_size."""
+        return self.loader.batch_size
 
     def start_epoch(self, epoch: int) -> None:
         """See Loader.start_epoch."""
@@ -249,6 +261,8 @@ class DataLoader:
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
         self.loader = Loader(self.dataset, batch_size, **options)
         self.loader._max_copied_bytes = _ffkit.usable_memory_bytes() // 4
+
+    batch_sampler = None  # see Loader
 
     def __len__(self) -> int:
         return len(self.loader)

@@ -248,6 +248,7 @@ void bind_loader(nb::module_& module) {
       .def("next", &next_batch, nb::arg("copy"),
            nb::sig("def next(self, copy: bool) -> Batch | None"))
       .def("ready", [](PyLoader& self) { return self.call([](Loader& l) { return l.ready(); }); })
+      .def("at_end", [](PyLoader& self) { return self.call([](Loader& l) { return l.at_end(); }); })
       .def("copied_bytes", &PyLoader::copied_bytes)
       .def("is_closed", &PyLoader::is_closed)
       .def("num_held",

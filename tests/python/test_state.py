@@ -175,3 +175,38 @@ def test_loops_that_are_always_left_are_said_to_repeat(ds, order, num_warnings):
         loader.set_epoch(epoch)
         by_epoch.append(take(loader, 3)[0])
     assert (by_epoch[0] == by_epoch[1]) == (order == "sequential") and len(said) == num_warnings
+
+
+def by_count(loader):
+    """As who counts batches by len(), and never sees the end."""
+    loop = iter(loader)
+    return [i for _ in range(len(loader)) for i in next(loop).record_indices.tolist()]
+
+
+def test_a_loop_that_took_all_batches_has_reached_its_end(ds):
+    loader = make(ds, on_warning=lambda text: pytest.fail(text))
+    assert [by_count(loader) for _ in range(3)] == [records(make_epoch(ds, epoch)) for epoch in range(3)]
+    loader.set_epoch(2)  # again, by name
+    assert by_count(loader) == records(make_epoch(ds, 2))
+    assert list(zip(range(15), loader))[0][1].record_indices.tolist() == records(make_epoch(ds, 3))[:4]
+    state = loader.state_dict()
+    loader.set_epoch(5)
+    assert by_count(loader) == records(make_epoch(ds, 5))
+    again = make(ds)
+    again.load_state_dict(state)
+    again.set_epoch(4)  # what Lightning does then
+    assert by_count(again) == records(make_epoch(ds, 4))
+
+
+def test_set_epoch_moves_a_loop_that_has_taken_nothing(ds):
+    """Lightning calls iter(), and then set_epoch()."""
+    loader = make(ds)
+    for epoch in (0, 3, 3, 1):
+        loop = iter(loader)
+        loader.set_epoch(epoch)
+        assert [i for batch in loop for i in batch.record_indices.tolist()] == records(make_epoch(ds, epoch))
+    loop = iter(loader)
+    next(loop)
+    loader.set_epoch(7)
+    with pytest.raises(RuntimeError, match="ended by another loop"):
+        next(loop)

@@ -60,6 +60,25 @@ TEST_F(LoaderTest, GivesEveryRecordOnceWithItsLabel) {
   }
 }
 
+TEST_F(LoaderTest, SaysWhenAllBatchesAreTaken) {
+  Loader loader(dataset_, small_options());
+  EXPECT_FALSE(loader.at_end());
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    loader.start_epoch(epoch);
+    for (int64_t step = 0; step < loader.num_batches(); ++step) {
+      EXPECT_FALSE(loader.at_end());
+      loader.next();
+    }
+    EXPECT_TRUE(loader.at_end());
+  }
+  const LoaderState end = loader.state();
+  loader.start_epoch(3);
+  EXPECT_FALSE(loader.at_end());
+  loader.restore(end);
+  EXPECT_TRUE(loader.at_end());
+  EXPECT_FALSE(loader.next().has_value());
+}
+
 TEST_F(LoaderTest, RefusesAnEpochWithoutABatch) {
   LoaderOptions options = small_options();
   options.sampler.tail = Tail::drop;

@@ -59,6 +59,9 @@ class Loader {
   // what next() throws before it has a batch: Error(invalid_argument) when held_batches are held, Error(io) when the file system hangs.
   bool wait_for(std::chrono::nanoseconds limit);
 
+  // Whether all batches of the epoch that was begun have been taken: next() would return nothing.
+  bool at_end() const;
+
   // Batches that next() has returned and that are still there; at most held_batches.
   int64_t num_held_batches() const;
 
