@@ -32,6 +32,7 @@ from ._image import (
     IMAGENET_STD,
     ColorJitter,
     ImageOptions,
+    Mixing,
     PhotoMetricDistortion,
     PythonAugmentation,
     RandAugment,
@@ -44,7 +45,7 @@ from ._image import (
     ScalePad,
     TrivialAugmentWide,
 )
-from ._loader import IO, Loader, Mixing
+from ._loader import IO, Loader
 from ._schema import Field
 from .writer import Writer
 
@@ -99,3 +100,7 @@ __all__ = [
     "nuscenes",
     "splits",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in ("hf", "lightning", "torch") if name in globals())]

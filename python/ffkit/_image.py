@@ -154,11 +154,11 @@ class PythonAugmentation:
     """An augmentation written in Python. It costs the GIL: one thread at a time runs it, and about 5 us more than the function.
 
     Args:
-        function: (pixels, random) -> None. Changes `pixels`, numpy.ndarray [height, width, 3] u8 RGB, in place; the array lives for the call alone. Draws
-            from `random`, an ffkit.Random of this sample, and from nothing else: batches then do not depend on the number of threads.
+        function: (pixels, random) -> None or pixels. Changes `pixels`, numpy.ndarray [height, width, 3] u8 RGB, in place, or returns others of the same shape and dtype; what else it
+            returns is a TypeError. Draws from `random`, an ffkit.Random of this sample, and from nothing else: batches then do not depend on the number of threads.
     """
 
-    function: Callable[[Any, Any], None]
+    function: Callable[[Any, Any], Any]
 
 
 Augmentation = ColorJitter | RandAugment | TrivialAugmentWide | PhotoMetricDistortion | PythonAugmentation
@@ -179,6 +179,19 @@ class RandomErasing:
     scale: tuple[float, float] = (0.02, 0.33)
     ratio: tuple[float, float] = (0.3, 3.3)
     value: float | Literal["random"] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mixing:
+    """MixUp and CutMix of a finished batch's images; see `Batch.mix_lambda`. An alpha of 0 leaves its method out; with both, each batch takes one of them.
+
+    Args:
+        mixup: alpha of lambda ~ Beta(alpha, alpha), 0 .. 1000; 0.2 in torchvision's recipes.
+        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there.
+    """
+
+    mixup: float = 0.0
+    cutmix: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

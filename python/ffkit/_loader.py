@@ -18,7 +18,7 @@ from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
 from ._fields import BatchField, TextField
-from ._image import Augmentation, Dtype, ImageOptions, Layout, RandomErasing, RandomResizedCrop, Transform
+from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, RandomResizedCrop, Transform
 
 Order = Literal["shuffle", "sequential", "windowed", "weighted"]
 Tail = Literal["drop", "pad", "exact", "even", "balanced"]
@@ -26,19 +26,6 @@ Allocate = Callable[[int], tuple[int, object]]
 
 _log = logging.getLogger("ffkit")
 _open_loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
-
-
-@dataclass(frozen=True, slots=True)
-class Mixing:
-    """MixUp and CutMix of a finished batch's images; see `Batch.mix_lambda`. An alpha of 0 leaves its method out; with both, each batch takes one of them.
-
-    Args:
-        mixup: alpha of lambda ~ Beta(alpha, alpha), 0 .. 1000; 0.2 in torchvision's recipes.
-        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there.
-    """
-
-    mixup: float = 0.0
-    cutmix: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +56,7 @@ class IO:
 class Loader:
     """Batches of decoded samples from a Dataset.
 
-        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224), rank=rank, world_size=world)
+        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224))
         for epoch in range(loader.epoch, 90):
             for batch in loader:                                   # an epoch
                 images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256] i64
@@ -84,6 +71,9 @@ class Loader:
     Args:
         dataset: what to load: a Dataset, its path, or torch's Subset or ConcatDataset of some.
         batch_size: samples in a batch of this rank.
+
+        What a batch has:
+
         image: a transform, or ImageOptions, which have `augment` and the following five in them; None: no images.
         augment: augmentations in their order.
         erasing: RandomErasing of the finished sample.
@@ -91,14 +81,17 @@ class Loader:
         image_field, label_field: fields of the records, and their names in the batch; None: no such array.
         mixing: MixUp and CutMix.
         fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields().
-        order: "shuffle" (another permutation each epoch), "sequential", "windowed" (for disks that dislike random reads: neighbours stay near each other) or
-            "weighted" (drawn with replacement).
-        seed: of the order and of all augmentation.
-        rank, world_size: of this process and how many share an epoch. None: as torch.distributed or JAX say, where they are initialised, else the environment of torchrun, Slurm's
-            srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
-        tail: records at the end that do not fill a step of all ranks: "drop"; "pad", from the beginning to full batches; "exact", each record once and a smaller last batch, which the
-            last ranks may lack; "even", as torch's DistributedSampler: the same number of samples on each rank, a few of them twice; "balanced", each record once and, wherever that can be,
-            the same number of batches on each rank.
+
+        Which samples, in which order:
+
+        order: "shuffle" (another permutation each epoch; torch's `shuffle=True`), "sequential", "windowed" (for disks that dislike random reads: neighbours stay near each other) or
+            "weighted" (drawn with replacement; torch's WeightedRandomSampler).
+        seed: of the order and of all augmentation; torch's `generator`.
+        rank, world_size: of this process and how many share an epoch; torch's DistributedSampler. None: as torch.distributed or JAX say, where they are initialised, else the environment of
+            torchrun, Slurm's srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
+        tail: records at the end that do not fill a step of all ranks: "drop" (torch's `drop_last=True`); "pad", from the beginning to full batches; "exact", each record once and a smaller last
+            batch, which the last ranks may lack; "even", as torch's DistributedSampler: the same number of samples on each rank, a few of them twice; "balanced", each record once and, wherever
+            that can be, the same number of batches on each rank.
         epoch_size: samples in an epoch; 0: as many as records.
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
         weights: of "weighted": a number for each record; see `class_balanced_weights`.
@@ -106,18 +99,27 @@ class Loader:
         mixture: of a `Dataset.chain()`, with order "shuffle": a weight for each data set, or "equal" for equal shares, the smaller ones repeated as often as the largest
             needs. Each epoch has exact counts of each, and `batch.source` says which data set a sample is of.
         share_randomness: all records of a group draw the same random numbers.
-        num_threads: that decode; 0: all cores that this process may use, or its share of them where the launcher says how many ranks the machine has.
-        prefetch_batches: prepared ahead, >= 1.
+        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both.
+
+        How fast, and with how much memory:
+
+        num_threads: that decode, torch's `num_workers`; 0: all cores that this process may use, or its share of them where the launcher says how many ranks the machine has.
+        prefetch_batches: prepared ahead, >= 1; torch's `prefetch_factor`, but in all.
         held_batches: whose large arrays may be referred to at the same time, >= 1. `for batch in loader` needs two, its own and the next; so one more may be kept.
         copy: True: a batch is a copy, and any number may be kept. Costs a pass over its memory.
         verify_checksums: of every record.
-        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both.
         io: how records are read.
-        read_ahead_epochs: the end of an epoch is followed by the beginning of the next.
+        read_ahead_epochs: the end of an epoch is followed by the beginning of the next; torch's `persistent_workers`.
+
+        What the arrays are:
+
         arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto": torch where it is installed, else numpy.
         pin_memory: True: batches lie in memory that CUDA copies from without a detour, by torch's allocator, which keeps it until copies that are under way are done, and any number
             of batches may be kept. None: where torch and CUDA are there and `arrays` is torch.
         on_warning: takes the loader's warnings, in the thread that calls it; None: `logging`'s logger "ffkit".
+
+    Of torch's other arguments, `worker_init_fn` and `multiprocessing_context` are not needed, since there are no workers and all randomness comes from `seed`; `collate_fn` is `fields` and
+    `mixing`; `timeout` is `IO.read_timeout_s`. ffkit.torch.DataLoader takes torch's names.
 
     Raises:
         InvalidArgumentError: (a ValueError) for options out of range, fields of the wrong type, and an epoch without a batch (tail "drop").

@@ -38,6 +38,12 @@ __all__ = [
     "coco", "demo", "folder", "from_source", "from_torch", "imagenet", "jsonl", "merge", "nuscenes", "text", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Path: TypeAlias = str | os.PathLike[str]
 
 

@@ -15,6 +15,10 @@ from ._loader import IO, EpochSampler, Loader
 
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 _ALIGNMENT = 4096  # of batches
 
 
