@@ -111,10 +111,7 @@ bool ReadLoop::open_batch() {
   slab->step = next_step_;
   slab->position = parts_.sampler.first_position(start_, next_step_);
   slab->replacements.clear();
-  for (size_t i = 0; i < slab->row_offsets.size(); ++i) {
-    const bool has_rows = parts_.slabs->layout().fields[i].rows != nullptr;
-    if (has_rows) slab->row_offsets[i].assign(static_cast<size_t>(slab->size) + 1, 0);
-  }
+  slab->begin_rows(slab->size);
   parts_.watch.begin(parts_.planning_entry(), -1);  // indices are read here
   for (const int64_t record : slab->record_indices) {
     const int64_t in_split = parts_.dataset.index_in_split(record);

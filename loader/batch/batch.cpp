@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,17 @@ namespace {
 [[noreturn]] void refuse_field_index(size_t i, size_t num_fields) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the batch has no field {}; it has {}", i, num_fields));
+}
+
+void copy_texts(const SlabTexts& from, size_t num_bytes, SlabTexts& to) {
+  try {
+    to.copy_joined(from, num_bytes);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::io,
+                fmt::format("there is not enough memory for a copy of {} bytes of texts; copy "
+                            "fewer batches, or give the process more",
+                            num_bytes));
+  }
 }
 
 }  // namespace
@@ -60,6 +72,10 @@ Batch Batch::copy() const {
   slab->position = slab_->position;
   slab->mix_lambda = slab_->mix_lambda;
   for (size_t i = 0; i < num_fields(); ++i) {
+    if (layout.fields[i].texts != nullptr) {
+      copy_texts(*slab_->texts[i], field(i).num_bytes(), *slab->texts[i]);
+      continue;
+    }
     std::memcpy(slab->memory + layout.fields[i].offset, slab_->memory + layout.fields[i].offset,
                 field(i).num_bytes());
   }
@@ -109,12 +125,13 @@ std::string_view Batch::field_name(size_t i) const {
 BatchArray Batch::field(size_t i) const {
   if (i >= num_fields()) refuse_field_index(i, num_fields());
   const SlabField& field = slab_->pool->layout().fields[i];
-  return {field.dtype, slab_->shapes[i], slab_->memory + field.offset};
+  std::byte* data = field.texts != nullptr ? slab_->texts[i]->data() : slab_->memory + field.offset;
+  return {field.dtype, slab_->shapes[i], data};
 }
 
 bool Batch::has_rows(size_t i) const {
   if (i >= num_fields()) refuse_field_index(i, num_fields());
-  return slab_->pool->layout().fields[i].rows != nullptr;
+  return slab_->pool->layout().fields[i].has_rows;
 }
 
 BatchArray Batch::field(std::string_view name) const {
@@ -143,13 +160,13 @@ std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
 
 std::vector<std::string_view> Batch::strings(std::string_view name) const {
   const size_t index = index_of(name);
-  const SlabField& field = slab_->pool->layout().fields[index];
-  if (!field.is_ragged || field.dtype != DType::u8 || field.bytes_per_row != 1) {
+  const SlabField& layout = slab_->pool->layout().fields[index];
+  if (!layout.is_ragged || layout.dtype != DType::u8 || layout.bytes_per_row != 1) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("the batch's field '{}' has no texts; make it with copy_string()", name));
   }
-  const auto* text = reinterpret_cast<const char*>(slab_->memory + field.offset);
+  const auto* text = static_cast<const char*>(field(index).data);
   const std::vector<int64_t>& offsets = slab_->row_offsets[index];
   std::vector<std::string_view> texts;
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {

@@ -58,13 +58,15 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.rows = dynamic_cast<const RowsDecoder*>(field.decoder.get());
     added.row_parts = dynamic_cast<const RowPartsDecoder*>(field.decoder.get());
     added.parts = dynamic_cast<const PartsDecoder*>(field.decoder.get());
+    added.texts = dynamic_cast<const TextDecoder*>(field.decoder.get());
+    added.has_rows = added.rows != nullptr || added.texts != nullptr;
     if (added.parts != nullptr) added.num_parts = added.parts->num_parts();
     if (added.row_parts != nullptr) added.num_parts = added.row_parts->num_parts();
     if (added.rows != nullptr) {
       added.bytes_per_row = bytes_per_sample(added, 1);
       added.shape.insert(added.shape.begin(), added.rows->max_rows());
     }
-    added.bytes_per_sample = bytes_per_sample(added, batch_size);
+    added.bytes_per_sample = added.texts != nullptr ? 0 : bytes_per_sample(added, batch_size);
     if (added.num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
       refuse_layout(
           fmt::format("the batch's field '{}' is decoded in {} parts; nobody would write it",
@@ -73,6 +75,10 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     if (added.rows != nullptr && added.rows->layout() == RowLayout::ragged) {
       added.is_ragged = true;
       added.shape.erase(added.shape.begin());
+    }
+    if (added.texts != nullptr) {
+      added.is_ragged = true;
+      added.bytes_per_row = 1;
     }
     const size_t num_bytes = added.bytes_per_sample * static_cast<size_t>(batch_size);
     layout.num_bytes += (num_bytes + kSlabAlignment - 1) / kSlabAlignment * kSlabAlignment;

@@ -1,6 +1,8 @@
 // SlabLayout: where the arrays of a batch lie in its slab.
 //
 //   | field 0: [batch_size, shape...] | pad to 4096 | field 1: ... | pad |
+//
+// Texts (TextDecoder) lie elsewhere, in SlabTexts.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +29,8 @@ struct SlabField {
   const PartsDecoder* parts = nullptr;
   const RowsDecoder* rows = nullptr;
   const RowPartsDecoder* row_parts = nullptr;
+  const TextDecoder* texts = nullptr;
+  bool has_rows = false;  // rows or texts
   size_t bytes_per_row = 0;
   bool is_ragged = false;
 };

@@ -5,17 +5,32 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include <ffkit/format/error.h>
 
 namespace ffkit {
 
+void Batch::Slab::begin_rows(int64_t num_samples) {
+  const SlabLayout& layout = pool->layout();
+  for (size_t f = 0; f < layout.fields.size(); ++f) {
+    if (!layout.fields[f].has_rows) continue;
+    row_offsets[f].assign(static_cast<size_t>(num_samples) + 1, 0);
+    if (texts[f] != nullptr) texts[f]->begin(num_samples);
+  }
+}
+
 void join_rows(const SlabLayout& layout, Batch::Slab& slab) {
   for (size_t f = 0; f < layout.fields.size(); ++f) {
     const SlabField& field = layout.fields[f];
-    if (field.rows == nullptr) continue;
+    if (!field.has_rows) continue;
     std::vector<int64_t>& offsets = slab.row_offsets[f];
+    if (field.texts != nullptr) {
+      std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+      slab.texts[f]->join(offsets);
+      continue;
+    }
     std::byte* memory = slab.memory + field.offset;
     for (size_t i = 0; i + 1 < offsets.size(); ++i) {
       const auto num_rows = static_cast<size_t>(offsets[i + 1]);
@@ -42,7 +57,10 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
         std::vector<int64_t>& shape = slab.shapes.emplace_back(1);
         shape.insert(shape.end(), field.shape.begin(), field.shape.end());
         std::vector<int64_t>& offsets = slab.row_offsets.emplace_back();
-        if (field.rows != nullptr) offsets.reserve(static_cast<size_t>(batch_size) + 1);
+        if (field.has_rows) offsets.reserve(static_cast<size_t>(batch_size) + 1);
+      }
+      for (const SlabField& field : layout_.fields) {
+        slab.texts.push_back(field.texts != nullptr ? std::make_unique<SlabTexts>() : nullptr);
       }
       slab.record_indices.reserve(static_cast<size_t>(batch_size));
       slab.replacements.reserve(static_cast<size_t>(batch_size));

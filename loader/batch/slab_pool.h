@@ -12,6 +12,7 @@
 #include <ffkit/loader/slab_allocator.h>
 
 #include "batch/slab_layout.h"
+#include "batch/slab_texts.h"
 
 namespace ffkit {
 
@@ -22,6 +23,7 @@ struct Batch::Slab {
   SlabPool* pool = nullptr;
   std::byte* memory = nullptr;               // as the pool's layout says; may be null while free
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
+  std::vector<std::unique_ptr<SlabTexts>> texts;  // of the fields that have texts; null of others
   // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
   std::vector<std::vector<int64_t>> row_offsets;
   std::vector<int64_t> record_indices;  // [size]
@@ -34,6 +36,9 @@ struct Batch::Slab {
   int64_t step = 0;
   int64_t position = 0;  // of the first sample in the epoch's sequence
   double mix_lambda = 1;
+
+  // For `num_samples` samples of which nothing is there yet.
+  void begin_rows(int64_t num_samples);
 };
 
 // Makes the rows of a batch whose samples are all there one array without gaps, in place.

@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "batch/slab_pool.h"
@@ -186,8 +187,12 @@ void FieldWriter::write_piece_to(const Sample& sample, const Piece& piece,
     write_row_part(sample, piece, scratch, watch);
   } else if (field.num_parts != 1) {
     field.parts->decode_part(sample.record, sample.key, piece.part, scratch, out);
-  } else if (field.rows == nullptr) {
+  } else if (!field.has_rows) {
     decoder.decode(sample.record, sample.key, scratch, out);
+  } else if (field.texts != nullptr) {
+    const std::string_view text = field.texts->decode_text(sample.record, sample.key, scratch);
+    sample.slab.texts[piece.field]->add(sample.index_in_batch, text);
+    finish_rows(sample, piece.field, std::ssize(text));
   } else {
     const int64_t num_rows = field.rows->decode_rows(sample.record, sample.key, scratch, out);
     check_row_count(field.name, num_rows, field.rows->max_rows());

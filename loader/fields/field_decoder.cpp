@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <ffkit/format/dtype_visitor.h>
@@ -134,33 +135,26 @@ class TensorCopier final : public FieldDecoder {
   std::vector<int64_t> shape_;
 };
 
-class StringCopier final : public RowsDecoder {
+class StringCopier final : public TextDecoder {
  public:
   StringCopier(size_t field, std::string name, int64_t max_bytes)
       : field_(field), name_(std::move(name)), max_bytes_(max_bytes) {}
-  DType dtype() const override { return DType::u8; }
-  std::vector<int64_t> shape() const override { return {}; }
-  int64_t max_rows() const override { return max_bytes_; }
 
-  int64_t decode_rows(const RecordView& record, const SampleKey&, Scratch*,
-                      void* out) const override {
-    if (record.is_null(field_)) return 0;
+  std::string_view decode_text(const RecordView& record, const SampleKey&,
+                               Scratch*) const override {
+    if (record.is_null(field_)) return {};
     const std::string_view text = record.string(field_);
-    if (std::ssize(text) > max_bytes_) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("field '{}' has a text of {} bytes, more than the {} of copy_string(); "
-                      "give a larger max_bytes",
-                      name_, text.size(), max_bytes_));
-    }
-    if (!text.empty()) std::memcpy(out, text.data(), text.size());
-    return std::ssize(text);
+    if (max_bytes_ == 0 || std::ssize(text) <= max_bytes_) return text;
+    throw Error(ErrorCode::unsupported,
+                fmt::format("field '{}' has a text of {} bytes, more than max_bytes, which is {}; "
+                            "give a larger one, or 0 for no limit",
+                            name_, text.size(), max_bytes_));
   }
 
  private:
   size_t field_;
   std::string name_;
-  int64_t max_bytes_;
+  int64_t max_bytes_;  // 0: no limit
 };
 
 }  // namespace
@@ -195,6 +189,12 @@ int64_t RowPartsDecoder::decode_rows(const RecordView& record, const SampleKey& 
     num_rows += num_new;
   }
   return num_rows;
+}
+
+void TextDecoder::decode(const RecordView& /*record*/, const SampleKey& /*key*/,
+                         Scratch* /*scratch*/, void* /*out*/) const {
+  throw Error(ErrorCode::invalid_argument,
+              "a text has no fixed size that decode() could write; call decode_text()");
 }
 
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
@@ -245,12 +245,11 @@ std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::
 
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
                                                 int64_t max_bytes) {
-  constexpr int64_t kMostBytes = 1 << 20;
   const size_t at = schema.require(field);
   if (schema.fields[at].type != FieldType::string) refuse_field(schema.fields[at], "a string");
-  if (max_bytes < 1 || max_bytes > kMostBytes) {
+  if (max_bytes < 0) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("max_bytes is {}, must be 1 .. {}", max_bytes, kMostBytes));
+                fmt::format("max_bytes is {}, must be 1 or more, or 0 for no limit", max_bytes));
   }
   return std::make_shared<StringCopier>(at, field, max_bytes);
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -102,6 +103,25 @@ class ZerosOrRows final : public ZerosWhereNull<RowsDecoder> {
   }
 };
 
+class EmptyOrText final : public TextDecoder {
+ public:
+  EmptyOrText(size_t field, DecoderPtr decoder)
+      : field_(field),
+        decoder_(std::move(decoder)),
+        wrapped_(dynamic_cast<const TextDecoder&>(*decoder_)) {}
+  std::unique_ptr<Scratch> make_scratch() const override { return wrapped_.make_scratch(); }
+  void will_read(int64_t record_index) const noexcept override { wrapped_.will_read(record_index); }
+  std::string_view decode_text(const RecordView& record, const SampleKey& key,
+                               Scratch* scratch) const override {
+    return record.is_null(field_) ? std::string_view() : wrapped_.decode_text(record, key, scratch);
+  }
+
+ private:
+  size_t field_;
+  DecoderPtr decoder_;
+  const TextDecoder& wrapped_;
+};
+
 }  // namespace
 
 DecoderPtr decode_valid(const Schema& schema, const std::string& field) {
@@ -123,6 +143,9 @@ DecoderPtr zeros_where_null(const Schema& schema, const std::string& field, Deco
   }
   if (dynamic_cast<const RowsDecoder*>(decoder.get()) != nullptr) {
     return std::make_shared<ZerosOrRows>(at, std::move(decoder));
+  }
+  if (dynamic_cast<const TextDecoder*>(decoder.get()) != nullptr) {
+    return std::make_shared<EmptyOrText>(at, std::move(decoder));
   }
   return std::make_shared<ZerosOrArray>(at, std::move(decoder));
 }

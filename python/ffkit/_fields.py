@@ -42,10 +42,10 @@ class CopyField:
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A string, such as an id: a list of N str in the batch. A text of more than `max_bytes` (1 .. 2**20) ends the epoch."""
+    """A string, such as an id or a caption: a list of N str in the batch. A text of more than `max_bytes` is a bad sample; 0: any length is right."""
 
     field: str
-    max_bytes: int = 256
+    max_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

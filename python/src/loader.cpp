@@ -196,9 +196,7 @@ nb::typed<nb::list, nb::str> take_warnings(PyLoader& self) {
 void bind_loader(nb::module_& module) {
   nb::class_<DecoderHandle>(module, "FieldDecoder", "A field decoder of C++.")
       .def_prop_ro("is_text", [](const DecoderHandle& self) {
-        const auto* rows = dynamic_cast<const RowsDecoder*>(self.decoder.get());
-        return rows != nullptr && rows->dtype() == DType::u8 && rows->shape().empty() &&
-               rows->layout() == RowLayout::ragged;
+        return dynamic_cast<const TextDecoder*>(self.decoder.get()) != nullptr;
       });
   module.def(
       "class_balanced_weights",

@@ -173,3 +173,27 @@ def test_options_are_plain_values():
     options = ffkit.ImageOptions(ffkit.RandomCrop(32, padding=4), [ffkit.ColorJitter(0.4)], ffkit.RandomErasing(), dtype="u8")
     assert pickle.loads(pickle.dumps(options)) == options and options.normalize is False
     assert "padding=4" in repr(options)
+
+
+def test_texts_have_no_limit_but_the_one_that_is_given(tmp_path):
+    texts = ["a", "", "grüße", "x" * 660, "b", None, "y" * 100_000, "c"]
+    with ffkit.Writer(tmp_path / "out", schema={"text": "string", "label": "i64"}) as writer:
+        for label, text in enumerate(texts):
+            writer.write({"text": text, "label": label} if text is not None else {"label": label})
+    ds = ffkit.Dataset(tmp_path / "out", "train")
+
+    def loader(max_bytes=0, **options):
+        fields = {"text": ffkit.TextField("text", max_bytes) if max_bytes else ffkit.TextField("text")}
+        return ffkit.Loader(ds, 4, image=None, order="sequential", fields=fields, num_threads=2, **options)
+
+    for bad_samples in ("fail", "skip"):
+        batches = list(loader(bad_samples=bad_samples))
+        assert [text for batch in batches for text in batch["text"]] == [text or "" for text in texts]
+        assert not any(batch.replacements for batch in batches)
+    with pytest.raises(ffkit.UnsupportedError, match=r"field 'text' has a text of 660 bytes, more than max_bytes, which is 256; give") as error:
+        list(loader(256))
+    assert error.value.record == 3 and error.value.path.endswith(".ffr")
+    replaced = [one for batch in loader(256, bad_samples="skip") for one in batch.replacements]
+    assert [one[:2] for one in replaced] == [(3, 3), (2, 6)] and "a text of 660 bytes" in replaced[0][2]
+    with pytest.raises(ValueError, match="max_bytes is -1"):
+        loader(-1)

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,7 +19,7 @@
 namespace ffkit {
 namespace {
 
-DeviceBatch on_host(const std::shared_ptr<Batch>& batch, const std::set<std::string>& with_rows) {
+DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
   DeviceBatch out;
   out.size = batch->size();
   out.mix_lambda = batch->mix_lambda();
@@ -31,20 +30,12 @@ DeviceBatch on_host(const std::shared_ptr<Batch>& batch, const std::set<std::str
     field.name = batch->field_name(i);
     field.values =
         array.data == batch->images() ? images_tensor(batch) : array_tensor(batch, array);
-    if (!with_rows.contains(field.name)) continue;
+    if (!batch->has_rows(i)) continue;
     const std::span<const int64_t> offsets = batch->row_offsets(field.name);
     field.row_offsets = at::empty({int64_t(offsets.size())}, at::kLong);
     std::copy(offsets.begin(), offsets.end(), field.row_offsets.mutable_data_ptr<int64_t>());
   }
   return out;
-}
-
-std::set<std::string> fields_with_rows(const LoaderOptions& options) {
-  std::set<std::string> names;
-  for (const BatchField& field : options.fields) {
-    if (dynamic_cast<const RowsDecoder*>(field.decoder.get()) != nullptr) names.insert(field.name);
-  }
-  return names;
 }
 
 }  // namespace
@@ -57,8 +48,7 @@ struct DevicePrefetcher::Impl {
     std::shared_ptr<c10::Event> done;
   };
 
-  Impl(Loader& from, c10::Device to)
-      : loader(from), device(to), with_rows(fields_with_rows(from.options())) {}
+  Impl(Loader& from, c10::Device to) : loader(from), device(to) {}
 
   // Nothing at the end of the epoch.
   std::optional<Copy> take() {
@@ -67,7 +57,7 @@ struct DevicePrefetcher::Impl {
     Copy copy;
     copy.source = std::make_shared<Batch>(std::move(*batch));
     copy.state = loader.state();
-    copy.batch = on_host(copy.source, with_rows);
+    copy.batch = on_host(copy.source);
     if (device.is_cpu()) return copy;
     recycle();
     const c10::impl::VirtualGuardImpl streams(device.type());
@@ -100,7 +90,6 @@ struct DevicePrefetcher::Impl {
 
   Loader& loader;
   const c10::Device device;
-  const std::set<std::string> with_rows;  // names of fields
   std::optional<c10::Stream> copy_stream;
   std::optional<Copy> ahead;
   std::deque<std::pair<std::shared_ptr<c10::Event>, std::shared_ptr<Batch>>> sources;

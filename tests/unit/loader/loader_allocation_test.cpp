@@ -31,6 +31,16 @@ std::atomic<int64_t> num_allocations{0};
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
   std::free(memory);
 }
+[[gnu::noinline]] void* operator new(size_t num_bytes, std::align_val_t alignment) {
+  num_allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto multiple = static_cast<size_t>(alignment);
+  num_bytes = (num_bytes + multiple - 1) / multiple * multiple;
+  if (void* memory = std::aligned_alloc(multiple, num_bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace ffkit {
 namespace {
@@ -45,6 +55,7 @@ TEST_P(LoaderAllocationTest, NothingIsAllocatedPerBatchAfterWarmUp) {
   options.batch_size = 4;
   options.num_threads = 2;
   options.image.transform = RandomResizedCrop{.size = 16};
+  options.fields = {{"id", copy_string(dataset.schema(), "id")}};
   options.io.engine = GetParam();
   options.io.decoders_read_cache = GetParam() == IoEngine::pread;  // both ways of reading
   Loader loader(dataset, options);

@@ -71,11 +71,11 @@ class Batch {
   BatchArray field(std::string_view name) const;
   // Whether field `i` has rows, and so row_offsets(). By number as above.
   bool has_rows(size_t i) const;
-  // Of a field made by a RowsDecoder, [size + 1]: the rows of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
+  // Of a field made by a RowsDecoder or a TextDecoder, whose rows are bytes, [size + 1]: the rows of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
   // they are padded, sample i has offsets[i + 1] - offsets[i] of them. Throws Error(not_found), also for a field that has no rows.
   std::span<const int64_t> row_offsets(std::string_view name) const;
 
-  // The texts of a field made by copy_string(), one a sample; they point into the batch. Throws Error(not_found) as field() does, and
+  // The texts of a field made by copy_string() or another TextDecoder, one a sample; they point into the batch. Throws Error(not_found) as field() does, and
   // Error(invalid_argument) for a field of another kind.
   std::vector<std::string_view> strings(std::string_view name) const;
 

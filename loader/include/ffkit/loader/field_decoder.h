@@ -13,6 +13,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/format/record.h>
@@ -123,6 +124,20 @@ class RowPartsDecoder : public RowsDecoder {
                       void* out) const final;
 };
 
+// A decoder of texts, or other bytes, of any length, which Batch::strings() gives: ragged rows of u8. They lie beside the slab, so that a batch takes the memory that
+// its texts need and not room for the longest of each sample; Batch::allocator() does not know them.
+class TextDecoder : public FieldDecoder {
+ public:
+  DType dtype() const final { return DType::u8; }
+  std::vector<int64_t> shape() const final { return {}; }
+  // The text of a sample, which lies in the record or in the scratch. Errors are those of decode().
+  virtual std::string_view decode_text(const RecordView& record, const SampleKey& key,
+                                       Scratch* scratch) const = 0;
+  // Throws Error(invalid_argument): there is no room that fits.
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const final;
+};
+
 // Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument) when it is of a type that cannot
 // serve.
 
@@ -142,10 +157,10 @@ std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const s
 // A scalar ({}), or a tensor that has this shape in all records (else Error(corrupt)), as it is.
 std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::string& field,
                                                std::vector<int64_t> shape = {});
-// A string, such as an id, for Batch::strings(): its bytes as ragged rows of u8, null as an empty text. Takes `max_bytes` (1 .. 2^20) of memory a
-// sample; a longer text ends the epoch with Error(invalid_argument), whatever LoaderOptions::bad_samples is.
+// A string, such as an id or a caption, for Batch::strings(); null as an empty text. A text of more than `max_bytes` is a bad sample, Error(unsupported); 0:
+// any length is right.
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
-                                                int64_t max_bytes = 256);
+                                                int64_t max_bytes = 0);
 
 // Of a data set whose records do not all have a field, such as a Dataset::chain() of sets with and without depth. A record in which a field is null is a bad
 // sample for the decoders above, copy_string() aside; with these it is an ordinary one: zeros in the array, and a mask beside it.
@@ -156,7 +171,7 @@ std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std:
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
                                                  const std::vector<std::string>& fields);
-// What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows. Parts stay parts, but those of a RowPartsDecoder are decoded by
+// What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows, of a TextDecoder an empty text. Parts stay parts, but those of a RowPartsDecoder are decoded by
 // one thread. `decoder` must not need other fields that may be null. Throws Error(invalid_argument) when it is null.
 std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
                                                      std::shared_ptr<const FieldDecoder> decoder);

@@ -96,7 +96,7 @@ class ChunkDecoderTest : public ::testing::Test {
     batch->slab = slabs_->acquire();
     batch->slab->size = count;
     batch->slab->record_indices = std::move(record_indices);
-    for (auto& offsets : batch->slab->row_offsets) offsets.assign(size_t(count) + 1, 0);
+    batch->slab->begin_rows(count);
     batch->num_left = count;
     ReadBufferPool::Buffer* buffer = buffers_.acquire(64 << 10, static_cast<int>(count));
     batch->samples.assign(static_cast<size_t>(count), {});

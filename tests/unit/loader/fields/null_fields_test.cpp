@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ffkit/format/record.h>
@@ -90,18 +91,40 @@ TEST(NullFields, PartsStayParts) {
   EXPECT_THAT(made(*decoder, record_with(true, false), 8), Each(0));
 }
 
+class FourRows final : public RowsDecoder {
+ public:
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override { return {}; }
+  int64_t max_rows() const override { return 5; }
+  int64_t decode_rows(const RecordView&, const SampleKey&, Scratch*, void*) const override {
+    return 4;
+  }
+};
+
 TEST(NullFields, RowsAreNone) {
-  const Schema& schema = kNullSchema;
-  const auto decoder = zeros_where_null(schema, "a", copy_string(schema, "b"));
+  const auto decoder = zeros_where_null(kNullSchema, "b", std::make_shared<FourRows>());
   const auto* rows = dynamic_cast<const RowsDecoder*>(decoder.get());
   ASSERT_NE(rows, nullptr);
-  EXPECT_EQ(rows->max_rows(), 256);
-  std::array<char, 256> out{};
+  EXPECT_EQ(rows->max_rows(), 5);
+  std::array<char, 5> out{};
   const auto count = [&](const std::vector<std::byte>& record) {
-    return rows->decode_rows(RecordView(schema, record), {}, nullptr, out.data());
+    return rows->decode_rows(RecordView(kNullSchema, record), {}, nullptr, out.data());
   };
   EXPECT_EQ(count(record_with(true, true)), 4);
-  EXPECT_EQ(count(record_with(false, true)), 0);
+  EXPECT_EQ(count(record_with(true, false)), 0);
+}
+
+TEST(NullFields, TextsAreEmpty) {
+  const auto decoder = zeros_where_null(kNullSchema, "a", copy_string(kNullSchema, "b"));
+  const auto* texts = dynamic_cast<const TextDecoder*>(decoder.get());
+  ASSERT_NE(texts, nullptr);
+  const auto text = [&](const std::vector<std::byte>& record) {
+    return std::string(texts->decode_text(RecordView(kNullSchema, record), {}, nullptr));
+  };
+  EXPECT_EQ(text(record_with(true, true)), "text");
+  EXPECT_EQ(text(record_with(true, false)), "");
+  EXPECT_EQ(text(record_with(false, true)), "");
+  EXPECT_ERROR(made(*decoder, record_with(true, true), 4), invalid_argument, "no fixed size");
 }
 
 }  // namespace
