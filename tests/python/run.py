@@ -1,6 +1,7 @@
 """Runs one file of tests by pytest: run.py FILE [pytest's arguments].
 
-test_torch*.py: by the Python that FFKIT_REFERENCE_PYTHON names, with this Python's pytest behind its own packages. Exit status 77: skipped, for want of one.
+test_torch*.py run in the Python that FFKIT_REFERENCE_PYTHON names, those of frameworks/ in that of FFKIT_FRAMEWORKS_PYTHON, with this Python's pytest behind its own
+packages. Exit status 77: skipped, for want of one.
 """
 import os
 import pathlib
@@ -19,11 +20,15 @@ sys.exit(pytest.main(sys.argv[1:]))
 def main() -> int:
     file = pathlib.Path(sys.argv[1])
     arguments = ["-q", "-p", "no:cacheprovider", "-ra", str(file), *sys.argv[2:]]
-    if not file.name.startswith("test_torch"):
+    if file.parent.name == "frameworks":
+        name, packages, option = "FFKIT_FRAMEWORKS_PYTHON", "Lightning, Transformers and JAX", "--frameworks"
+    elif file.name.startswith("test_torch"):
+        name, packages, option = "FFKIT_REFERENCE_PYTHON", "torch", "--reference"
+    else:
         return subprocess.run([sys.executable, "-m", "pytest", *arguments]).returncode
-    python = os.environ.get("FFKIT_REFERENCE_PYTHON")
+    python = os.environ.get(name)
     if not python:
-        print("skipped: FFKIT_REFERENCE_PYTHON names no Python with torch (tools/setup --reference)")
+        print(f"skipped: {name} names no Python with {packages} (tools/setup {option})")
         return 77
     return subprocess.run([python, "-c", WITH_MORE_PACKAGES, sysconfig.get_paths()["purelib"], *arguments]).returncode
 
