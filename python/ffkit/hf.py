@@ -1,0 +1,224 @@
+"""ffkit in Hugging Face's Transformers and Accelerate: a data set that looks like one of `datasets`, and the loaders of a Trainer.
+
+    class Trainer(ffkit.hf.TrainerMixin, transformers.Trainer):
+        pass
+
+    arrays = {"pixel_values": ffkit.ImageField("image", image_options), "labels": ffkit.IntegerField("label")}
+    train = ffkit.hf.Dataset("/fast/imagenet", "train", fields=arrays)
+    Trainer(model, args, train_dataset=train, eval_dataset=...).train()
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
+
+from ._dataset import Dataset as _Records
+from ._dataset import PathLike
+from ._errors import InvalidArgumentError, UnsupportedError
+from ._fields import BatchField
+from ._loader import Loader
+from ._schema import Field
+
+if TYPE_CHECKING:
+    from .torch import DataLoader
+
+__all__ = ["Dataset", "TrainerMixin", "prepare"]
+
+_ORDERS = {"random": "shuffle", "sequential": "sequential"}  # by TrainingArguments.train_sampling_strategy
+
+
+class Dataset(Sequence[dict[str, Any]]):
+    """An ffkit.Dataset as `datasets.Dataset` shows its samples: for Trainer, and for scripts that ask for columns and the names of labels.
+
+    `ds[i]` is a dict, in which pictures are those of Pillow; `ds[2:5]` and `ds[[1, 4]]` are a dict of lists; `ds["label"]` is a list, read without the pictures. It is no
+    `datasets.Dataset`: what asks for that class, as evaluate's evaluator() does, refuses it.
+
+    Args:
+        dataset: an ffkit.Dataset, or the arguments of one: a path, and a split.
+        fields: what TrainerMixin's loaders make of it: names of the model's arguments, and their arrays as in `Loader(fields=)`.
+    """
+
+    def __init__(self, dataset: _Records | PathLike, split: str = "", *, fields: Mapping[str, BatchField] | None = None) -> None:
+        self.dataset = dataset if isinstance(dataset, _Records) else _Records(dataset, split)
+        self.fields = dict(fields or {})
+        self._transform: Callable[[dict[str, list[Any]]], Mapping[str, Any]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            return self._column(index)
+        if isinstance(index, slice):
+            return self._samples(range(*index.indices(len(self))))
+        if hasattr(index, "__iter__"):
+            return self._samples(index)
+        sample = self._sample(index)
+        if self._transform is None:
+            return sample
+        return {name: values[0] for name, values in self._transform({name: [value] for name, value in sample.items()}).items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[i] for i in range(len(self)))
+
+    def _sample(self, index: int) -> dict[str, Any]:
+        sample: dict[str, Any] = self.dataset[index]
+        schema = self.dataset.schema
+        return {name: _shown(schema[name], value) for name, value in sample.items()}
+
+    def _samples(self, indices: Any) -> Mapping[str, Any]:
+        samples = [self._sample(i) for i in indices]
+        columns = {name: [sample[name] for sample in samples] for name in self.column_names}
+        return columns if self._transform is None else self._transform(columns)
+
+    def _column(self, name: str) -> list[Any]:
+        field = self.dataset.schema.get(name)
+        if field is None:
+            raise KeyError(f"there is no column '{name}'; they are {', '.join(self.column_names)}")
+        if field.column:
+            column = self.dataset.column(name)
+            return column if isinstance(column, list) else list(column.tolist())
+        return [_shown(field, self.dataset.field(i, name)) for i in range(len(self))]
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the fields."""
+        return list(self.dataset.schema)
+
+    @property
+    def num_rows(self) -> int:
+        """The number of records."""
+        return len(self)
+
+    @property
+    def features(self) -> Any:
+        """The fields' types: `datasets.Features`. `features["label"].names` are the classes, where the data set has names of them."""
+        import datasets
+
+        def feature(name: str, field: Field) -> Any:
+            names = self.dataset.class_names or self.dataset.classes
+            if name == "label" and names and field.type == "scalar":
+                return datasets.ClassLabel(names=names if len(set(names)) == len(names) else self.dataset.classes)
+            if field.type == "list":
+                return datasets.List(_VALUES[field.item or "bytes"](datasets, field, 1))
+            shape = self.dataset.field(0, name).ndim if field.type == "tensor" and len(self) else 1
+            return _VALUES[field.type](datasets, field, shape)
+
+        return datasets.Features({name: feature(name, field) for name, field in self.dataset.schema.items()})
+
+    def select(self, indices: Any) -> Dataset:
+        """The samples with these numbers, in this order."""
+        return self._like(self.dataset.subset(indices), self._transform)
+
+    def with_transform(self, transform: Callable[[dict[str, list[Any]]], Mapping[str, Any]] | None) -> Dataset:
+        """The same samples as `transform` makes them, a function from a dict of lists to one. The loaders of TrainerMixin do not call it: they have `fields`."""
+        return self._like(self.dataset, transform)
+
+    def _like(self, dataset: _Records, transform: Callable[[dict[str, list[Any]]], Mapping[str, Any]] | None) -> Dataset:
+        made = Dataset(dataset, fields=self.fields)
+        made._transform = transform
+        return made
+
+    def __repr__(self) -> str:
+        return f"<ffkit.hf.Dataset: {self.dataset!r}>"
+
+
+def _shown(field: Field, value: Any) -> Any:
+    if field.type == "image" and value is not None:
+        from PIL import Image
+
+        return Image.open(io.BytesIO(value))
+    if field.type == "list" and field.item == "image" and value is not None:
+        return [_shown(Field("image"), one) for one in value]
+    return value
+
+
+def _value(datasets: Any, field: Field, _: int) -> Any:
+    from ._samples import DTYPES
+
+    if field.dtype == "bf16":
+        raise UnsupportedError("`datasets` has no type for bf16, so this data set has no `features`; store the field as f32")
+    return datasets.Value(DTYPES[field.dtype or "u8"])
+
+
+def _tensor(datasets: Any, field: Field, num_dimensions: int) -> Any:
+    feature = _value(datasets, field, 0)
+    for _ in range(num_dimensions):
+        feature = datasets.List(feature)
+    return feature
+
+
+_VALUES: dict[str, Callable[[Any, Field, int], Any]] = {
+    "image": lambda datasets, field, _: datasets.Image(),
+    "string": lambda datasets, field, _: datasets.Value("string"),
+    "bytes": lambda datasets, field, _: datasets.Value("binary"),
+    "scalar": _value,
+    "tensor": _tensor,
+}
+
+
+def prepare(accelerator: Any, loader: Loader | DataLoader) -> Any:
+    """`loader` as accelerator.prepare() makes it of torch's DataLoader: batches on the device, a last step of gradient accumulation, no sample twice in gather_for_metrics().
+
+    accelerator.prepare() itself hands a loader of ffkit back as it is. Each rank's loader has its own share already, so nothing is sharded again; for gather_for_metrics() make the
+    loader with order="sequential" and tail="pad". `accelerator.register_for_checkpointing()` takes what is returned: its state is that after the batch that the loop has.
+    """
+    from ._accelerate import Prepared
+
+    return Prepared(loader, accelerator.device, accelerator.non_blocking)
+
+
+class TrainerMixin:
+    """The loaders of a transformers.Trainer: those of ffkit for data sets of class ffkit.hf.Dataset with `fields`, Trainer's own for all others.
+
+        class Trainer(ffkit.hf.TrainerMixin, transformers.Trainer):
+            loader_options = {"num_threads": 8}
+
+    Numbers of samples and of steps are Trainer's own, so are batch sizes, `data_seed` or `seed`, `dataloader_drop_last`, `dataloader_pin_memory`, `dataloader_num_workers` (as threads) and the resume
+    from a checkpoint, which decodes the batches that it skips. Samples are put together in C++: a `data_collator` of one's own is refused.
+    """
+
+    loader_options: Mapping[str, Any] = {}
+    """Further arguments of ffkit.Loader."""
+
+    def get_train_dataloader(self: Any) -> Any:
+        """See transformers.Trainer."""
+        if not _is_loaded(self.train_dataset):
+            return super().get_train_dataloader()  # type: ignore[misc]
+        strategy = getattr(self.args, "train_sampling_strategy", "random")
+        strategy = getattr(strategy, "value", strategy)
+        if strategy not in _ORDERS:
+            raise UnsupportedError(f"train_sampling_strategy '{strategy}' needs the length of each sample, which pictures have not; leave it out")
+        return _loader_of(self, self.train_dataset, self._train_batch_size, _ORDERS[strategy], self.args.dataloader_drop_last)
+
+    def get_eval_dataloader(self: Any, eval_dataset: Any = None) -> Any:
+        """See transformers.Trainer."""
+        dataset = self.eval_dataset if eval_dataset is None else self.eval_dataset[eval_dataset] if isinstance(eval_dataset, str) else eval_dataset
+        if not _is_loaded(dataset):
+            return super().get_eval_dataloader(eval_dataset)  # type: ignore[misc]
+        return _loader_of(self, dataset, self.args.eval_batch_size, "sequential", False)
+
+    def get_test_dataloader(self: Any, test_dataset: Any) -> Any:
+        """See transformers.Trainer."""
+        if not _is_loaded(test_dataset):
+            return super().get_test_dataloader(test_dataset)  # type: ignore[misc]
+        return _loader_of(self, test_dataset, self.args.eval_batch_size, "sequential", False)
+
+
+def _is_loaded(dataset: Any) -> bool:
+    return isinstance(dataset, Dataset) and bool(dataset.fields)
+
+
+def _loader_of(trainer: Any, dataset: Dataset, batch_size: int, order: str, drop_last: bool) -> Any:
+    if not type(trainer.data_collator).__module__.startswith("transformers.") and not getattr(trainer.data_collator, "__module__", "").startswith("transformers."):
+        raise InvalidArgumentError("data_collator is not called where ffkit loads; leave it out, and give what it makes as `fields` of the ffkit.hf.Dataset")
+    args = trainer.args
+    options = {
+        "image": None, "label_field": None, "fields": dataset.fields, "order": order, "seed": args.seed if args.data_seed is None else args.data_seed,
+        "rank": args.process_index, "world_size": args.world_size, "tail": "drop" if drop_last else "exact" if args.world_size == 1 else "pad",
+        "num_threads": args.dataloader_num_workers, "pin_memory": None if args.dataloader_pin_memory else False, "arrays": "torch",
+        # The batches of a step, one that is looked ahead at, and the loader's own two.
+        "held_batches": args.gradient_accumulation_steps + 3,
+    }  # fmt: skip
+    return prepare(trainer.accelerator, Loader(dataset.dataset, batch_size, **{**options, **trainer.loader_options}))

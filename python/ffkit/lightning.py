@@ -1,0 +1,80 @@
+"""ffkit in Lightning: a LightningDataModule of a data set folder.
+
+    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=ffkit.RandomResizedCrop(224), eval_image=ffkit.ResizeCenterCrop(256, 224))
+    lightning.Trainer(max_epochs=90).fit(model, data)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning.pytorch import LightningDataModule
+
+from ._dataset import Dataset, PathLike
+from ._image import ImageOptions, RandomResizedCrop, ResizeCenterCrop, Transform
+from ._loader import Loader
+
+__all__ = ["DataModule"]
+
+
+class DataModule(LightningDataModule):  # type: ignore[misc]
+    """The loaders of fit(), validate(), test() and predict() over the splits of a data set folder. Batches are those of ffkit.Loader: dicts.
+
+    Rank and world size are those that Lightning trains with. Training has as many samples as with torch's DistributedSampler; validation, test and prediction have each sample exactly
+    once, over all ranks. Lightning saves the place in the epoch with its checkpoints: `fit(ckpt_path=)` goes on with the samples that were not seen.
+
+    Args:
+        data: the folder that ffconvert wrote.
+        batch_size: samples in a batch of each rank. Lightning's Tuner may set it.
+        train_image, eval_image: a transform, or ImageOptions, of training and of the others; None: no images.
+        train_split, val_split, test_split, predict_split: names of the splits; val_split=None: no validation.
+        train_options, eval_options: further arguments of ffkit.Loader for one of them, such as `mixing`.
+        options: further arguments for both, such as `fields` and `num_threads`.
+    """
+
+    def __init__(
+        self,
+        data: PathLike,
+        batch_size: int = 256,
+        *,
+        train_image: Transform | ImageOptions | None = RandomResizedCrop(),
+        eval_image: Transform | ImageOptions | None = ResizeCenterCrop(256, 224),
+        train_split: str = "train",
+        val_split: str | None = "val",
+        test_split: str = "test",
+        predict_split: str = "val",
+        train_options: dict[str, Any] | None = None,
+        eval_options: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.data = data
+        self.batch_size = batch_size
+        self.train_split, self.val_split, self.test_split, self.predict_split = train_split, val_split, test_split, predict_split
+        self._train_options = {"image": train_image, "arrays": "torch", "tail": "even"} | options | (train_options or {})
+        self._eval_options = {"image": eval_image, "arrays": "torch", "order": "sequential", "tail": "balanced"} | options | (eval_options or {})
+
+    def __str__(self) -> str:
+        # Lightning's own makes all loaders, and takes the first batches apart.
+        return f"<ffkit.lightning.DataModule: {self.data}, batches of {self.batch_size}>"
+
+    __repr__ = __str__
+
+    def _evaluation(self, split: str) -> Loader:
+        return Loader(Dataset(self.data, split), self.batch_size, **self._eval_options)
+
+    def train_dataloader(self) -> Loader:
+        """See LightningDataModule."""
+        return Loader(Dataset(self.data, self.train_split), self.batch_size, **self._train_options)
+
+    def val_dataloader(self) -> Loader | list[Loader]:
+        """See LightningDataModule."""
+        return [] if self.val_split is None else self._evaluation(self.val_split)
+
+    def test_dataloader(self) -> Loader:
+        """See LightningDataModule."""
+        return self._evaluation(self.test_split)
+
+    def predict_dataloader(self) -> Loader:
+        """See LightningDataModule."""
+        return self._evaluation(self.predict_split)
