@@ -1,0 +1,169 @@
+"""The examples that need torch: they run, and what they load is right. Those of Lightning, Transformers and JAX are run by the tests of these."""
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import sys
+
+import numpy
+import PIL.Image
+import pytest
+import torch
+import torch.distributed.run
+
+import conftest
+import ffkit
+
+EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """61 pictures for training and 21 for validation."""
+    folder = tmp_path_factory.mktemp("pictures") / "demo"
+    conftest.convert("demo", folder, "--classes", 4, "--images", 61, "--val-images", 21, "--size", 48, "--quiet")
+    return folder
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_imagenet_ddp_by_torchrun(data, capfd, monkeypatch, tmp_path):
+    script = tmp_path / "small.py"
+    script.write_text(f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); import imagenet_ddp; imagenet_ddp.main({str(data)!r}, 'mobilenet_v3_small', epochs=2, batch_size=8, size=32)")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], *sys.path[-1:]]))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    torch.distributed.run.main(["--standalone", "--nproc-per-node", "2", str(script)])
+    printed = capfd.readouterr().out.splitlines()
+    assert len(printed) == 2 and all(line.endswith("of 21 right") for line in printed)
+
+
+def test_ssl_two_views(data):
+    module = example("ssl_two_views")
+    losses = module.main(data, "mobilenet_v3_small", epochs=2, batch_size=8, size=32)
+    assert len(losses) == 14 and all(map(numpy.isfinite, losses))
+    epochs = [[batch["views"].clone() for batch in module.make_loader(data, 8, 24, num_threads=num_threads)] for num_threads in (1, 2, 5)]
+    for first, second, third in zip(*epochs, strict=True):
+        assert first.shape == (8, 2, 3, 24, 24)
+        assert not any(torch.equal(view, other) for view, other in first)
+        assert torch.equal(first, second) and torch.equal(first, third)
+    # Features that tell pictures apart have a small loss, whatever their views; equal ones have that of chance.
+    apart, equal = torch.eye(8).repeat_interleave(2, 0), torch.ones(16, 8)
+    assert module.contrastive_loss(apart) < 1.3 and module.contrastive_loss(equal).item() == pytest.approx(numpy.log(15))
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory):
+    """Pictures of any size whose colours tell the class of each pixel: 10 times the class in red."""
+    folder = tmp_path_factory.mktemp("city") / "city"
+    random = numpy.random.default_rng(0)
+    for split, num in (("train", 20), ("val", 7)):
+        with ffkit.Writer(folder, split=split, schema={"image": "image", "mask": "image"}) as writer:
+            for _ in range(num):
+                height, width = random.integers(20, 60, 2)
+                mask = random.integers(0, 19, (height // 8 + 1, width // 8 + 1)).repeat(8, 0).repeat(8, 1)[:height, :width].astype("u1")
+                files = [io.BytesIO(), io.BytesIO()]
+                PIL.Image.fromarray(numpy.stack([10 * mask, 0 * mask, 0 * mask], 2)).save(files[0], "PNG")
+                PIL.Image.fromarray(mask).save(files[1], "PNG")
+                writer.write({"image": files[0].getvalue(), "mask": files[1].getvalue()})
+    return folder
+
+
+class Segmenter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Conv2d(3, 19, 1)
+
+    def forward(self, images):
+        return {"out": self.layer(images)}
+
+
+def test_segmentation(city):
+    module = example("segmentation")
+    num_ignored = 0
+    for batch in module.training_loader(city, 4, 40, normalize=False, num_threads=2):
+        red, mask = (255 * batch["image"][:, 0]).round().int(), batch["mask"][:, 0]
+        assert torch.equal(batch["mask"][:, 1], mask)
+        inside = mask != module.IGNORED
+        assert torch.equal(red[inside], 10 * mask[inside]) and (red[~inside] == 0).all()  # aligned: crop, flip and padding
+        num_ignored += (~inside).sum()
+    assert num_ignored > 0
+    records = iter(ffkit.Dataset(city, "val"))
+    for batch in module.evaluation_loader(city, 4, 24, normalize=False, num_threads=2):
+        for mask in batch["mask"]:
+            stored = PIL.Image.open(io.BytesIO(next(records)["mask"]))
+            assert numpy.array_equal(mask, numpy.asarray(stored.resize((24, 24), PIL.Image.Resampling.NEAREST)))
+    loss, right = module.main(city, epochs=1, batch_size=4, size=32, network=Segmenter())
+    assert numpy.isfinite(loss) and 0 <= right <= 1
+
+
+@pytest.fixture(scope="module")
+def coco(tmp_path_factory):
+    """COCO's layout: eight pictures of several sizes with a red box for each annotation; one picture without, one crowd."""
+    folder = tmp_path_factory.mktemp("coco")
+    (folder / "coco" / "annotations").mkdir(parents=True)
+    (folder / "coco" / "train2017").mkdir()
+    random = numpy.random.default_rng(1)
+    images, annotations = [], []
+    for i in range(8):
+        width, height = map(int, random.integers(40, 90, 2))
+        pixels = numpy.zeros((height, width, 3), "u1")
+        for _ in range(0 if i == 3 else 1 + i % 2):
+            w, h = width // 3, height // 3
+            x, y = int(random.integers(0, width - w)), int(random.integers(0, height - h))
+            pixels[y : y + h, x : x + w] = (255, 0, 0)
+            annotations.append({"id": len(annotations) + 1, "image_id": i + 1, "category_id": 1 + i % 2, "bbox": [x, y, w, h], "area": w * h, "iscrowd": int(i == 5), "segmentation": []})
+        PIL.Image.fromarray(pixels).save(folder / "coco" / "train2017" / f"{i + 1}.png")
+        images.append({"id": i + 1, "file_name": f"{i + 1}.png", "width": width, "height": height})
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    (folder / "coco" / "annotations" / "instances_train2017.json").write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}))
+    conftest.convert("coco", folder / "coco", folder / "fast", "--quiet")
+    return folder / "fast", annotations
+
+
+class Detector(torch.nn.Module):
+    """Takes what torchvision's detectors take, and keeps it."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+        self.given = []
+
+    def forward(self, images, targets):
+        self.given += [(image.clone(), target["boxes"].clone(), target["labels"].clone()) for image, target in zip(images, targets)]
+        return {"loss": self.weight.sum() * sum(image.mean() for image in images)}
+
+
+def test_detection(coco):
+    module = example("detection")
+    folder, annotations = coco
+    detector = Detector()
+    loss = module.main(folder, epochs=2, batch_size=4, size=60, network=detector)
+    assert numpy.isfinite(loss) and len(detector.given) == 16
+    num_boxes = 0
+    for image, boxes, labels in detector.given:
+        assert boxes.shape == (len(labels), 4) and labels.dtype == torch.int64
+        for left, top, right, bottom in boxes.round().int().tolist():
+            # Red within, with a pixel of room for the resize; also where picture and box were mirrored.
+            assert (image[0, top + 2 : bottom - 2, left + 2 : right - 2] > 0.9).all()
+            num_boxes += 1
+    assert num_boxes == 2 * sum(not one["iscrowd"] for one in annotations)
+
+
+def test_detection_by_torchvision(coco):
+    """One step of a real detector: it takes pictures without boxes too."""
+    import torchvision
+
+    torch.manual_seed(0)
+    network = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=3, min_size=64, max_size=64)
+    assert numpy.isfinite(example("detection").main(coco[0], num_classes=3, epochs=1, batch_size=4, size=64, network=network))
