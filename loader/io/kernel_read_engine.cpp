@@ -32,40 +32,42 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
     }
     return make_pread_read_engine(std::move(files), options);
   }
-  int error = 0;
-  if (auto uring = make_uring_read_engine(files, options, error)) return uring;
+  UringRefusal refusal;
+  if (auto uring = make_uring_read_engine(files, options, refusal)) return uring;
   ReadEngineOptions plain = options;
   if (options.sqpoll) {
     plain.sqpoll = false;
-    int plain_error = 0;
-    if (auto uring = make_uring_read_engine(files, plain, plain_error)) {
+    UringRefusal plain_refusal;
+    if (auto uring = make_uring_read_engine(files, plain, plain_refusal)) {
       if (engine == IoEngine::io_uring) {
         throw Error(ErrorCode::unsupported,
                     "io.sqpoll was asked for, but the kernel refuses a submission thread; leave "
                     "it off, or give the process what the kernel wants (CAP_SYS_NICE before "
                     "Linux 5.13)",
-                    {.errno_value = error});
+                    {.errno_value = refusal.error});
       }
       static std::once_flag said;
       warn_once(said, options,
                 fmt::format("io.sqpoll is not available here ({}); io_uring is used without it",
-                            strerrordesc_np(error)));
+                            strerrordesc_np(refusal.error)));
       return uring;
     }
-    error = plain_error;
+    refusal = plain_refusal;
   }
   if (engine == IoEngine::io_uring) {
     throw Error(
         ErrorCode::unsupported,
-        "io_uring was asked for, but the kernel refuses it; allow it (containers often block "
-        "it by seccomp, see also /proc/sys/kernel/io_uring_disabled) or use the pread engine",
-        {.errno_value = error});
+        fmt::format("io_uring was asked for, but the kernel refuses {}; allow it (containers often "
+                    "block it by seccomp, see also /proc/sys/kernel/io_uring_disabled) or use the "
+                    "pread engine",
+                    refusal.what),
+        {.errno_value = refusal.error});
   }
   static std::once_flag said;
   warn_once(said, options,
-            fmt::format("io_uring is not available here ({}); reading with a pool of pread threads "
-                        "instead",
-                        strerrordesc_np(error)));
+            fmt::format("io_uring is not available here ({}: {}); reading with a pool of pread "
+                        "threads instead",
+                        refusal.what, strerrordesc_np(refusal.error)));
   return make_pread_read_engine(std::move(files), plain);
 }
 

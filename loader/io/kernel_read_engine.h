@@ -39,10 +39,16 @@ class KernelReadEngine : public ReadEngine {
 std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
                                                    const ReadEngineOptions& options);
 
-// The two implementations; make_uring_read_engine returns null and sets `error` to the errno of a kernel that refuses.
+// Why the kernel gives no ring.
+struct UringRefusal {
+  int error = 0;          // the errno; 0: it does not refuse
+  const char* what = "";  // the system call, or what of it
+};
+
+// The two implementations; make_uring_read_engine returns null and sets `refusal` where the kernel refuses.
 std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options,
-                                                         int& error);
+                                                         UringRefusal& refusal);
 std::unique_ptr<KernelReadEngine> make_pread_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options);
 

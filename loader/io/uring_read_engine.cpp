@@ -1,7 +1,10 @@
 // The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that
 // takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do not.
 #include <errno.h>
+#include <fmt/format.h>
 #include <liburing.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,29 +26,36 @@ namespace {
 // How long the submission thread looks for reads before it sleeps: longer than a decoder takes for a batch of small pictures.
 constexpr unsigned kPollMs = 20;
 
-// Returns 0 or -errno.
-int open_ring(const ReadEngineOptions& options, io_uring& ring) {
+// Asks the kernel to take no reads and to wait for none, which it does at once. A filter of system calls (seccomp) may allow io_uring_setup and refuse this one.
+bool may_enter(const io_uring& ring) {
+  return syscall(__NR_io_uring_enter, ring.ring_fd, 0, 0, 0, nullptr, 0) >= 0;
+}
+
+// Nothing is refused by error 0.
+UringRefusal open_ring(const ReadEngineOptions& options, io_uring& ring) {
+  io_uring_params params{};
   // Completions are delivered when this thread enters the kernel instead of interrupting it (Linux 5.19).
   const unsigned wanted =
       IORING_SETUP_SUBMIT_ALL | (options.sqpoll ? IORING_SETUP_SQPOLL : IORING_SETUP_COOP_TASKRUN);
   const unsigned needed = options.sqpoll ? IORING_SETUP_SQPOLL : 0;
   const auto open = [&](unsigned flags) {
-    io_uring_params params{};
+    params = {};
     params.flags = flags;
     params.sq_thread_idle = kPollMs;
     return io_uring_queue_init_params(static_cast<unsigned>(options.queue_depth), &ring, &params);
   };
   int result = open(wanted);
   if (result == -EINVAL) result = open(needed);
-  if (result != 0) return result;
-  io_uring_probe* probe = io_uring_get_probe_ring(&ring);
-  const bool can_read = probe != nullptr && io_uring_opcode_supported(probe, IORING_OP_READ) != 0;
-  io_uring_free_probe(probe);
-  if (!can_read) {  // Linux 5.1 .. 5.5
-    io_uring_queue_exit(&ring);
-    return -ENOSYS;
+  if (result != 0) return {-result, "io_uring_setup"};
+  UringRefusal refusal;
+  if (!may_enter(ring)) {
+    refusal = {errno, "io_uring_enter"};
+  } else if ((params.features & IORING_FEAT_RW_CUR_POS) == 0) {
+    // It came with IORING_OP_READ. To ask for the operations themselves needs io_uring_register, which may be refused too, and without which reads work.
+    refusal = {ENOSYS, "IORING_OP_READ of Linux 5.6"};
   }
-  return 0;
+  if (refusal.error != 0) io_uring_queue_exit(&ring);
+  return refusal;
 }
 
 // So many prepared reads go to the kernel at once. More at a time cost less (3.5 us of processor time a small read instead of 4.2), but the disk waits for them
@@ -147,8 +157,11 @@ class UringReadEngine final : public KernelReadEngine {
   }
 
   void open_new_ring() {
-    if (const int result = open_ring(options_, ring_); result != 0) {
-      throw Error(ErrorCode::io, "io_uring takes no more reads", {.errno_value = -result});
+    if (const UringRefusal refusal = open_ring(options_, ring_); refusal.error != 0) {
+      throw Error(
+          ErrorCode::io,
+          fmt::format("io_uring takes no more reads: the kernel refuses {} now", refusal.what),
+          {.errno_value = refusal.error});
     }
     has_ring_ = true;
     register_files();
@@ -307,10 +320,10 @@ class UringReadEngine final : public KernelReadEngine {
 
 std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options,
-                                                         int& error) {
+                                                         UringRefusal& refusal) {
   io_uring ring{};
-  error = -open_ring(options, ring);
-  if (error != 0) return nullptr;
+  refusal = open_ring(options, ring);
+  if (refusal.error != 0) return nullptr;
   return std::make_unique<UringReadEngine>(ring, std::move(files), options);
 }
 

@@ -1,4 +1,5 @@
-// What happens where the kernel refuses io_uring, as in many containers: shown with a real seccomp filter in a child process.
+// What happens where the kernel refuses io_uring, or the call by which reads reach it alone, as in many containers: shown with a real seccomp filter in a child
+// process.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -31,12 +32,18 @@ namespace {
 
 using testing::expect;
 
-// From now on io_uring_setup fails with `error` in this process.
-void refuse_io_uring(int error) {
+struct RefusedCall {
+  const char* name;
+  uint32_t number;
+  int error;
+};
+
+// From now on `call` fails in this process.
+void refuse(const RefusedCall& call) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(error)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call.number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(call.error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program = {.len = std::size(filter), .filter = filter};
@@ -53,7 +60,7 @@ int count(const std::string& text, const std::string& part) {
   return n;
 }
 
-class IoUringRefused : public ::testing::TestWithParam<int> {
+class IoUringRefused : public ::testing::TestWithParam<RefusedCall> {
  protected:
   // The child starts afresh, so that it has no threads of other tests.
   IoUringRefused() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -61,16 +68,17 @@ class IoUringRefused : public ::testing::TestWithParam<int> {
 
 TEST_P(IoUringRefused, AutomaticFallsBackToPreadAndSaysSoOnce) {
   const auto child = [] {
-    refuse_io_uring(GetParam());
+    refuse(GetParam());
     std::ostringstream log;
     spdlog::set_default_logger(std::make_shared<spdlog::logger>(
         "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
-    for (int i = 0; i < 3; ++i) {
-      const auto engine = make_read_engine(IoEngine::automatic, {0}, {});
+    for (const bool sqpoll : {false, true, false}) {
+      const auto engine = make_read_engine(IoEngine::automatic, {0}, {.sqpoll = sqpoll});
       expect(std::string(engine->name()) == "pread", "the engine is pread");
     }
     expect(count(log.str(), "io_uring is not available") == 1, "said once");
-    expect(count(log.str(), strerrordesc_np(GetParam())) == 1, "with the reason");
+    expect(count(log.str(), GetParam().name) == 1, "with the call: " + log.str());
+    expect(count(log.str(), strerrordesc_np(GetParam().error)) == 1, "with the reason");
     _exit(0);
   };
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
@@ -78,16 +86,19 @@ TEST_P(IoUringRefused, AutomaticFallsBackToPreadAndSaysSoOnce) {
 
 TEST_P(IoUringRefused, AskingForItIsAnError) {
   const auto child = [] {
-    refuse_io_uring(GetParam());
-    try {
-      make_read_engine(IoEngine::io_uring, {0}, {});
-    } catch (const Error& error) {
-      expect(error.code() == ErrorCode::unsupported, "the code is unsupported");
-      expect(error.context().errno_value == GetParam(), "the errno is the kernel's");
-      expect(count(error.what(), "io_uring was asked for") == 1, error.what());
-      _exit(0);
+    refuse(GetParam());
+    for (const bool sqpoll : {false, true}) {
+      try {
+        make_read_engine(IoEngine::io_uring, {0}, {.sqpoll = sqpoll});
+        expect(false, "an error is thrown");
+      } catch (const Error& error) {
+        expect(error.code() == ErrorCode::unsupported, "the code is unsupported");
+        expect(error.context().errno_value == GetParam().error, "the errno is the kernel's");
+        expect(count(error.what(), "io_uring was asked for") == 1, error.what());
+        expect(count(error.what(), GetParam().name) == 1, error.what());
+      }
     }
-    expect(false, "an error is thrown");
+    _exit(0);
   };
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
@@ -96,10 +107,11 @@ TEST_P(IoUringRefused, LoaderStillReadsEverything) {
   const auto child = [] {
     const testing::TempDir dir;
     const Dataset dataset = testing::make_dataset(dir / "train", {.num_records = 12});
-    refuse_io_uring(GetParam());
+    refuse(GetParam());
     LoaderOptions options;
     options.batch_size = 4;
     options.num_threads = 1;
+    options.io.decoders_read_cache = false;
     options.image.transform = ResizeCenterCrop{.resize = 16, .size = 16};
     auto loader = std::make_unique<Loader>(dataset, options);
     int64_t num_samples = 0;
@@ -113,7 +125,41 @@ TEST_P(IoUringRefused, LoaderStillReadsEverything) {
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Errnos, IoUringRefused, ::testing::Values(EPERM, ENOSYS));
+INSTANTIATE_TEST_SUITE_P(
+    Calls, IoUringRefused,
+    ::testing::Values(RefusedCall{"io_uring_setup", __NR_io_uring_setup, EPERM},
+                      RefusedCall{"io_uring_setup", __NR_io_uring_setup, ENOSYS},
+                      RefusedCall{"io_uring_enter", __NR_io_uring_enter, EPERM},
+                      RefusedCall{"io_uring_enter", __NR_io_uring_enter, ENOSYS}),
+    [](const auto& made) {
+      return std::string(made.param.name) + (made.param.error == EPERM ? "_EPERM" : "_ENOSYS");
+    });
+
+// A program that locks itself in when its loader is there.
+TEST(IoUringRefusedLater, ReadsFailAndSayWhatIsRefused) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto child = [] {
+    const auto engine = make_read_engine(IoEngine::automatic, {0}, {});
+    if (std::string(engine->name()) == "pread") _exit(0);
+    refuse({"io_uring_enter", __NR_io_uring_enter, EPERM});
+    char byte = 0;
+    const ReadRequest request{.num_bytes = 1, .buffer = reinterpret_cast<std::byte*>(&byte)};
+    engine->submit(request);
+    expect(engine->wait()[0].result == -EPERM, "the read fails");
+    for (int i = 0; i < 2; ++i) {
+      try {
+        engine->submit(request);
+        expect(false, "there is no new ring");
+      } catch (const Error& error) {
+        expect(error.code() == ErrorCode::io && error.context().errno_value == EPERM, error.what());
+        expect(count(error.what(), "io_uring_enter") == 1, error.what());
+      }
+      expect(engine->num_in_flight() == 0, "nothing is in flight");
+    }
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
 
 }  // namespace
 }  // namespace ffkit

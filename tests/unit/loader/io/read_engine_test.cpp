@@ -62,10 +62,10 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
         .write(content.data(), static_cast<std::streamsize>(kFileBytes));
     fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | (GetParam().direct ? O_DIRECT : 0));
     if (fd_ < 0) GTEST_SKIP() << "the file system of " << path_ << " does not take O_DIRECT";
-    int error = 0;
+    UringRefusal refusal;
     if (GetParam().engine == IoEngine::io_uring &&
-        make_uring_read_engine({fd_}, {.sqpoll = GetParam().sqpoll}, error) == nullptr) {
-      GTEST_SKIP() << "io_uring is refused here: " << strerrordesc_np(error);
+        make_uring_read_engine({fd_}, {.sqpoll = GetParam().sqpoll}, refusal) == nullptr) {
+      GTEST_SKIP() << "io_uring is refused here: " << strerrordesc_np(refusal.error);
     }
   }
   void TearDown() override {

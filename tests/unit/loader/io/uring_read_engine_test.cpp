@@ -48,14 +48,11 @@ void set_memlock_limit(rlim_t num_bytes) {
   expect(setrlimit(RLIMIT_MEMLOCK, &limit) == 0, "setrlimit");
 }
 
-void refuse_io_uring_register() {
+void refuse_io_uring_register(int error) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      // Opcode 8, the probe of the operations, is what the engine asks first.
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_register, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 8, 1, 0),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | uint32_t{EPERM}),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_register, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program = {.len = std::size(filter), .filter = filter};
@@ -67,9 +64,9 @@ void refuse_io_uring_register() {
 class UringReadEngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    int error = 0;
-    if (make_uring_read_engine({fd_}, {}, error) == nullptr) {
-      GTEST_SKIP() << "io_uring is refused here: " << strerrordesc_np(error);
+    UringRefusal refusal;
+    if (make_uring_read_engine({fd_}, {}, refusal) == nullptr) {
+      GTEST_SKIP() << "io_uring is refused here: " << strerrordesc_np(refusal.error);
     }
   }
   void TearDown() override { close(fd_); }
@@ -142,12 +139,15 @@ TEST_F(UringReadEngineTest, MemoryBeyondTheLockLimitIsReadToAllTheSame) {
 }
 
 TEST_F(UringReadEngineTest, WorksWhereNothingCanBeRegistered) {
-  const auto child = [&] {
-    refuse_io_uring_register();
+  const auto child = [&](int error) {
+    refuse_io_uring_register(error);
     expect_works("io_uring");
+    expect_works("io_uring", IoEngine::automatic);
+    expect_works("io_uring (sqpoll)", IoEngine::io_uring, true);
     _exit(0);
   };
-  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(child(EPERM), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(child(ENOSYS), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(UringReadEngineTest, SqpollWorksWhereTheKernelAllowsIt) {
