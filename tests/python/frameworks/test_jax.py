@@ -80,6 +80,20 @@ def test_vmap_grad_and_scan(dataset):
     assert means.shape == (8,)
 
 
+def test_orbax_keeps_the_state(dataset, tmp_path):
+    checkpoint = pytest.importorskip("orbax.checkpoint")
+    loader = make_loader(dataset)
+    batches = iter(loader)
+    next(batches)
+    with checkpoint.CheckpointManager(tmp_path / "run") as manager:
+        manager.save(1, args=checkpoint.args.Composite(loader=checkpoint.args.JsonSave(loader.state_dict())))
+        manager.wait_until_finished()
+        state = manager.restore(1, args=checkpoint.args.Composite(loader=checkpoint.args.JsonRestore()))["loader"]
+    resumed = make_loader(dataset)
+    resumed.load_state_dict(state)
+    assert [batch["label"].tolist() for batch in resumed] == [batch["label"].tolist() for batch in batches]
+
+
 def test_sharded_over_devices(dataset):
     """As in JAX's guide to data parallelism, over the devices that are there."""
     mesh = jax.sharding.Mesh(numpy.array(jax.devices()), ("batch",))
@@ -113,11 +127,29 @@ def linear_loop(batches):
 
 
 def test_losses_are_those_over_copies(dataset):
-    loader = make_loader(dataset)
+    loader = make_loader(dataset, copy=True)
     ours = [loss for _ in range(3) for loss in linear_loop(loader)]
     copies = make_loader(dataset, copy=True)
     theirs = [loss for _ in range(3) for loss in linear_loop([{name: array.copy() for name, array in batch.items()} for batch in copies])]
     assert ours == theirs and len(ours) == 3 * 7
+
+
+def test_steps_that_run_behind_the_loop(dataset):
+    """JAX keeps the batches of steps that it has not computed yet; all are in flight here at once."""
+    @jax.jit
+    def slow(batch):
+        x = batch["image"].reshape(8, -1)[:, :1000]
+        for _ in range(60):
+            x = jnp.tanh(x @ jnp.full((1000, 1000), 1e-3))
+        return x.sum() + batch["image"].mean()
+
+    def options(**more):
+        return make_loader(dataset, image=ffkit.Resize(96), **more)  # 880 kB a batch: no copy by itself
+
+    slow(next(iter(options()))).block_until_ready()
+    found = [slow(jax.device_put(batch)) for batch in options(copy=True)]
+    want = [float(slow(batch)) for batch in options()]
+    assert [float(one) for one in found] == want and len(want) == 7
 
 
 def test_example(tmp_path, capsys):

@@ -1,6 +1,5 @@
 """Training loops as their authors wrote them, but for the line that makes the loader: in the shape of PyTorch's ImageNet example, of torchvision's reference and of timm's train.py;
 torchdata's contract; torch.compile, DDP and DataParallel's scatter over a Batch."""
-import collections
 import itertools
 import json
 import warnings
@@ -9,9 +8,10 @@ import numpy
 import pytest
 import torch
 import torch.distributed
+import torch.distributed.checkpoint
 import torch.utils.data
 import torchvision
-from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parallel import DistributedDataParallel, scatter_gather
 from torchvision.transforms import v2
 
 import conftest
@@ -288,15 +288,33 @@ def test_vmap_and_tree_map(batch):
     assert torch.allclose(sums, batch["image"].sum((1, 2, 3)) + batch["label"], rtol=1e-4)
 
 
-def test_collate_pin_and_scatter(batch):
-    """What torch's loader does with a batch of a data set that yields batches, and DataParallel's scatter where there is no GPU to split for."""
+def test_collate_and_scatter(batch, monkeypatch):
+    """What torch's loader does with a batch of a data set that yields batches; and what DataParallel does, with tensors that are split here and not for a GPU."""
     collated = torch.utils.data.default_convert(batch)
     assert list(collated) == ["image", "label"] and torch.equal(collated["image"], batch["image"])
     stacked = torch.utils.data.default_collate([batch, batch])
     assert stacked["image"].shape == (2, 8, 3, 24, 24)
-    parts = [ffkit.Batch((name, array[i * 4 : i * 4 + 4]) for name, array in batch.items()) for i in range(2)]
-    assert torch.equal(torch.cat([part["label"] for part in parts]), batch["label"])
-    assert isinstance(type(batch)(collections.OrderedDict(batch)), ffkit.Batch)
+
+    monkeypatch.setattr(scatter_gather.Scatter, "apply", lambda devices, chunk_sizes, dim, tensor: tensor.chunk(len(devices), dim))
+    monkeypatch.setattr(scatter_gather.Gather, "apply", lambda device, dim, *tensors: torch.cat(tensors, dim))
+    (arguments, keywords) = scatter_gather.scatter_kwargs((batch,), {"again": batch}, [0, 1])
+    parts = [one for (one,) in arguments]
+    assert [type(part) for part in parts] == [ffkit.Batch] * 2 and [part["image"].shape[0] for part in parts] == [4, 4]
+    assert torch.equal(keywords[1]["again"]["label"], batch["label"][4:])
+    assert torch.equal(scatter_gather.gather(parts, 0)["image"], batch["image"])
+
+
+def test_distributed_checkpoint(data, tmp_path):
+    def make():
+        return ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize(8), tail="exact", num_threads=1)
+
+    loader = make()
+    batches = iter(loader)
+    next(batches)
+    torch.distributed.checkpoint.save({"loader": loader}, checkpoint_id=tmp_path)
+    resumed = make()
+    torch.distributed.checkpoint.load({"loader": resumed}, checkpoint_id=tmp_path)
+    assert seen(resumed) == seen(batches)
 
 
 def ddp_takes_a_batch(data):
