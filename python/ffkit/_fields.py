@@ -57,10 +57,10 @@ class ValidField:
 
 @dataclass(frozen=True, slots=True)
 class ZerosWhereNull:
-    """The array of a CopyField, IntegerField, ImageField or PythonField, with zeros where `field` is null in the record, which would be a bad sample otherwise."""
+    """The array of a CopyField, IntegerField, ImageField, TextField or PythonField, with zeros, or empty texts, where `field` is null in the record, which would be a bad sample otherwise."""
 
     field: str
-    array: ImageField | IntegerField | CopyField | PythonField
+    array: ImageField | IntegerField | CopyField | TextField | PythonField
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +91,10 @@ class PythonField:
 
 BatchField = ImageField | ImagesField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
 Fields = Mapping[str, BatchField]
+
+
+def is_text(spec: BatchField) -> bool:
+    """Whether the field is a list of str in a batch."""
+    if isinstance(spec, ZerosWhereNull):
+        return is_text(spec.array)
+    return isinstance(spec, TextField) or (isinstance(spec, _ffkit.FieldDecoder) and spec.is_text)

@@ -17,7 +17,7 @@ from ._arrays import Arrays, converter, resolve
 from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
-from ._fields import BatchField, TextField
+from ._fields import BatchField, is_text
 from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, RandomResizedCrop, Transform
 
 Order = Literal["shuffle", "sequential", "windowed", "weighted"]
@@ -213,7 +213,7 @@ class Loader:
                 "read_ahead_epochs": read_ahead_epochs, "allocate": allocate,
             },
         )
-        self._texts = frozenset(name for name, spec in fields.items() if isinstance(spec, TextField) or getattr(spec, "is_text", False))
+        self._texts = frozenset(name for name, spec in fields.items() if is_text(spec))
         self._convert: Callable[[Any, int], Any] | None = None
         self._names: list[str] = []
         self._epoch_size = epoch_size or len(dataset)

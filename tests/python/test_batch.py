@@ -112,3 +112,9 @@ def test_the_message_says_what_may_hold_batches(ds):
     with pytest.raises(ffkit.InvalidArgumentError, match="a list, a queue, a loss .*, or a notebook's Out; drop them") as error:
         list(make(ds))
     assert "fit()" not in str(error.value) and "--" not in str(error.value)
+
+
+def test_texts_that_may_be_null_are_lists_too(ds):
+    plain, null = {"id": ffkit.TextField("id")}, {"id": ffkit.ZerosWhereNull("id", ffkit.TextField("id"))}
+    for batch, expected in zip(make(ds, fields=null), make(ds, fields=plain), strict=True):
+        assert batch["id"] == expected["id"]

@@ -13,24 +13,24 @@
 namespace ffkit {
 namespace {
 
-struct Case {
+struct TailCase {
   int64_t num_records;
   int world_size;
   int64_t batch_size;
   int64_t start;
 };
 
-Sampler sampler_of(const Case& c, Tail tail, int rank) {
+Sampler tail_sampler(const TailCase& c, Tail tail, int rank) {
   return Sampler(
       c.num_records, c.batch_size,
       {.order = Order::sequential, .tail = tail, .rank = rank, .world_size = c.world_size});
 }
 
 // Of each rank, its batches.
-std::vector<std::vector<std::vector<int64_t>>> batches_of(const Case& c, Tail tail) {
+std::vector<std::vector<std::vector<int64_t>>> batches_of(const TailCase& c, Tail tail) {
   std::vector<std::vector<std::vector<int64_t>>> ranks;
   for (int rank = 0; rank < c.world_size; ++rank) {
-    const Sampler sampler = sampler_of(c, tail, rank);
+    const Sampler sampler = tail_sampler(c, tail, rank);
     std::vector<std::vector<int64_t>>& batches = ranks.emplace_back();
     for (int64_t step = 0; step < num_batches_on_rank(sampler, c.start); ++step) {
       sampler.batch(0, c.start, step, batches.emplace_back());
@@ -41,8 +41,8 @@ std::vector<std::vector<std::vector<int64_t>>> batches_of(const Case& c, Tail ta
   return ranks;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<TailCase> tail_cases() {
+  std::vector<TailCase> all;
   for (const int64_t num_records : {1, 2, 7, 16, 17, 31, 32, 33, 49, 51, 64}) {
     for (const int world_size : {1, 2, 3, 4, 8}) {
       for (const int64_t batch_size : {1, 2, 3, 8, 70}) {
@@ -63,11 +63,11 @@ std::vector<int64_t> positions_from(int64_t start, int64_t count, int64_t num_re
 }
 
 // Every step takes the positions that follow those of the step before, rank by rank; and a state after it goes on behind them.
-void expect_in_order(const Case& c, Tail tail,
+void expect_in_order(const TailCase& c, Tail tail,
                      const std::vector<std::vector<std::vector<int64_t>>>& ranks,
                      int64_t num_samples) {
   std::vector<int64_t> all;
-  const Sampler sampler = sampler_of(c, tail, 0);
+  const Sampler sampler = tail_sampler(c, tail, 0);
   for (int64_t step = 0; step < sampler.num_batches(c.start); ++step) {
     EXPECT_EQ(sampler.position_after(c.start, step),
               std::min(c.start + std::ssize(all), c.num_records));
@@ -84,7 +84,7 @@ void expect_in_order(const Case& c, Tail tail,
 }
 
 TEST(SamplerTails, EvenGivesEachRankTheSameNumberOfSamples) {
-  for (const Case& c : cases()) {
+  for (const TailCase& c : tail_cases()) {
     SCOPED_TRACE(::testing::Message() << c.num_records << " records from " << c.start << ", "
                                       << c.world_size << " ranks of " << c.batch_size);
     const auto ranks = batches_of(c, Tail::even);
@@ -103,7 +103,7 @@ TEST(SamplerTails, EvenGivesEachRankTheSameNumberOfSamples) {
 }
 
 TEST(SamplerTails, BalancedGivesEachRecordOnceAndEachRankABatchInEachStep) {
-  for (const Case& c : cases()) {
+  for (const TailCase& c : tail_cases()) {
     SCOPED_TRACE(::testing::Message() << c.num_records << " records from " << c.start << ", "
                                       << c.world_size << " ranks of " << c.batch_size);
     const auto ranks = batches_of(c, Tail::balanced);
@@ -120,18 +120,18 @@ TEST(SamplerTails, BalancedGivesEachRecordOnceAndEachRankABatchInEachStep) {
 }
 
 TEST(SamplerTails, AreTorchsNumbers) {
-  const auto sizes = [](const Case& c, Tail tail, int rank) {
+  const auto sizes = [](const TailCase& c, Tail tail, int rank) {
     std::vector<size_t> out;
     const auto ranks = batches_of(c, tail);
     for (const auto& batch : ranks[static_cast<size_t>(rank)]) out.push_back(batch.size());
     return out;
   };
-  const Case odd{51, 2, 8, 0};
+  const TailCase odd{51, 2, 8, 0};
   EXPECT_EQ(sizes(odd, Tail::even, 0), (std::vector<size_t>{8, 8, 8, 2}));
   EXPECT_EQ(sizes(odd, Tail::even, 1), (std::vector<size_t>{8, 8, 8, 2}));
   EXPECT_EQ(sizes(odd, Tail::balanced, 0), (std::vector<size_t>{8, 8, 8, 2}));
   EXPECT_EQ(sizes(odd, Tail::balanced, 1), (std::vector<size_t>{8, 8, 8, 1}));
-  const Case one_more{49, 2, 8, 0};
+  const TailCase one_more{49, 2, 8, 0};
   EXPECT_EQ(sizes(one_more, Tail::balanced, 0), (std::vector<size_t>{8, 8, 8, 1}));
   EXPECT_EQ(sizes(one_more, Tail::balanced, 1), (std::vector<size_t>{8, 8, 7, 1}));
 }
@@ -139,7 +139,7 @@ TEST(SamplerTails, AreTorchsNumbers) {
 TEST(SamplerTails, ImageNetsValidationIsSharedExactly) {
   int64_t sum = 0;
   for (int rank = 0; rank < 8; ++rank) {
-    const Sampler sampler = sampler_of({50'000, 8, 256, 0}, Tail::balanced, rank);
+    const Sampler sampler = tail_sampler({50'000, 8, 256, 0}, Tail::balanced, rank);
     ASSERT_EQ(num_batches_on_rank(sampler, 0), 25);
     for (int64_t step = 0; step < 25; ++step) sum += sampler.num_samples(0, step);
   }
@@ -148,11 +148,11 @@ TEST(SamplerTails, ImageNetsValidationIsSharedExactly) {
 
 // A run that goes on with other ranks and batches from any state sees the rest once.
 TEST(SamplerTails, StatesGoOnWithOtherRanks) {
-  for (const Case& c : cases()) {
-    const Sampler first = sampler_of(c, Tail::balanced, 0);
+  for (const TailCase& c : tail_cases()) {
+    const Sampler first = tail_sampler(c, Tail::balanced, 0);
     for (int64_t step = 0; step <= first.num_batches(c.start); ++step) {
       const int64_t position = first.position_after(c.start, step);
-      const Case rest{c.num_records, 3, 4, position};
+      const TailCase rest{c.num_records, 3, 4, position};
       expect_in_order(rest, Tail::balanced, batches_of(rest, Tail::balanced),
                       c.num_records - position);
     }
