@@ -52,9 +52,9 @@ class Dataset(Sequence[dict[str, Any]]):
             return self._column(index)
         if isinstance(index, slice):
             return self._samples(range(*index.indices(len(self))))
-        if hasattr(index, "__iter__"):
+        if hasattr(index, "__iter__") and getattr(index, "ndim", 1) > 0:
             return self._samples(index)
-        sample = self._sample(index)
+        sample = self._read(self.dataset, index)
         if self._transform is None:
             return sample
         return {name: values[0] for name, values in self._transform({name: [value] for name, value in sample.items()}).items()}
@@ -62,13 +62,14 @@ class Dataset(Sequence[dict[str, Any]]):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[i] for i in range(len(self)))
 
-    def _sample(self, index: int) -> dict[str, Any]:
-        sample: dict[str, Any] = self.dataset[index]
+    def _read(self, dataset: _Records, index: Any) -> dict[str, Any]:
+        sample: dict[str, Any] = dataset[index]
         schema = self.dataset.schema
         return {name: _shown(schema[name], value) for name, value in sample.items()}
 
     def _samples(self, indices: Any) -> Mapping[str, Any]:
-        samples = [self._sample(i) for i in indices]
+        chosen = self.dataset.subset(indices)
+        samples = [self._read(chosen, i) for i in range(len(chosen))]
         columns = {name: [sample[name] for sample in samples] for name in self.column_names}
         return columns if self._transform is None else self._transform(columns)
 
@@ -100,10 +101,10 @@ class Dataset(Sequence[dict[str, Any]]):
             names = self.dataset.class_names or self.dataset.classes
             if name == "label" and names and field.type == "scalar":
                 return datasets.ClassLabel(names=names if len(set(names)) == len(names) else self.dataset.classes)
+            value = self.dataset.field(0, name) if "tensor" in (field.type, field.item) and len(self) else None
             if field.type == "list":
-                return datasets.List(_VALUES[field.item or "bytes"](datasets, field, 1))
-            shape = self.dataset.field(0, name).ndim if field.type == "tensor" and len(self) else 1
-            return _VALUES[field.type](datasets, field, shape)
+                return datasets.List(_VALUES[field.item or "bytes"](datasets, field, getattr(value[0] if value else None, "ndim", 1)))
+            return _VALUES[field.type](datasets, field, getattr(value, "ndim", 1))
 
         return datasets.Features({name: feature(name, field) for name, field in self.dataset.schema.items()})
 

@@ -154,9 +154,20 @@ def test_plain_trainer_reads_the_view(data, tmp_path):
         return {"pixel_values": pixels, "labels": samples["label"]}
 
     view = ffkit.hf.Dataset(data, "train").with_transform(transform)
-    trainer = transformers.Trainer(Network(PretrainedConfig()), arguments(tmp_path, num_train_epochs=1), train_dataset=view, eval_dataset=view.select(range(10)), compute_metrics=right)
-    trainer.train()
-    assert len(trainer.model.seen) == 8 and trainer.evaluate()["eval_count"] == 10
+    for kind in (transformers.Trainer, Trainer):  # a view without `fields` is Trainer's
+        evaluated = {"few": view.select(range(10)), "some": view.select([value % 3 == 0 for value in range(61)])}
+        trainer = kind(Network(PretrainedConfig()), arguments(tmp_path, num_train_epochs=1), train_dataset=view, eval_dataset=evaluated, compute_metrics=right)
+        trainer.train()
+        found = trainer.evaluate()
+        assert len(trainer.model.seen) == 8 and (found["eval_few_count"], found["eval_some_count"]) == (10, 21)
+        assert trainer.predict(view.select([1])).predictions.shape == (1, 4)
+
+
+def test_several_data_sets_of_evaluation(data, tmp_path):
+    few = make_dataset(data, "val").select(range(5))
+    trainer = Trainer(Network(PretrainedConfig()), arguments(tmp_path), eval_dataset={"all": make_dataset(data, "val"), "few": few}, compute_metrics=right)
+    found = trainer.evaluate()
+    assert (found["eval_all_count"], found["eval_few_count"]) == (21, 5)
 
 
 def test_what_the_mixin_refuses(data, tmp_path):
@@ -271,6 +282,13 @@ def test_view(data):
     assert view["label"] == records.column("label").tolist() and view[2:5]["label"] == view["label"][2:5] and view[[1, 4]]["label"] == [view["label"][1], view["label"][4]]
     assert [one["label"] for one in view] == view["label"]
     assert [one.size for one in view["image"]] == [(32, 32)] * 21
+    mask = [label == 2 for label in view["label"]]
+    assert view[mask]["label"] == [2] * sum(mask) and len(view.select(numpy.array(mask))) == sum(mask)
+    assert view[numpy.int64(3)]["label"] == view[torch.tensor(3)]["label"] == view["label"][3]
+    assert view[-2:]["label"] == view["label"][-2:] and view[numpy.array([-1])]["label"] == view["label"][-1:]
+    for wrong in (1.5, [0.5], True):
+        with pytest.raises(TypeError):
+            view[wrong]
     chosen = view.select([4, 2])
     assert len(chosen) == 2 and chosen[0]["label"] == view[4]["label"]
     with pytest.raises(KeyError, match="'lable'.*label"):
@@ -284,15 +302,16 @@ def test_features(data, tmp_path):
     assert isinstance(view.features, datasets.Features) and isinstance(view.features["image"], datasets.Image)
     names = view.features["label"].names
     assert len(names) == 4 and names == (view.dataset.class_names or view.dataset.classes) and view.features["label"].int2str(2) == names[2]
-    with ffkit.Writer(tmp_path / "mine", split="train", schema={"id": "string", "x": "f32", "box": "tensor[f32]", "raw": "bytes", "names": "list[string]"}) as writer:
-        writer.write({"id": "a", "x": 1.5, "box": numpy.zeros((2, 4), "f4"), "raw": b"x", "names": ["p", "q"]})
+    with ffkit.Writer(tmp_path / "mine", split="train", schema={"id": "string", "x": "f32", "box": "tensor[f32]", "raw": "bytes", "names": "list[string]", "parts": "list[tensor[i64]]"}) as writer:
+        writer.write({"id": "a", "x": 1.5, "box": numpy.zeros((2, 4), "f4"), "raw": b"x", "names": ["p", "q"], "parts": [numpy.ones((1, 2), "i8")]})
     view = ffkit.hf.Dataset(tmp_path / "mine", "train")
     want = datasets.Features({"id": datasets.Value("string"), "x": datasets.Value("float32"), "box": datasets.List(datasets.List(datasets.Value("float32"))),
-                              "raw": datasets.Value("binary"), "names": datasets.List(datasets.Value("string"))})
+                              "raw": datasets.Value("binary"), "names": datasets.List(datasets.Value("string")),
+                              "parts": datasets.List(datasets.List(datasets.List(datasets.Value("int64"))))})
     assert view.features == want
     # A data set of `datasets` made of the view has its samples.
     copy = datasets.Dataset.from_list(list(view), features=view.features)
-    assert copy[0] == {**view[0], "box": view[0]["box"].tolist()}
+    assert copy[0] == {**view[0], "box": view[0]["box"].tolist(), "parts": [[[1, 1]]]}
 
 
 def test_scripts_of_transformers(data):

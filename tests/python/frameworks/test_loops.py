@@ -1,5 +1,6 @@
 """Training loops as their authors wrote them, but for the line that makes the loader: in the shape of PyTorch's ImageNet example, of torchvision's reference and of timm's train.py;
 torchdata's contract; torch.compile, DDP and DataParallel's scatter over a Batch."""
+import io
 import itertools
 import json
 import warnings
@@ -120,10 +121,29 @@ def test_timm_train(data):
     assert [(one[1], one[3]) for one in by_ffkit] == [(56, 21)] * 2
 
 
-def test_timm_scheduled_batches(data):
-    """create_loader()'s wrapper for a GPU takes a loader that is not torch's: its attributes are asked for by name."""
-    loader = ours(data, "train", drop_last=True)
-    assert loader.batch_size == 8 and len(loader.dataset) == 61 and len(loader.sampler) == 61
+def test_timm_reader(data):
+    """A data set as a reader of timm: its own transforms, loader and workers, at their speed."""
+    from timm.data import ImageDataset, create_loader
+    from timm.data.readers.reader import Reader
+
+    class Records(Reader):
+        def __init__(self, dataset):
+            super().__init__()
+            self.dataset = dataset
+
+        def __len__(self):
+            return len(self.dataset)
+
+        def __getitem__(self, index):
+            return io.BytesIO(self.dataset.field(index, "image")), self.dataset.field(index, "label")
+
+    records = ffkit.Dataset(data, "val")
+    loader = create_loader(ImageDataset("", reader=Records(records)), (3, 24, 24), 8, num_workers=2, use_prefetcher=False, crop_pct=1.0)
+    batches = list(loader)
+    assert torch.cat([labels for _, labels in batches]).tolist() == records.column("label").tolist() and batches[0][0].shape == (8, 3, 24, 24)
+    assert (loader.batch_size, len(loader.dataset)) == (8, 21)
+    mine = ours(data, "val")
+    assert (mine.batch_size, len(mine.dataset)) == (8, 21)
 
 
 # --- torchdata's StatefulDataLoader: what its tests ask of a state.
