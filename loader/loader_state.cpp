@@ -43,7 +43,7 @@ class StateParser {
   [[noreturn]] void refuse(std::string_view expected) const {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("'{}' is not the text of a loader's state: expected '{}' after {} "
-                            "characters; give what LoaderState::to_text() made",
+                            "characters; give the text as it was saved",
                             whole_.substr(0, 200), expected, whole_.size() - left_.size()));
   }
 

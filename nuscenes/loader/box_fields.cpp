@@ -42,9 +42,10 @@ class BoxDecoder final : public RowsDecoder {
       StoredBoxes::Numbers box = drawn(stored.numbers(i));
       if (!is_in_range(box, options_)) continue;
       if (num_rows == options_.max_boxes) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("a keyframe has more than {} boxes; raise BoxOptions::max_boxes",
-                                options_.max_boxes));
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("a keyframe has more than {} boxes; raise max_boxes of the BoxOptions",
+                        options_.max_boxes));
       }
       ++num_rows;
       if (is_classes_) {

@@ -133,7 +133,7 @@ class PointDecoder final : public RowPartsDecoder {
     throw Error(
         ErrorCode::unsupported,
         fmt::format("a keyframe and the sweeps before it have more than {} points, which is "
-                    "more than nuScenes' sensors give; set PointOptions::max_points",
+                    "more than nuScenes' sensors give; set max_points of the PointOptions",
                     options_.max_points));
   }
 

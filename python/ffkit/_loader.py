@@ -235,7 +235,7 @@ class Loader:
             return None
         from .torch import pinned_allocator
 
-        return pinned_allocator(wanted=pin_memory is True)
+        return pinned_allocator(required=pin_memory is True)
 
     def _pass_warnings(self) -> None:
         for text in self._loader.take_warnings():

@@ -22,10 +22,10 @@ def __dir__() -> list[str]:
 _ALIGNMENT = 4096  # of batches
 
 
-def pinned_allocator(wanted: bool = False) -> Callable[[int], tuple[int, Any]] | None:
-    """What allocates a batch's memory as pinned memory, by torch's caching allocator: num_bytes -> (address, tensor). None without CUDA, with a warning where it is `wanted`, as of torch."""
+def pinned_allocator(required: bool = False) -> Callable[[int], tuple[int, Any]] | None:
+    """What allocates a batch's memory as pinned memory, by torch's caching allocator: num_bytes -> (address, tensor). None without CUDA, with a warning where it is `required`, as of torch."""
     if not torch.cuda.is_available():
-        if wanted:
+        if required:
             warnings.warn("pin_memory is True, but torch sees no CUDA device; batches lie in ordinary memory", stacklevel=4)
         return None
     return lambda num_bytes: _aligned(torch.empty(num_bytes + _ALIGNMENT, dtype=torch.uint8, pin_memory=True))

@@ -444,7 +444,7 @@ TEST_F(KeyframeLoading, WhatCannotBeIsSaidAtOnce) {
   wrong = fields();
   wrong.boxes.max_boxes = 2;
   Loader loader(split_->keyframes, options(wrong));
-  EXPECT_ERROR(loader.next(), unsupported, "more than 2 boxes; raise BoxOptions::max_boxes");
+  EXPECT_ERROR(loader.next(), unsupported, "more than 2 boxes; raise max_boxes");
 }
 
 TEST_F(KeyframeLoading, SweepsThatAreNotThereAreSaid) {
