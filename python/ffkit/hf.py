@@ -215,9 +215,11 @@ def _loader_of(trainer: Any, dataset: Dataset, batch_size: int, order: str, drop
     if not type(trainer.data_collator).__module__.startswith("transformers.") and not getattr(trainer.data_collator, "__module__", "").startswith("transformers."):
         raise InvalidArgumentError("data_collator is not called where ffkit loads; leave it out, and give what it makes as `fields` of the ffkit.hf.Dataset")
     args = trainer.args
+    num_shards = getattr(trainer, "get_tp_size", lambda: 1)()  # of a model: their ranks, which are neighbours, load the same
+    world_size = args.world_size // num_shards
     options = {
         "image": None, "label_field": None, "fields": dataset.fields, "order": order, "seed": args.seed if args.data_seed is None else args.data_seed,
-        "rank": args.process_index, "world_size": args.world_size, "tail": "drop" if drop_last else "exact" if args.world_size == 1 else "pad",
+        "rank": args.process_index // num_shards, "world_size": world_size, "tail": "drop" if drop_last else "exact" if world_size == 1 else "pad",
         "num_threads": args.dataloader_num_workers, "pin_memory": None if args.dataloader_pin_memory else False, "arrays": "torch",
         # The batches of a step, one that is looked ahead at, and the loader's own two.
         "held_batches": args.gradient_accumulation_steps + 3,

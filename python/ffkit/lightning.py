@@ -60,12 +60,18 @@ class DataModule(LightningDataModule):  # type: ignore[misc]
 
     __repr__ = __str__
 
+    def _loader(self, split: str, options: dict[str, Any]) -> Loader:
+        # The strategy knows which ranks hold parts of one model and need the same samples. Without a trainer, or with one rank, it says nothing.
+        share = getattr(self.trainer, "distributed_sampler_kwargs", None)
+        ranks = {"rank": share["rank"], "world_size": share["num_replicas"]} if share else {}
+        return Loader(Dataset(self.data, split), self.batch_size, **ranks | options)
+
     def _evaluation(self, split: str) -> Loader:
-        return Loader(Dataset(self.data, split), self.batch_size, **self._eval_options)
+        return self._loader(split, self._eval_options)
 
     def train_dataloader(self) -> Loader:
         """See LightningDataModule."""
-        return Loader(Dataset(self.data, self.train_split), self.batch_size, **self._train_options)
+        return self._loader(self.train_split, self._train_options)
 
     def val_dataloader(self) -> Loader | list[Loader]:
         """See LightningDataModule."""

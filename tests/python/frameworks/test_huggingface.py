@@ -191,6 +191,21 @@ def test_two_ranks(data, tmp_path):
         assert len({*epochs(first, 4)[epoch], *epochs(second, 4)[epoch]}) >= 60
 
 
+class TensorParallelTrainer(Trainer):
+    def get_tp_size(self):
+        return 2
+
+
+def by_one_model(data, folder):
+    trainer = train(data, folder, TensorParallelTrainer, num_train_epochs=1)
+    return trainer.model.seen
+
+
+def test_ranks_that_hold_one_model_load_the_same(data, tmp_path):
+    first, second = ranks.run(by_one_model, data, tmp_path)
+    assert first == second and len(sum(first, [])) == 61
+
+
 # --- Accelerate
 
 def accelerate_loop(accelerator, loader, epochs=2):

@@ -3,6 +3,7 @@ import importlib.util
 import json
 import logging
 import pathlib
+import types
 import warnings
 
 import pytest
@@ -257,6 +258,13 @@ def test_data_module(data):
     assert len(module.train_dataloader()) == 16
     batch = next(iter(ffkit.lightning.DataModule(data, 8, eval_image=VAL, fields={"id": ffkit.TextField("id")}).predict_dataloader()))
     assert sorted(batch) == ["id", "image", "label"] and json.dumps(batch["id"])
+
+
+def test_ranks_that_hold_one_model_load_the_same(data):
+    """ModelParallelStrategy with two data parallel groups: what it says counts, not torch.distributed."""
+    module = ffkit.lightning.DataModule(data, 8, train_image=TRAIN, eval_image=VAL, num_threads=1)
+    module.trainer = types.SimpleNamespace(distributed_sampler_kwargs={"num_replicas": 2, "rank": 1})
+    assert [(loader.rank, loader.world_size) for loader in (module.train_dataloader(), module.val_dataloader())] == [(1, 2)] * 2
 
 
 def test_example(data, tmp_path):
