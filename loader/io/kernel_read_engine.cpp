@@ -32,13 +32,24 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
     }
     return make_pread_read_engine(std::move(files), options);
   }
-  UringRefusal refusal;
-  if (auto uring = make_uring_read_engine(files, options, refusal)) return uring;
   ReadEngineOptions plain = options;
+  plain.sqpoll = false;
+  MakeInstead make_instead;
+  if (engine == IoEngine::automatic) {
+    make_instead = [files, plain](const UringRefusal& refused) {
+      static std::once_flag said;
+      warn_once(said, plain,
+                fmt::format("io_uring is not available any more ({}: {}); a pool of pread threads "
+                            "goes on reading",
+                            refused.what, strerrordesc_np(refused.error)));
+      return make_pread_read_engine(files, plain);
+    };
+  }
+  UringRefusal refusal;
+  if (auto uring = make_uring_read_engine(files, options, refusal, make_instead)) return uring;
   if (options.sqpoll) {
-    plain.sqpoll = false;
     UringRefusal plain_refusal;
-    if (auto uring = make_uring_read_engine(files, plain, plain_refusal)) {
+    if (auto uring = make_uring_read_engine(files, plain, plain_refusal, make_instead)) {
       if (engine == IoEngine::io_uring) {
         throw Error(ErrorCode::unsupported,
                     "io.sqpoll was asked for, but the kernel refuses a submission thread; leave "

@@ -1,5 +1,6 @@
 // The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that
-// takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do not.
+// takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do not. A kernel that refuses the calls from now on is replaced by another engine, if
+// there is one: it gets the reads that were not taken, too.
 #include <errno.h>
 #include <fmt/format.h>
 #include <liburing.h>
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,6 +28,11 @@ namespace {
 
 // How long the submission thread looks for reads before it sleeps: longer than a decoder takes for a batch of small pictures.
 constexpr unsigned kPollMs = 20;
+
+// By a filter or a policy: it stays, where a shortage passes.
+bool is_refusal(int error) {
+  return error == EPERM || error == EACCES || error == ENOSYS;
+}
 
 // Asks the kernel to take no reads and to wait for none, which it does at once. A filter of system calls (seccomp) may allow io_uring_setup and refuse this one.
 bool may_enter(const io_uring& ring) {
@@ -83,8 +91,12 @@ FixedMemory register_memory(io_uring& ring, std::span<std::byte> memory) {
 class UringReadEngine final : public KernelReadEngine {
  public:
   // Takes over `ring`.
-  UringReadEngine(const io_uring& ring, std::vector<int> files, const ReadEngineOptions& options)
-      : KernelReadEngine(options), ring_(ring), files_(std::move(files)) {
+  UringReadEngine(const io_uring& ring, std::vector<int> files, const ReadEngineOptions& options,
+                  MakeInstead make_instead)
+      : KernelReadEngine(options),
+        ring_(ring),
+        files_(std::move(files)),
+        make_instead_(std::move(make_instead)) {
     const auto depth = static_cast<size_t>(options.queue_depth);
     reads_.resize(depth);
     completions_.reserve(depth);
@@ -102,6 +114,10 @@ class UringReadEngine final : public KernelReadEngine {
       io_uring_cqe* cqe = nullptr;
       const int result = io_uring_wait_cqe(&ring_, &cqe);
       if (result == -EINTR || result == -EAGAIN) continue;
+      if (is_refusal(-result)) {
+        wait_without_call();
+        continue;
+      }
       if (result < 0) break;
       io_uring_cqe_seen(&ring_, cqe);
       --num_in_kernel_;
@@ -109,9 +125,10 @@ class UringReadEngine final : public KernelReadEngine {
     io_uring_queue_exit(&ring_);
   }
 
-  const char* name() const override { return "io_uring"; }
+  const char* name() const override { return has_instead_ ? instead_->name() : "io_uring"; }
 
   std::string description() const override {
+    if (has_instead_) return instead_->description();
     std::string granted;
     for (const auto& [is_granted, what] : {std::pair{files_registered_.load(), "fixed files"},
                                            std::pair{has_fixed_buffers_.load(), "fixed buffers"},
@@ -123,7 +140,11 @@ class UringReadEngine final : public KernelReadEngine {
 
   void submit(const ReadRequest& request) override {
     check_alive();
-    if (!has_ring_) open_new_ring();
+    if (!has_ring_ && !has_instead_) open_new_ring();
+    if (has_instead_) {
+      submit_instead(request);
+      return;
+    }
     const size_t slot = free_slots_.back();
     free_slots_.pop_back();
     reads_[slot] = ReadProgress(request);
@@ -136,6 +157,7 @@ class UringReadEngine final : public KernelReadEngine {
 
   std::span<const ReadCompletion> wait_for(int wanted) override {
     check_alive();
+    if (has_instead_) return wait_instead(wanted);
     completions_.clear();
     if (!register_tried_ && bytes_read_ >= options_.buffer_memory.size()) {
       register_tried_ = true;
@@ -145,6 +167,7 @@ class UringReadEngine final : public KernelReadEngine {
     while (completions_.empty()) {
       enter(wanted);
       if (has_ring_) reap();
+      if (completions_.empty() && has_instead_) return wait_instead(wanted);
     }
     return completions_;
   }
@@ -158,6 +181,10 @@ class UringReadEngine final : public KernelReadEngine {
 
   void open_new_ring() {
     if (const UringRefusal refusal = open_ring(options_, ring_); refusal.error != 0) {
+      if (make_instead_ != nullptr) {
+        go_on_instead(refusal);
+        return;
+      }
       throw Error(
           ErrorCode::io,
           fmt::format("io_uring takes no more reads: the kernel refuses {} now", refusal.what),
@@ -165,6 +192,26 @@ class UringReadEngine final : public KernelReadEngine {
     }
     has_ring_ = true;
     register_files();
+  }
+
+  // Another engine gets the reads that are in flight, and all later ones.
+  void go_on_instead(const UringRefusal& refusal) {
+    instead_ = make_instead_(refusal);
+    has_instead_ = true;
+    for (size_t slot = 0; slot < is_busy_.size(); ++slot) {
+      if (is_busy_[slot]) submit_instead(reads_[slot].request());
+    }
+  }
+
+  void submit_instead(const ReadRequest& request) {
+    instead_->submit(request);
+    num_in_flight_ = instead_->num_in_flight();
+  }
+
+  std::span<const ReadCompletion> wait_instead(int wanted) {
+    const std::span<const ReadCompletion> completions = instead_->wait_for(wanted);
+    num_in_flight_ = instead_->num_in_flight();
+    return completions;
   }
 
   void prepare(size_t slot) {
@@ -234,11 +281,18 @@ class UringReadEngine final : public KernelReadEngine {
     io_uring_cqe* cqe = nullptr;
     const int result = io_uring_wait_cqe(&ring_, &cqe);
     if (result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY) return;
+    if (is_refusal(-result)) {
+      wait_without_call();
+      return;
+    }
     error_ = -result;
     check_alive();
   }
 
-  // Waits for what the kernel has; all other reads fail with `error`.
+  // The kernel writes completions to memory that is shared with it: they are there without being asked for.
+  static void wait_without_call() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+  // Waits for what the kernel has; all other reads fail with `error`, or another engine gets them.
   void give_up_ring(int error) {
     // The submission thread may have taken any of them.
     if (options_.sqpoll) {
@@ -249,7 +303,8 @@ class UringReadEngine final : public KernelReadEngine {
       wait_for_kernel();
       reap();
     }
-    for (size_t slot = 0; slot < is_busy_.size(); ++slot) {
+    const bool go_on = is_refusal(error) && make_instead_ != nullptr;
+    for (size_t slot = 0; slot < is_busy_.size() && !go_on; ++slot) {
       if (is_busy_[slot]) finish(slot, {reads_[slot].request().tag, -int64_t{error}});
     }
     io_uring_queue_exit(&ring_);
@@ -258,6 +313,7 @@ class UringReadEngine final : public KernelReadEngine {
     fixed_memory_ = {};
     has_fixed_buffers_ = register_tried_ = false;
     bytes_read_ = 0;
+    if (go_on) go_on_instead({error, "io_uring_enter"});
   }
 
   void finish(size_t slot, const ReadCompletion& completion) {
@@ -314,17 +370,22 @@ class UringReadEngine final : public KernelReadEngine {
   std::vector<size_t> free_slots_;
   std::vector<size_t> again_;
   std::vector<ReadCompletion> completions_;
+  MakeInstead make_instead_;  // null: reads fail where the kernel refuses them
+  std::unique_ptr<KernelReadEngine> instead_;
+  std::atomic<bool> has_instead_{false};  // likewise, for description()
 };
 
 }  // namespace
 
 std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options,
-                                                         UringRefusal& refusal) {
+                                                         UringRefusal& refusal,
+                                                         MakeInstead make_instead) {
   io_uring ring{};
   refusal = open_ring(options, ring);
   if (refusal.error != 0) return nullptr;
-  return std::make_unique<UringReadEngine>(ring, std::move(files), options);
+  return std::make_unique<UringReadEngine>(ring, std::move(files), options,
+                                           std::move(make_instead));
 }
 
 }  // namespace ffkit
