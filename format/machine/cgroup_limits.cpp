@@ -75,8 +75,9 @@ std::optional<double> quota_of(const fs::path& folder, int version) {
   return quota / period;
 }
 
-int whole_cores(double quota) {
-  return static_cast<int>(std::clamp(std::ceil(quota), 1.0, 1e6));
+// Rounded up; as good as endless where there is none.
+int whole_quota(const Cores& cores) {
+  return static_cast<int>(std::clamp(std::ceil(cores.quota.value_or(1e6)), 1.0, 1e6));
 }
 
 }  // namespace
@@ -136,13 +137,11 @@ std::optional<int> count_in_list(const std::string& list) {
 }
 
 int usable_cores(const Cores& cores) {
-  const int quota = cores.quota ? whole_cores(*cores.quota) : cores.bound_to;
-  return std::max(1, std::min(cores.bound_to, quota));
+  return std::max(1, std::min(cores.bound_to, whole_quota(cores)));
 }
 
 int core_share(const Cores& cores, int local_world_size) {
-  const double all = std::min<double>(cores.of_all, cores.quota.value_or(cores.of_all));
-  const int share = static_cast<int>(all / std::max(local_world_size, 1));
+  const int share = std::min(cores.of_all, whole_quota(cores)) / std::max(local_world_size, 1);
   return std::clamp(share, 1, usable_cores(cores));
 }
 

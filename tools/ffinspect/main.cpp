@@ -1,6 +1,10 @@
 // ffinspect: what is in a data set, and is it whole. Data on stdout, errors on stderr; exit status
 // 0, 1 (failed, damaged) or 2 (wrong use).
 
+#include <tbb/task_arena.h>
+
+#include <ffkit/format/machine.h>
+
 #include "commands.h"
 #include "tools/command_line.h"
 
@@ -30,7 +34,8 @@ int run(int argc, char** argv) {
   Action action;
   add_all_commands(app, action);
   return run_tool(app, argc, argv, [&] {
-    const int status = action();
+    // TBB's own count knows the cores that the process is bound to, but no quota.
+    const int status = tbb::task_arena(usable_cores()).execute(action);
     require_written_stdout();
     return status;
   });

@@ -143,6 +143,8 @@ TEST(CoreShare, DividesWhatIsThereForAll) {
   EXPECT_EQ(core_share({.bound_to = 4, .of_all = 128}, 8), 4);
   EXPECT_EQ(core_share({.bound_to = 8, .of_all = 8}, 4), 2);  // a container's cpuset
   EXPECT_EQ(core_share({.bound_to = 128, .of_all = 128, .quota = 8.0}, 4), 2);
+  EXPECT_EQ(core_share({.bound_to = 128, .of_all = 128, .quota = 3.2}, 1), 4);  // all of it
+  EXPECT_EQ(core_share({.bound_to = 128, .of_all = 128, .quota = 3.2}, 2), 2);
   EXPECT_EQ(core_share({.bound_to = 2, .of_all = 2}, 5), 1);
   EXPECT_EQ(core_share({.bound_to = 2, .of_all = 2}, 0), 2);
 }
