@@ -7,6 +7,7 @@ import gc
 import logging
 import operator
 import os
+import sys
 import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
@@ -198,7 +199,7 @@ class Loader:
         # Pinned memory goes with its batch: then each may be kept.
         self._copy = copy and allocate is None
         self._is_pinned = allocate is not None
-        self._max_copied_bytes = 0  # of batches that are copied because others are held; see ffkit.torch.DataLoader
+        self._copies_by_need = False  # while other batches are held; see ffkit.torch.DataLoader
         self._on_warning = on_warning or _log.warning
         self._loader = _ffkit.Loader(
             dataset._dataset,
@@ -241,6 +242,7 @@ class Loader:
         for text in self._loader.take_warnings():
             self._on_warning(text)
 
+    _max_copied_bytes = _ffkit.usable_memory_bytes() // 4  # of batches that are copied by need
     batch_sampler = None  # Lightning asks for it where there is a `sampler`; nobody can give batches of numbers to a loader that reads by itself
 
     @property
@@ -348,10 +350,12 @@ class Loader:
         return self._loader.ready()
 
     def _copies_next(self) -> bool:
-        """Whether the next batch is to be a copy because others are held."""
-        if self._max_copied_bytes == 0 or self._loader.num_held() < self._held_batches - 1:
+        """Whether the next batch is to be a copy because others are held: by who need not know it, up to a part of the memory."""
+        if self._is_pinned or self._loader.num_held() < self._held_batches - 1:
             return False
-        return self._loader.copied_bytes() < self._max_copied_bytes
+        # JAX computes behind the loop, and holds what it has not used yet.
+        by_jax = self._arrays != "torch" and "jax" in sys.modules
+        return (self._copies_by_need or by_jax) and self._loader.copied_bytes() < self._max_copied_bytes
 
     def _next_when_freed(self, copy: bool) -> _ffkit.Batch | None:
         """next() once more, after what only reference cycles hold is freed."""

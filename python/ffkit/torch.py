@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 import torch
 
-from . import _ffkit, _share, _torchvision
+from . import _share, _torchvision
 from ._batch import Batch
 from ._dataset import Dataset, PathLike, dataset_of
 from ._image import ImageOptions
@@ -264,7 +264,7 @@ class DataLoader:
         options = {"arrays": "torch", "tail": tail, "order": "shuffle" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
         self.loader = Loader(self.dataset, batch_size, **options)
-        self.loader._max_copied_bytes = _ffkit.usable_memory_bytes() // 4
+        self.loader._copies_by_need = True
 
     batch_sampler = None  # see Loader
 

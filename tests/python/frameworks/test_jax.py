@@ -147,9 +147,10 @@ def test_steps_that_run_behind_the_loop(dataset):
         return make_loader(dataset, image=ffkit.Resize(96), **more)  # 880 kB a batch: no copy by itself
 
     slow(next(iter(options()))).block_until_ready()
-    found = [slow(jax.device_put(batch)) for batch in options(copy=True)]
-    want = [float(slow(batch)) for batch in options()]
-    assert [float(one) for one in found] == want and len(want) == 7
+    want = [float(slow(batch)) for batch in options(copy=True)]
+    for more in ({}, {"copy": True}):
+        found = [slow(jax.device_put(batch)) for batch in options(**more)]
+        assert [float(one) for one in found] == want and len(want) == 7
 
 
 def test_example(tmp_path, capsys):
