@@ -41,6 +41,9 @@ std::atomic<int64_t> num_allocations{0};
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
   std::free(memory);
 }
+[[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace ffkit {
 namespace {
