@@ -260,10 +260,10 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
     refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
                                step, start, epoch_size_));
   }
-  const auto [first, count] = share(start, step);
+  const Share mine = share(start, step);
   out.clear();
   repetitions.clear();
-  errors_only({}, [&] { add_records(epoch, first, count, out, repetitions); });
+  errors_only({}, [&] { add_records(epoch, mine.first, mine.count, out, repetitions); });
 }
 
 void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
