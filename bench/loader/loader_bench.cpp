@@ -258,8 +258,8 @@ void run(Arguments args) {
   fmt::print(
       "{} records of {:.1f} kB in {} shards; batch {}, {} threads on {} cores, {} {}, Linux {}\n",
       dataset.num_records(), bytes_per_image / 1e3, dataset.num_shards(), options.batch_size,
-      options.num_threads, ffkit::usable_cores(), ffkit::to_string(options.image.output.dtype), args.size,
-      system.release);
+      options.num_threads, ffkit::usable_cores(), ffkit::to_string(options.image.output.dtype),
+      args.size, system.release);
 
   run_epoch(loader, 0);  // warm-up: index, page cache, buffers
   const ffkit::LoaderStatistics before = loader.statistics();
