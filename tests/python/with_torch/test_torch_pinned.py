@@ -1,5 +1,6 @@
 """Pinned memory and asynchronous copies, with a stand-in for torch's allocator of pinned memory; runs in the Python that has torch."""
 import collections
+import contextlib
 import ctypes
 import gc
 import weakref
@@ -180,3 +181,56 @@ def test_an_allocator_without_memory_is_an_error_of_the_loop(ds, host, monkeypat
         for _ in batches:
             pass
     monkeypatch.undo()
+
+
+def test_to_device_on_a_device_that_is_behind(ds, host, monkeypatch):
+    """The way of a GPU with a stand-in: copies run when the loop's stream waits for them, one batch ahead."""
+    done = []  # events that the loop's stream has waited for
+
+    class Event:
+        def record(self, stream):
+            assert stream == "copies"
+            self.num_copies = num_begun[0]
+
+    class Consumer:
+        def wait_event(self, event):
+            while host.copies and num_run[0] < event.num_copies:
+                host.run()
+                num_run[0] += 1
+            done.append(event)
+
+    num_begun, num_run, recorded, targets = [0], [0], [], {}
+    consumer = Consumer()
+
+    def to(tensor, device, non_blocking=False):
+        assert device.type == "cuda" and non_blocking
+        num_begun[0] += 1
+        target = torch.from_numpy(host.copy(tensor)).view(tensor.dtype).view(tensor.shape)
+        targets[id(target)] = target
+        return target
+
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: "copies")
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: consumer)
+    monkeypatch.setattr(torch.Tensor, "to", to)
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: recorded.append((id(tensor), stream)))
+    plain = [(batch["image"].clone(), batch["label"], state) for batch, state in batches_and_states(make(ds, pin_memory=False))]
+    loader = make(ds)
+    moved = ffkit.torch.to_device(loader, "cuda")
+    for (image, label, state), batch in zip(plain, moved, strict=True):
+        assert torch.equal(batch["image"], image) and torch.equal(batch["label"], label)
+        assert moved.state_dict() == state and batch.size == len(label) and moved.epoch == 0
+        assert (id(batch["image"]), consumer) in recorded
+        assert loader._loader.num_held() == 0  # pinned memory is torch's
+    assert len(done) == 30 and moved.epoch == 1
+    for batch in moved:
+        break
+    assert batch.epoch == 1 and batch.step == 0
+    pairs = ffkit.torch.to_device(ffkit.torch.DataLoader(ds, 2, transform=ffkit.ImageOptions(ffkit.Resize(80)), num_workers=1), "cuda")
+    assert [len(images) for images, labels in pairs] == [2] * 30
+
+
+def batches_and_states(loader):
+    for batch in loader:
+        yield batch, loader.state_dict()
