@@ -146,22 +146,15 @@ def _register() -> None:
         register()
 
 
-def _keys_and_arrays(batch: Batch) -> tuple[list[str], list[Any]]:
-    names = list(batch)
-    return names, [batch[name] for name in names]
-
-
 # Trees carry the names alone. Were the facts among them, a function that is compiled for one batch would give them to the next.
 def _register_with_torch() -> None:
     from torch.utils import _pytree
 
     def flatten(batch: Batch) -> tuple[list[Any], list[str]]:
-        names, arrays = _keys_and_arrays(batch)
-        return arrays, names
+        return list(batch.values()), list(batch)
 
     def flatten_with_keys(batch: Batch) -> tuple[list[Any], list[str]]:
-        names, arrays = _keys_and_arrays(batch)
-        return [(_pytree.MappingKey(name), array) for name, array in zip(names, arrays)], names
+        return [(_pytree.MappingKey(name), array) for name, array in batch.items()], list(batch)
 
     def unflatten(arrays: Iterable[Any], names: list[str]) -> Batch:
         return Batch(zip(names, arrays))

@@ -12,26 +12,17 @@ import torch
 import transformers
 from transformers import PretrainedConfig, PreTrainedModel, TrainingArguments
 
-import conftest
 import ffkit
 import ffkit.hf
 import ffkit.torch
 import networks
 import ranks
+from pictures import data  # noqa: F401
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
 TRAIN, VAL = ffkit.ImageOptions(ffkit.RandomResizedCrop(24)), ffkit.ImageOptions(ffkit.Resize(24))
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """61 pictures for training and 21 for validation."""
-    folder = tmp_path_factory.mktemp("pictures") / "demo"
-    conftest.convert("demo", folder, "--classes", 4, "--images", 61, "--val-images", 21, "--size", 32, "--quiet")
-    torch.set_num_threads(1)
-    return folder
 
 
 class Network(PreTrainedModel):

@@ -9,7 +9,6 @@ import warnings
 import pytest
 import torch
 
-import conftest
 import ffkit
 import ffkit.lightning
 import ffkit.torch
@@ -17,20 +16,12 @@ import lightning
 import networks
 from lightning.pytorch.plugins.environments import TorchElasticEnvironment
 import ranks
+from pictures import data  # noqa: F401
 
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
 TRAIN, VAL = ffkit.RandomResizedCrop(24), ffkit.Resize(24)
 QUIET = {"accelerator": "cpu", "logger": False, "enable_progress_bar": False, "enable_model_summary": False, "enable_checkpointing": False}
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """61 pictures for training and 21 for validation."""
-    folder = tmp_path_factory.mktemp("pictures") / "demo"
-    conftest.convert("demo", folder, "--classes", 4, "--images", 61, "--val-images", 21, "--size", 32, "--quiet")
-    torch.set_num_threads(1)
-    return folder
 
 
 class Module(lightning.LightningModule):

@@ -15,24 +15,15 @@ import torchvision
 from torch.nn.parallel import DistributedDataParallel, scatter_gather
 from torchvision.transforms import v2
 
-import conftest
 import ffkit
 import ffkit.torch
 import loops
 import networks
 import ranks
+from pictures import data  # noqa: F401
 
 TRAIN = ffkit.ImageOptions(ffkit.RandomResizedCrop(24))
 VAL = ffkit.ImageOptions(ffkit.Resize(24))
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """61 pictures for training and 21 for validation, which neither two ranks nor batches share evenly."""
-    folder = tmp_path_factory.mktemp("pictures") / "demo"
-    conftest.convert("demo", folder, "--classes", 4, "--images", 61, "--val-images", 21, "--size", 32, "--quiet")
-    torch.set_num_threads(1)
-    return folder
 
 
 def ours(data, split, batch_size=8, **options):

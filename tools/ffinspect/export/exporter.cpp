@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -96,14 +95,11 @@ ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& 
     for (const auto& record : block->records) progress.add(std::ssize(record));
   };
   using Mode = tbb::filter_mode;
-  const int num_threads = usable_cores();
-  tbb::task_arena(num_threads).execute([&] {
-    tbb::parallel_pipeline(2 * static_cast<size_t>(num_threads),
-                           tbb::make_filter<void, BlockPtr>(Mode::serial_in_order, cut) &
-                               tbb::make_filter<BlockPtr, BlockPtr>(Mode::parallel, read) &
-                               tbb::make_filter<BlockPtr, BlockPtr>(Mode::serial_in_order, name) &
-                               tbb::make_filter<BlockPtr, void>(Mode::parallel, write));
-  });
+  tbb::parallel_pipeline(2 * static_cast<size_t>(usable_cores()),
+                         tbb::make_filter<void, BlockPtr>(Mode::serial_in_order, cut) &
+                             tbb::make_filter<BlockPtr, BlockPtr>(Mode::parallel, read) &
+                             tbb::make_filter<BlockPtr, BlockPtr>(Mode::serial_in_order, name) &
+                             tbb::make_filter<BlockPtr, void>(Mode::parallel, write));
   result.num_bytes = num_bytes;
   result.renamed = names.renamed();
   return result;
