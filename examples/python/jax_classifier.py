@@ -24,7 +24,8 @@ class Network(nn.Module):
 
 def main(data, epochs=5, batch_size=16, size=32):
     train, val = ffkit.Dataset(data, "train"), ffkit.Dataset(data, "val")
-    # flax's pictures are [N, H, W, 3]; torch's tensors, the default where torch is installed, are none to JAX.
+    # flax's pictures are [N, H, W, 3]; torch's tensors, the default where torch is installed, are
+    # none to JAX.
     options = {"layout": "nhwc", "arrays": "numpy"}
     train_loader = ffkit.Loader(train, batch_size, image=ffkit.RandomResizedCrop(size), **options)
     val_loader = ffkit.Loader(val, batch_size, image=ffkit.Resize(size), order="sequential", tail="exact", **options)

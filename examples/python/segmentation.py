@@ -21,7 +21,8 @@ IGNORED = 255  # a class that does not count: the padding of small pictures
 
 
 def training_loader(data, batch_size, size, **options):
-    # The same transform and record: the same crop and flip. The mask keeps its numbers, of which i32 has three equal channels.
+    # The same transform and record: the same crop and flip. The mask keeps its numbers, of which
+    # i32 has three equal channels.
     mask = ffkit.ImageOptions(ffkit.RandomCrop(size, fill=IGNORED), dtype="i32", normalize=False)
     fields = {"mask": ffkit.ImageField("mask", mask)}
     return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, image=ffkit.RandomCrop(size), label_field=None, fields=fields, arrays="torch", **options)

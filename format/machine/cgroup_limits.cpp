@@ -17,8 +17,9 @@ bool has_controller(const std::string& list, const std::string& name) {
   return ("," + list + ",").find("," + name + ",") != std::string::npos;
 }
 
-// Calls visit(folder, version) for the group and those around it, innermost first, up to the mount, until it returns true. In a container the path may be the
-// host's, which cannot be seen; the container's own group is then what is mounted.
+// Calls visit(folder, version) for the group and those around it, innermost first, up to the mount,
+// until it returns true. In a container the path may be the host's, which cannot be seen; the
+// container's own group is then what is mounted.
 template <typename Visit>
 void visit_upwards(const fs::path& mount, const std::string& group, int version,
                    const Visit& visit) {

@@ -1,5 +1,6 @@
-// The limits of control groups, of version 2, 1 and both. `proc_cgroup` is /proc/self/cgroup, which names the groups, and `mount` /sys/fs/cgroup, where they are.
-// Limits that cannot be read, and "max", are none.
+// The limits of control groups, of version 2, 1 and both. `proc_cgroup` is /proc/self/cgroup, which
+// names the groups, and `mount` /sys/fs/cgroup, where they are. Limits that cannot be read, and
+// "max", are none.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ std::optional<int> cgroup_cpuset_size(const CgroupPlace& place = {});
 // How many numbers a list such as "0-3,7" has; nothing for what is no such list.
 std::optional<int> count_in_list(const std::string& list);
 
-// What usable_cores() and core_share() make of it: cores that the process is bound to, and that there are for all.
+// What usable_cores() and core_share() make of it: cores that the process is bound to, and that
+// there are for all.
 struct Cores {
   int bound_to = 1;
   int of_all = 1;

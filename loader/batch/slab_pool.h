@@ -58,8 +58,8 @@ class SlabPool : public std::enable_shared_from_this<SlabPool> {
   // Of all slabs together.
   int64_t num_bytes() const { return num_slabs() * static_cast<int64_t>(layout_.num_bytes); }
 
-  // A slab to fill. Precondition: there is a free one. Throws what the allocator throws, and Error(io) for std::bad_alloc, where
-  // slabs go back with each batch.
+  // A slab to fill. Precondition: there is a free one. Throws what the allocator throws, and
+  // Error(io) for std::bad_alloc, where slabs go back with each batch.
   Batch::Slab* acquire();
   // Gives back a slab that was not handed over.
   void discard(Batch::Slab* slab);

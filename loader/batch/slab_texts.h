@@ -1,10 +1,11 @@
-// SlabTexts: the texts of one field of a batch, beside its slab, which has no room for what may be of any length.
+// SlabTexts: the texts of one field of a batch, beside its slab, which has no room for what may be
+// of any length.
 //
 //   decoding threads, in any order    add()    | text 2 | text 0 | text 1 |
 //   who finishes the batch            join()   | text 0 | text 1 | text 2 |
 //
-// Its memory grows to what the largest batch needs, and stays. add() is thread-safe; the other functions are the loader's when no thread
-// adds, and then the batch's.
+// Its memory grows to what the largest batch needs, and stays. add() is thread-safe; the other
+// functions are the loader's when no thread adds, and then the batch's.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,8 @@ class SlabTexts {
   void begin(int64_t num_samples);
   // The text of a sample; takes the place of what was added for it before. Throws std::bad_alloc.
   void add(int64_t index_in_batch, std::string_view text);
-  // Puts them behind each other: that of sample i goes to offsets[i] .. offsets[i + 1]. Allocates nothing.
+  // Puts them behind each other: that of sample i goes to offsets[i] .. offsets[i + 1]. Allocates
+  // nothing.
   void join(std::span<const int64_t> offsets);
   // The same texts as `other`, which is joined. Throws std::bad_alloc.
   void copy_joined(const SlabTexts& other, size_t num_bytes);

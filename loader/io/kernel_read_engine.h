@@ -36,7 +36,8 @@ class KernelReadEngine : public ReadEngine {
 
 // `files` are open file descriptors; they must stay open as long as the engine. Throws Error(unsupported) for
 // IoEngine::io_uring where the kernel refuses it, or refuses sqpoll; IoEngine::automatic then goes without and says so once in the
-// log, also when that happens later. Throws Error(invalid_argument) for sqpoll with IoEngine::pread.
+// log, also when that happens later. Throws Error(invalid_argument) for sqpoll with
+// IoEngine::pread.
 std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
                                                    const ReadEngineOptions& options);
 
@@ -48,8 +49,10 @@ struct UringRefusal {
 
 using MakeInstead = std::function<std::unique_ptr<KernelReadEngine>(const UringRefusal&)>;
 
-// The two implementations; make_uring_read_engine returns null and sets `refusal` where the kernel refuses. Where it does so later, the engine goes on with the one
-// that `make_instead` gives; without it, the reads fail. A submission thread may hold reads that cannot be taken back: then they fail, too.
+// The two implementations; make_uring_read_engine returns null and sets `refusal` where the kernel
+// refuses. Where it does so later, the engine goes on with the one that `make_instead` gives;
+// without it, the reads fail. A submission thread may hold reads that cannot be taken back: then
+// they fail, too.
 std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options,
                                                          UringRefusal& refusal,

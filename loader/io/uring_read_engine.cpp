@@ -1,6 +1,7 @@
 // The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that
-// takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do not. A kernel that refuses the calls from now on is replaced by another engine, if
-// there is one: it gets the reads that were not taken, too.
+// takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do
+// not. A kernel that refuses the calls from now on is replaced by another engine, if there is one:
+// it gets the reads that were not taken, too.
 #include <errno.h>
 #include <fmt/format.h>
 #include <liburing.h>
@@ -34,7 +35,8 @@ bool is_refusal(int error) {
   return error == EPERM || error == EACCES || error == ENOSYS;
 }
 
-// Asks the kernel to take no reads and to wait for none, which it does at once. A filter of system calls (seccomp) may allow io_uring_setup and refuse this one.
+// Asks the kernel to take no reads and to wait for none, which it does at once. A filter of system
+// calls (seccomp) may allow io_uring_setup and refuse this one.
 bool may_enter(const io_uring& ring) {
   return syscall(__NR_io_uring_enter, ring.ring_fd, 0, 0, 0, nullptr, 0) >= 0;
 }
@@ -59,7 +61,8 @@ UringRefusal open_ring(const ReadEngineOptions& options, io_uring& ring) {
   if (!may_enter(ring)) {
     refusal = {errno, "io_uring_enter"};
   } else if ((params.features & IORING_FEAT_RW_CUR_POS) == 0) {
-    // It came with IORING_OP_READ. To ask for the operations themselves needs io_uring_register, which may be refused too, and without which reads work.
+    // It came with IORING_OP_READ. To ask for the operations themselves needs io_uring_register,
+    // which may be refused too, and without which reads work.
     refusal = {ENOSYS, "IORING_OP_READ of Linux 5.6"};
   }
   if (refusal.error != 0) io_uring_queue_exit(&ring);
@@ -289,7 +292,8 @@ class UringReadEngine final : public KernelReadEngine {
     check_alive();
   }
 
-  // The kernel writes completions to memory that is shared with it: they are there without being asked for.
+  // The kernel writes completions to memory that is shared with it: they are there without being
+  // asked for.
   static void wait_without_call() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
   // Waits for what the kernel has; all other reads fail with `error`, or another engine gets them.

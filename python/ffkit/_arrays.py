@@ -36,7 +36,8 @@ def converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
         def to_torch(batch: Any, i: int) -> Any:
             return from_dlpack(batch.capsule(i))
 
-        # A view of the storage that torch's allocator made: of other tensors in its memory it would not know the copies that are under way.
+        # A view of the storage that torch's allocator made: of other tensors in its memory it would
+        # not know the copies that are under way.
         def to_pinned(batch: Any, i: int) -> Any:
             array = from_dlpack(batch.capsule(i))
             slab, address = batch.owner(i)

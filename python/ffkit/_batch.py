@@ -146,7 +146,8 @@ def _register() -> None:
         register()
 
 
-# Trees carry the names alone. Were the facts among them, a function that is compiled for one batch would give them to the next.
+# Trees carry the names alone. Were the facts among them, a function that is compiled for one batch
+# would give them to the next.
 def _register_with_torch() -> None:
     from torch.utils import _pytree
 

@@ -243,7 +243,9 @@ class Loader:
             self._on_warning(text)
 
     _max_copied_bytes = _ffkit.usable_memory_bytes() // 4  # of batches that are copied by need
-    batch_sampler = None  # Lightning asks for it where there is a `sampler`; nobody can give batches of numbers to a loader that reads by itself
+    # Lightning asks for it where there is a `sampler`. Nobody can give batches of numbers to a
+    # loader that reads by itself.
+    batch_sampler = None
 
     @property
     def dataset(self) -> Dataset:

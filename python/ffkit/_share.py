@@ -15,7 +15,8 @@ class Share(NamedTuple):
 
     rank: int
     world_size: int
-    source: str  # where it was found, for messages; "" for a process that nobody started as one of several
+    # Where it was found, for messages; "" for a process that nobody started as one of several.
+    source: str
     ranks_on_node: int  # that share this machine's cores; 1 where nobody says
 
 
@@ -25,7 +26,8 @@ _LAUNCHERS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI
 )
-_FIRST_STEP_OF_ITS_OWN = 4294967290  # Slurm's numbers from here on are no steps of srun: a batch script, a terminal of salloc
+# Slurm's numbers from here on are no steps of srun: a batch script, a terminal of salloc.
+_FIRST_STEP_OF_ITS_OWN = 4294967290
 
 
 def find(rank: int | None, world_size: int | None) -> Share:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataset", "TrainerMixin", "prepare"]
 
-_ORDERS = {"random": "shuffle", "sequential": "sequential"}  # by TrainingArguments.train_sampling_strategy
+# By TrainingArguments.train_sampling_strategy.
+_ORDERS = {"random": "shuffle", "sequential": "sequential"}
 
 
 class Dataset(Sequence[dict[str, Any]]):
@@ -215,7 +216,8 @@ def _loader_of(trainer: Any, dataset: Dataset, batch_size: int, order: str, drop
     if not type(trainer.data_collator).__module__.startswith("transformers.") and not getattr(trainer.data_collator, "__module__", "").startswith("transformers."):
         raise InvalidArgumentError("data_collator is not called where ffkit loads; leave it out, and give what it makes as `fields` of the ffkit.hf.Dataset")
     args = trainer.args
-    num_shards = getattr(trainer, "get_tp_size", lambda: 1)()  # of a model: their ranks, which are neighbours, load the same
+    # Of a model: their ranks, which are neighbours, load the same.
+    num_shards = getattr(trainer, "get_tp_size", lambda: 1)()
     world_size = args.world_size // num_shards
     options = {
         "image": None, "label_field": None, "fields": dataset.fields, "order": order, "seed": args.seed if args.data_seed is None else args.data_seed,

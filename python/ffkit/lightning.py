@@ -61,7 +61,8 @@ class DataModule(LightningDataModule):  # type: ignore[misc]
     __repr__ = __str__
 
     def _loader(self, split: str, options: dict[str, Any]) -> Loader:
-        # The strategy knows which ranks hold parts of one model and need the same samples. Without a trainer, or with one rank, it says nothing.
+        # The strategy knows which ranks hold parts of one model and need the same samples. Without
+        # a trainer, or with one rank, it says nothing.
         share = getattr(self.trainer, "distributed_sampler_kwargs", None)
         ranks = {"rank": share["rank"], "world_size": share["num_replicas"]} if share else {}
         return Loader(Dataset(self.data, split), self.batch_size, **ranks | options)

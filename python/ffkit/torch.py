@@ -259,7 +259,8 @@ class DataLoader:
         self.num_workers = num_workers
         share = _share.find(rank, world_size)
         per_rank = -(-len(self.dataset) // share.world_size)
-        # Where torch's ranks fill their last batch, with samples that come twice, drop_last leaves out nothing.
+        # Where torch's ranks fill their last batch, with samples that come twice, drop_last leaves
+        # out nothing.
         tail = "drop" if drop_last and per_rank % batch_size else "even" if shuffle else "balanced"
         options = {"arrays": "torch", "tail": tail, "order": "shuffle" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options

@@ -26,7 +26,8 @@ const Batch& batch_of(nb::handle self) {
   return nb::cast<const PyBatch&>(self).batch();
 }
 
-// An array of fewer bytes is copied: who keeps the labels of an epoch, or a batch's record numbers, does not keep the pictures with them.
+// An array of fewer bytes is copied: who keeps the labels of an epoch, or a batch's record numbers,
+// does not keep the pictures with them.
 constexpr size_t kSmallBytes = 64 << 10;
 
 // The memory of an array, and what keeps it alive.
@@ -72,7 +73,7 @@ nb::object numbers(std::span<const T> values) {
   return numpy_vector(std::vector<T>(values.begin(), values.end()));
 }
 
-// What the loader's allocator gave for the memory of array `i`, and where the array begins in it, in bytes from `address`.
+// What the loader's allocator gave for the memory of array `i`, and the address of the array.
 nb::typed<nb::tuple, nb::any, int> owner_of(nb::handle self, size_t i) {
   const BatchArray array = batch_of(self).field(i);
   return nb::make_tuple(memory_owner(batch_of(self), array.data),
@@ -102,7 +103,8 @@ nb::list replacements_of(const PyBatch& self) {
   return replacements;
 }
 
-// What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source, replacements, row offsets by name. All of it is copied.
+// What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source,
+// replacements, row offsets by name. All of it is copied.
 nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
   const Batch& batch = self.batch();
   nb::dict offsets;

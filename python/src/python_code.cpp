@@ -149,7 +149,8 @@ class PythonRowsDecoder final : public RowsDecoder {
   const RowLayout layout_;
 };
 
-// Memory for the pixels of an augmentation, used again unless something of Python still refers to it.
+// Memory for the pixels of an augmentation, used again unless something of Python still refers to
+// it.
 class PixelMemory {
  public:
   using Block = std::shared_ptr<std::vector<uint8_t>>;
@@ -178,7 +179,8 @@ class PixelMemory {
   std::vector<Block> free_;
 };
 
-// The function gets an array that owns its memory, since a reference to it may outlive the call: in a list, or in a traceback that a debugger shows.
+// The function gets an array that owns its memory, since a reference to it may outlive the call: in
+// a list, or in a traceback that a debugger shows.
 class PythonAugmentation final : public PixelTransform {
  public:
   explicit PythonAugmentation(std::shared_ptr<PyObject> function)

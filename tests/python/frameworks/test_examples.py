@@ -57,7 +57,8 @@ def test_ssl_two_views(data):
         assert first.shape == (8, 2, 3, 24, 24)
         assert not any(torch.equal(view, other) for view, other in first)
         assert torch.equal(first, second) and torch.equal(first, third)
-    # Features that tell pictures apart have a small loss, whatever their views; equal ones have that of chance.
+    # Features that tell pictures apart have a small loss, whatever their views; equal ones have
+    # that of chance.
     apart, equal = torch.eye(8).repeat_interleave(2, 0), torch.ones(16, 8)
     assert module.contrastive_loss(apart) < 1.3 and module.contrastive_loss(equal).item() == pytest.approx(numpy.log(15))
 
@@ -154,7 +155,8 @@ def test_detection(coco):
     for image, boxes, labels in detector.given:
         assert boxes.shape == (len(labels), 4) and labels.dtype == torch.int64
         for left, top, right, bottom in boxes.round().int().tolist():
-            # Red within, with a pixel of room for the resize; also where picture and box were mirrored.
+            # Red within, with a pixel of room for the resize; also where picture and box were
+            # mirrored.
             assert (image[0, top + 2 : bottom - 2, left + 2 : right - 2] > 0.9).all()
             num_boxes += 1
     assert num_boxes == 2 * sum(not one["iscrowd"] for one in annotations)

@@ -211,7 +211,8 @@ def by_two_ranks(loaders, folder):
 
 def test_two_ranks(data, tmp_path):
     for make in (tuple_loaders, module_loaders):
-        # Lightning asks for the loaders when the ranks are there, or takes what the script made before: here it is a hook.
+        # Lightning asks for the loaders when the ranks are there, or takes what the script made
+        # before: here it is a hook.
         (first, found, resumed), (second, found_too, resumed_too) = ranks.run(by_two_ranks, lambda: _late(make, data), tmp_path)
         assert found["val_count"] == found_too["val_count"] == 21
         assert resumed and resumed_too

@@ -1,5 +1,5 @@
-// What happens where the kernel refuses io_uring, or the call by which reads reach it alone, as in many containers: shown with a real seccomp filter in a child
-// process.
+// What happens where the kernel refuses io_uring, or the call by which reads reach it alone, as in
+// many containers: shown with a real seccomp filter in a child process.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -171,7 +171,8 @@ TEST(IoUringRefusedLater, ReadsFailAndSayWhatIsRefused) {
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
-// Reads of /dev/zero are done at once, those of an empty pipe are in the kernel until it gets bytes.
+// Reads of /dev/zero are done at once, those of an empty pipe are in the kernel until it gets
+// bytes.
 class IoUringRefusedMeanwhile : public ::testing::TestWithParam<int> {
  protected:
   IoUringRefusedMeanwhile() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

@@ -71,11 +71,13 @@ class Batch {
   BatchArray field(std::string_view name) const;
   // Whether field `i` has rows, and so row_offsets(). By number as above.
   bool has_rows(size_t i) const;
-  // Of a field made by a RowsDecoder or a TextDecoder, whose rows are bytes, [size + 1]: the rows of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
+  // Of a field made by a RowsDecoder or a TextDecoder, whose rows are bytes, [size + 1]: the rows
+  // of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
   // they are padded, sample i has offsets[i + 1] - offsets[i] of them. Throws Error(not_found), also for a field that has no rows.
   std::span<const int64_t> row_offsets(std::string_view name) const;
 
-  // The texts of a field made by copy_string() or another TextDecoder, one a sample; they point into the batch. Throws Error(not_found) as field() does, and
+  // The texts of a field made by copy_string() or another TextDecoder, one a sample; they point
+  // into the batch. Throws Error(not_found) as field() does, and
   // Error(invalid_argument) for a field of another kind.
   std::vector<std::string_view> strings(std::string_view name) const;
 
@@ -92,7 +94,8 @@ class Batch {
   // batch's place in it, so that an epoch that is resumed with the same batch and world size goes on alike.
   double mix_lambda() const;
 
-  // What its memory is of; null for an empty batch. With the address of an array, an allocator of one's own finds what it has for it.
+  // What its memory is of; null for an empty batch. With the address of an array, an allocator of
+  // one's own finds what it has for it.
   SlabAllocator* allocator() const;
 
   struct Slab;  // private to the loader

@@ -59,8 +59,9 @@ class FieldDecoder {
   virtual void will_read(int64_t record_index) const noexcept;
 };
 
-// What a decoder may throw beside Error: an exception that wants to know where it happened. The loader tells it the field of the batch and the record, in words, before it
-// comes out of next(), and by the thread that threw it.
+// What a decoder may throw beside Error: an exception that wants to know where it happened. The
+// loader tells it the field of the batch and the record, in words, before it comes out of next(),
+// and by the thread that threw it.
 class PlacedFailure : public std::exception {
  public:
   virtual void happened_in(const std::string& place) const noexcept = 0;
@@ -124,8 +125,9 @@ class RowPartsDecoder : public RowsDecoder {
                       void* out) const final;
 };
 
-// A decoder of texts, or other bytes, of any length, which Batch::strings() gives: ragged rows of u8. They lie beside the slab, so that a batch takes the memory that
-// its texts need and not room for the longest of each sample; Batch::allocator() does not know them.
+// A decoder of texts, or other bytes, of any length, which Batch::strings() gives: ragged rows of
+// u8. They lie beside the slab, so that a batch takes the memory that its texts need and not room
+// for the longest of each sample; Batch::allocator() does not know them.
 class TextDecoder : public FieldDecoder {
  public:
   DType dtype() const final { return DType::u8; }
@@ -157,8 +159,8 @@ std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const s
 // A scalar ({}), or a tensor that has this shape in all records (else Error(corrupt)), as it is.
 std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::string& field,
                                                std::vector<int64_t> shape = {});
-// A string, such as an id or a caption, for Batch::strings(); null as an empty text. A text of more than `max_bytes` is a bad sample, Error(unsupported); 0:
-// any length is right.
+// A string, such as an id or a caption, for Batch::strings(); null as an empty text. A text of more
+// than `max_bytes` is a bad sample, Error(unsupported); 0: any length is right.
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
                                                 int64_t max_bytes = 0);
 
@@ -171,7 +173,8 @@ std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std:
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
                                                  const std::vector<std::string>& fields);
-// What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows, of a TextDecoder an empty text. Parts stay parts, but those of a RowPartsDecoder are decoded by
+// What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows, of
+// a TextDecoder an empty text. Parts stay parts, but those of a RowPartsDecoder are decoded by
 // one thread. `decoder` must not need other fields that may be null. Throws Error(invalid_argument) when it is null.
 std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
                                                      std::shared_ptr<const FieldDecoder> decoder);

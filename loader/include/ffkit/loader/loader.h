@@ -73,8 +73,9 @@ class Loader {
 
   // Upper bound in bytes on slabs, read buffers and records being decoded, fixed at construction. Decoding threads together take at most
   // twice ShardReaderOptions::max_record_bytes for records of more than 4 MiB. On top come, for each thread, the pixels of the largest image
-  // region decoded so far (3 bytes a pixel), and for each of prefetch_batches + held_batches batches the texts of the largest batch that was in its place so
-  // far (copy_string()): their bytes up to four times, of which half are touched.
+  // region decoded so far (3 bytes a pixel), and for each of prefetch_batches + held_batches
+  // batches the texts of the largest batch that was in its place so far (copy_string()): their
+  // bytes up to four times, of which half are touched.
   int64_t memory_bound() const;
   // Since the loader was made. May be called by any thread, also while another one is in next().
   LoaderStatistics statistics() const;

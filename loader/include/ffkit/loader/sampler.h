@@ -47,12 +47,16 @@ enum class Tail {
   drop,   // left out; every rank has the same number of full batches
   pad,    // the sequence goes on from its beginning; every rank has the same number of full batches
   exact,  // every record exactly once; the last batch is smaller, and on the last ranks may be empty
-  // What torch's DistributedSampler gives a training: the sequence goes on from its beginning until the ranks share it evenly, world_size - 1 samples at most; every
-  // rank has the same number of samples and of batches, the last of which is smaller.
+  // What torch's DistributedSampler gives a training: the sequence goes on from its beginning until
+  // the ranks share it evenly, world_size - 1 samples at most; every rank has the same number of
+  // samples and of batches, the last of which is smaller.
   even,
-  // Every record exactly once, as exact, but shared so that every rank has the same number of batches: a model that averages over ranks in each step would wait for those that have
-  // none. The last step's samples are shared evenly, those of two ranks differ by one at most; where they are fewer than ranks, each rank has one of them, and the last ranks one less
-  // in the step before. Where that cannot be, with fewer samples than ranks or a batch_size of 1, the last ranks have a batch less.
+  // Every record exactly once, as exact, but shared so that every rank has the same number of
+  // batches: a model that averages over ranks in each step would wait for those that have none. The
+  // last step's samples are shared evenly, those of two ranks differ by one at most; where they are
+  // fewer than ranks, each rank has one of them, and the last ranks one less in the step before.
+  // Where that cannot be, with fewer samples than ranks or a batch_size of 1, the last ranks have a
+  // batch less.
   balanced,
 };
 
@@ -137,7 +141,8 @@ class Sampler {
   // or groups, or samples and records of each data set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
   const std::string& description() const { return description_; }
 
-  // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and Tail::even it may lie behind the end.
+  // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and
+  // Tail::even it may lie behind the end.
   int64_t first_position(int64_t start, int64_t step) const;
 
   // Samples that all ranks together have consumed after `num_steps` steps from `start`: the position to go on from.

@@ -3,8 +3,9 @@
 //   auto batch = std::make_shared<ffkit::Batch>(std::move(*loader.next()));
 //   at::Tensor images = ffkit::images_tensor(batch);   // shares the batch: when the last tensor goes, the slab is recycled
 //
-// The tensors may be used and dropped on any thread. A copy to a GPU that is asynchronous (non_blocking) reads the memory after the call: pinned slabs must
-// then be those of a TensorSlabAllocator, such as trainer/pinned_allocator.h gives.
+// The tensors may be used and dropped on any thread. A copy to a GPU that is asynchronous
+// (non_blocking) reads the memory after the call: pinned slabs must then be those of a
+// TensorSlabAllocator, such as trainer/pinned_allocator.h gives.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -56,9 +57,10 @@ inline at::ScalarType scalar_type(DType dtype) {
   throw Error(ErrorCode::unsupported, "libtorch has no such dtype");
 }
 
-// Slabs that are tensors. The arrays of a batch are then views of its slab's storage, and the slab goes back to libtorch when the last of them is gone. So libtorch
-// does for it what it does for any tensor: of pinned memory, its allocator knows the copies to a GPU that are under way, and waits for them before it gives
-// the memory to somebody else.
+// Slabs that are tensors. The arrays of a batch are then views of its slab's storage, and the slab
+// goes back to libtorch when the last of them is gone. So libtorch does for it what it does for any
+// tensor: of pinned memory, its allocator knows the copies to a GPU that are under way, and waits
+// for them before it gives the memory to somebody else.
 class TensorSlabAllocator final : public SlabAllocator {
  public:
   // make(n): a tensor of n bytes, contiguous, on the CPU.

@@ -62,7 +62,8 @@ std::vector<int64_t> positions_from(int64_t start, int64_t count, int64_t num_re
   return positions;
 }
 
-// Every step takes the positions that follow those of the step before, rank by rank; and a state after it goes on behind them.
+// Every step takes the positions that follow those of the step before, rank by rank; and a state
+// after it goes on behind them.
 void expect_in_order(const TailCase& c, Tail tail,
                      const std::vector<std::vector<std::vector<int64_t>>>& ranks,
                      int64_t num_samples) {

@@ -161,7 +161,8 @@ TEST_F(DevicePrefetcherTest, TensorsGiveTheirSlabBack) {
   }
 }
 
-// As of pinned memory: what torch.h gives is of the storage that the allocator made, so that libtorch sees who uses it, and releases it.
+// As of pinned memory: what torch.h gives is of the storage that the allocator made, so that
+// libtorch sees who uses it, and releases it.
 TEST_F(DevicePrefetcherTest, TensorsShareTheStorageOfTheirSlab) {
   int num_alive = 0;
   const auto make = [&num_alive](int64_t num_bytes) {

@@ -7,8 +7,10 @@
 
 namespace ffkit {
 
-// For LoaderOptions::allocator: a TensorSlabAllocator, so the tensors of torch.h may be copied to the GPU asynchronously, and dropped while the copy is under way.
-// Throws Error(unsupported) where libtorch sees no CUDA device. libtorch rounds sizes up to powers of two and keeps the memory when the loader ends.
+// For LoaderOptions::allocator: a TensorSlabAllocator, so the tensors of torch.h may be copied to
+// the GPU asynchronously, and dropped while the copy is under way. Throws Error(unsupported) where
+// libtorch sees no CUDA device. libtorch rounds sizes up to powers of two and keeps the memory when
+// the loader ends.
 std::shared_ptr<SlabAllocator> pinned_slab_allocator();
 
 }  // namespace ffkit
