@@ -24,7 +24,23 @@ class Share(NamedTuple):
 _LAUNCHERS = (
     ("RANK", "WORLD_SIZE"),  # torchrun, and most others for torch
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),  # MVAPICH2
+    ("MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE"),  # MVAPICH 3 and later
+    ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),  # jsrun
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI, PALS
+)
+# Of launchers that do not say how many ranks there are, unless a library of theirs is asked.
+_RANKS_ALONE = ("PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE", "PMI_ID", "MPIRUN_RANK")
+_RANKS_ON_NODE = (
+    "LOCAL_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MV2_COMM_WORLD_LOCAL_SIZE",
+    "MVP_COMM_WORLD_LOCAL_SIZE",
+    "JSM_NAMESPACE_LOCAL_SIZE",
+    "MPI_LOCALNRANKS",
+    "PMI_LOCAL_SIZE",
+    "PALS_LOCAL_SIZE",
 )
 # Slurm's numbers from here on are no steps of srun: a batch script, a terminal of salloc.
 _FIRST_STEP_OF_ITS_OWN = 4294967290
@@ -46,6 +62,8 @@ def find(rank: int | None, world_size: int | None) -> Share:
     if jax is not None and hasattr(jax, "distributed") and getattr(jax.distributed, "is_initialized", bool)():
         return Share(jax.process_index(), jax.process_count(), "jax.distributed", on_node)
     found = next((pair for pair in (_pair(*names) for names in _LAUNCHERS) if pair is not None), None) or _slurm()
+    if found is None and not _is_in_slurm():
+        _refuse_rank_alone()
     return Share(*found, on_node) if found else Share(0, 1, "", on_node)
 
 
@@ -76,10 +94,14 @@ def _number(name: str) -> int | None:
 
 
 def _ranks_on_node() -> int:
-    for name in ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"):
+    for name in _RANKS_ON_NODE:
         number = _number(name)
         if number:
             return number
+    # Flux says how many machines there are, and spreads the ranks evenly.
+    nodes, ranks = _number("FLUX_JOB_NNODES"), _number("FLUX_JOB_SIZE")
+    if nodes and ranks:
+        return -(-ranks // nodes)
     # "4" or "4(x2)": of the first nodes of the step.
     per_node = re.match(r"[0-9]+", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
     return int(per_node[0]) if per_node and _is_task_of_srun() else 1
@@ -100,11 +122,25 @@ def _pair(rank_name: str, size_name: str) -> tuple[int, int, str] | None:
     return rank, size, f"{rank_name} and {size_name}"
 
 
+def _refuse_rank_alone() -> None:
+    name = next((name for name in _RANKS_ALONE if os.environ.get(name)), None)
+    if name is not None:
+        raise InvalidArgumentError(
+            f"the environment variable {name} is {os.environ[name]}, but no variable says how many ranks there are, so the share of this process is not known; start the ranks by mpirun, "
+            "or make the loader after torch.distributed is initialised, or give rank and world_size"
+        )
+
+
+def _is_in_slurm() -> bool:
+    """prterun starts its daemons by srun where it can: Slurm's variables are theirs then."""
+    return "SLURM_PROCID" in os.environ and not os.environ.get("PRTE_LAUNCHED")
+
+
 def _is_task_of_srun() -> bool:
     """A batch script and a terminal of salloc have some of the variables too, but run alone."""
     step = os.environ.get("SLURM_STEP_ID") or os.environ.get("SLURM_STEPID")
     is_alone = "SLURM_JOB_ID" in os.environ if step is None else step.strip().isdecimal() and int(step) >= _FIRST_STEP_OF_ITS_OWN
-    return "SLURM_PROCID" in os.environ and not is_alone
+    return _is_in_slurm() and not is_alone
 
 
 def _slurm() -> tuple[int, int, str] | None:

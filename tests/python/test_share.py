@@ -14,14 +14,22 @@ LAUNCHERS = {
     "slurm's variables alone": {"SLURM_PROCID": "{rank}", "SLURM_NTASKS": "2"},
     "Open MPI": {"OMPI_COMM_WORLD_RANK": "{rank}", "OMPI_COMM_WORLD_SIZE": "2"},
     "MPICH": {"PMI_RANK": "{rank}", "PMI_SIZE": "2"},
+    "MVAPICH2": {"MV2_COMM_WORLD_RANK": "{rank}", "MV2_COMM_WORLD_SIZE": "2"},
+    "MVAPICH": {"MVP_COMM_WORLD_RANK": "{rank}", "MVP_COMM_WORLD_SIZE": "2"},
+    "jsrun": {"JSM_NAMESPACE_RANK": "{rank}", "JSM_NAMESPACE_SIZE": "2", "PMIX_RANK": "{rank}"},
+    "PALS": {"PMI_RANK": "{rank}", "PMI_SIZE": "2", "PALS_RANKID": "{rank}", "PALS_LOCAL_RANKID": "0"},
+    "Flux": {"FLUX_TASK_RANK": "{rank}", "FLUX_JOB_SIZE": "2", "FLUX_TASK_LOCAL_ID": "0", "FLUX_JOB_NNODES": "2"},
+    "Flux in Slurm": {"FLUX_TASK_RANK": "{rank}", "FLUX_JOB_SIZE": "2", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4"},
+    "srun of PMIx": {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": "{rank}", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "{rank}"},
 }
 ALONE = {
     "nothing": {},
     "one of one": {"RANK": "0", "WORLD_SIZE": "1"},
     "a batch script": {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"},
     "a terminal of salloc": {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967290", "SLURM_NTASKS": "8", "SLURM_PROCID": "0"},
+    "a terminal of salloc with PMIx": {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967290", "SLURM_NTASKS": "8", "SLURM_PROCID": "0", "PMIX_RANK": "0"},
 }
-NAMES = ("RANK", "WORLD_SIZE", "LOCAL_", "OMPI_", "PMI_", "MPI_", "SLURM_")
+NAMES = ("RANK", "WORLD_SIZE", "LOCAL_", "OMPI_", "PMI_", "MPI_", "SLURM_", "MV2_", "MVP_", "JSM_", "PALS_", "FLUX_", "PMIX_", "PRTE_", "ALPS_", "MPIRUN_")
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +86,9 @@ def test_a_process_alone_loads_everything(ds, monkeypatch, launcher):
         ("variable RANK is 'one', expected a number", {"RANK": "one", "WORLD_SIZE": "2"}),
         ("RANK is '-1', expected a number", {"RANK": "-1", "WORLD_SIZE": "2"}),
         ("SLURM_PROCID is 1, but SLURM_NTASKS is not set", {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0"}),
+        ("PMIX_RANK is 0, but no variable says how many", {"PMIX_RANK": "0", "PRTE_LAUNCHED": "1"}),
+        ("PMIX_RANK is 1, but no variable says how many", {"PMIX_RANK": "1", "PRTE_LAUNCHED": "1", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"}),
+        ("PALS_RANKID is 1, but no variable says how many", {"PALS_RANKID": "1"}),
     ],
 )
 def test_half_of_it_is_refused(ds, monkeypatch, message, variables):
@@ -94,6 +105,11 @@ def test_ranks_share_the_cores(ds, monkeypatch):
         monkeypatch.setenv(name, value)
     assert make(ds, num_threads=0).num_threads == max(1, alone // 64)
     assert make(ds, num_threads=3).num_threads == 3
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name)
+    for name, value in {"FLUX_TASK_RANK": "0", "FLUX_JOB_SIZE": "128", "FLUX_JOB_NNODES": "2"}.items():
+        monkeypatch.setenv(name, value)
+    assert make(ds, num_threads=0).num_threads == max(1, alone // 64)
 
 
 def test_two_processes(data, tmp_path):

@@ -27,6 +27,7 @@
 #include <ffkit/trainer/stop.h>
 
 #include "launch/local_process.h"
+#include "launch/meeting_point.h"
 
 namespace ffkit {
 namespace {
@@ -305,10 +306,9 @@ int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,
   const std::string& meeting = plan.place.meeting_point;
   if (meeting.empty() || (plan.place.launcher == Launcher::none && options.init_method.empty())) {
     socket = listen_anywhere(port);
-  } else if (meeting.starts_with("tcp://")) {
-    const size_t colon = meeting.rfind(':');
-    host = meeting.substr(6, colon - 6);
-    port = std::atoi(meeting.c_str() + colon + 1);
+  } else if (const std::optional<HostAndPort> tcp = host_and_port(meeting)) {
+    host = tcp->host;
+    port = tcp->port;
   } else {
     port = 1;  // the processes read the file's name from the command line
   }

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string_view>
+
+#include "launch/meeting_point.h"
 
 namespace ffkit {
 namespace {
@@ -60,10 +63,9 @@ std::string first_outward_address() {
 
 std::string reachable_address(const ProcessPlace& place) {
   if (place.local_world_size == place.world_size) return "127.0.0.1";
-  constexpr std::string_view kTcp = "tcp://";
-  if (!place.meeting_point.starts_with(kTcp)) return {};
-  const size_t colon = place.meeting_point.rfind(':');
-  const std::string host = place.meeting_point.substr(kTcp.size(), colon - kTcp.size());
+  const std::optional<HostAndPort> meeting = host_and_port(place.meeting_point);
+  if (!meeting) return {};
+  const std::string& host = meeting->host;
   const std::string address = address_towards(host);
   return is_loopback(address) && !is_loopback(host) ? first_outward_address() : address;
 }

@@ -90,9 +90,66 @@ TEST(PlanLaunch, TakesSlurmsPlace) {
   EXPECT_FALSE(p.place.is_served);
   v["SLURM_RESTART_COUNT"] = "1";
   EXPECT_NE(plan(v).place.key_prefix, p.place.key_prefix);
-  // A batch script itself is one process, whatever number of tasks it may start.
-  v.erase("SLURM_STEP_ID");
-  EXPECT_EQ(plan(v).place.launcher, Launcher::none);
+  // A batch script itself is one process, whatever number of tasks it may start; so are the terminal of salloc and what else Slurm gives a number that is
+  // no step's.
+  for (const char* step :
+       {"", "4294967290", "4294967291", "4294967292", "4294967293", "4294967294", "interactive"}) {
+    v["SLURM_STEP_ID"] = step;
+    EXPECT_EQ(plan(v).place.launcher, Launcher::none) << step;
+    EXPECT_EQ(plan(v).place.world_size, 1) << step;
+    EXPECT_EQ(plan(v, {.num_processes = 2}).num_processes, 2) << step;
+  }
+  v["SLURM_STEP_ID"] = "4294967290";
+  EXPECT_EQ(plan(v, {.launcher = Launcher::slurm}).place.world_size, 1);
+  // Slurm gives the steps of its clusters' federations large numbers.
+  v["SLURM_STEP_ID"] = "4294967289";
+  EXPECT_EQ(plan(v).place.world_size, 4);
+}
+
+TEST(PlanLaunch, TakesSlurmsNumbersAsText) {
+  Variables v = {{"SLURM_PROCID", "1"},
+                 {"SLURM_NTASKS", "2"},
+                 {"SLURM_LOCALID", "1"},
+                 {"SLURM_STEP_ID", "0"},
+                 {"SLURM_STEP_NODELIST", "a"}};
+  std::string before;
+  for (const char* job : {"2147483648", "3000000001", "18446744073709551616", "12_3", "job7"}) {
+    v["SLURM_JOB_ID"] = job;
+    const ProcessPlace place = plan(v).place;
+    EXPECT_EQ(place.rank, 1) << job;
+    EXPECT_NE(place.meeting_point, before) << job;
+    EXPECT_NE(place.key_prefix.find(job), std::string::npos) << job;
+    before = place.meeting_point;
+  }
+  v["SLURM_STEP_ID"] = "1";
+  EXPECT_NE(plan(v).place.meeting_point, before);
+  v["SLURM_RESTART_COUNT"] = "many";
+  EXPECT_EQ(plan(v).place.rank, 1);
+}
+
+TEST(PlanLaunch, ReadsOnlyWhatIsNeeded) {
+  Variables slurm = {{"SLURM_PROCID", "1"},  {"SLURM_NTASKS", "2"},          {"SLURM_LOCALID", "0"},
+                     {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NODELIST", "a[["}, {"SLURM_JOB_ID", "7"}};
+  EXPECT_ERROR(plan(slurm), invalid_argument, "no list of hosts");
+  EXPECT_EQ(plan(slurm, {.init_method = "tcp://h:1"}).place.meeting_point, "tcp://h:1");
+  slurm["MASTER_ADDR"] = "b";
+  EXPECT_EQ(plan(slurm).place.meeting_point, "tcp://b:20049");
+  slurm.erase("SLURM_JOB_ID");
+  EXPECT_ERROR(plan(slurm), invalid_argument, "SLURM_JOB_ID is not set");
+  slurm["MASTER_PORT"] = "2000";
+  EXPECT_EQ(plan(slurm).place.meeting_point, "tcp://b:2000");
+  EXPECT_EQ(plan({{"SLURM_PROCID", "0"},
+                  {"SLURM_NTASKS", "1"},
+                  {"SLURM_LOCALID", "0"},
+                  {"SLURM_STEP_ID", "0"}})
+                .place.world_size,
+            1);
+  Variables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}};
+  EXPECT_EQ(plan(torchrun, {.init_method = "file:///f"}).place.meeting_point, "file:///f");
+  const Variables mpi = {
+      {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_LOCAL_RANK", "0"}, {"PMI_LOCAL_SIZE", "1"}};
+  EXPECT_ERROR(plan(mpi), invalid_argument, "MASTER_ADDR");
+  EXPECT_EQ(plan(mpi, {.init_method = "file:///f"}).place.meeting_point, "file:///f");
 }
 
 TEST(PlanLaunch, TakesMpisPlace) {
@@ -107,6 +164,7 @@ TEST(PlanLaunch, TakesMpisPlace) {
   EXPECT_TRUE(a.meeting_point.starts_with("tcp://127.0.0.1:"));
   open_mpi["PMIX_NAMESPACE"] = "124";
   EXPECT_NE(plan(open_mpi).place.meeting_point, a.meeting_point);
+  open_mpi["OMPI_COMM_WORLD_LOCAL_RANK"] = "0";
   open_mpi["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
   EXPECT_ERROR(plan(open_mpi), invalid_argument, "MASTER_ADDR");
   const ProcessPlace mpich = plan({{"PMI_RANK", "2"},
@@ -121,9 +179,140 @@ TEST(PlanLaunch, TakesMpisPlace) {
   EXPECT_EQ(mpich.meeting_point, "tcp://h:2000");
 }
 
+// What each sets for the fourth of four processes, the second on the second of two machines.
+const std::map<std::string, Variables> kSecondMachine = {
+    {"MPICH",
+     {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}}},
+    {"PMI",
+     {{"PMI_RANK", "3"},
+      {"PMI_SIZE", "4"},
+      {"PMI_LOCAL_RANK", "1"},
+      {"PMI_LOCAL_SIZE", "2"},
+      {"PMI_JOBID", "j"}}},
+    {"PALS",
+     {{"PMI_RANK", "3"},
+      {"PMI_SIZE", "4"},
+      {"PALS_RANKID", "3"},
+      {"PALS_LOCAL_RANKID", "1"},
+      {"PALS_LOCAL_SIZE", "2"},
+      {"PALS_APID", "j"}}},
+    {"Flux",
+     {{"FLUX_TASK_RANK", "3"},
+      {"FLUX_JOB_SIZE", "4"},
+      {"FLUX_TASK_LOCAL_ID", "1"},
+      {"FLUX_JOB_NNODES", "2"},
+      {"FLUX_JOB_ID", "f2Vb"}}},
+    {"Flux with PMI",
+     {{"FLUX_TASK_RANK", "3"},
+      {"FLUX_JOB_SIZE", "4"},
+      {"FLUX_TASK_LOCAL_ID", "1"},
+      {"FLUX_JOB_NNODES", "2"},
+      {"FLUX_JOB_ID", "f2Vb"},
+      {"PMI_RANK", "3"},
+      {"PMI_SIZE", "4"},
+      {"PMI_FD", "9"}}},
+    // The tasks of a Flux that Slurm started have the variables of its broker too.
+    {"Flux in Slurm",
+     {{"FLUX_TASK_RANK", "3"},
+      {"FLUX_JOB_SIZE", "4"},
+      {"FLUX_TASK_LOCAL_ID", "1"},
+      {"FLUX_JOB_NNODES", "2"},
+      {"FLUX_JOB_ID", "f2Vb"},
+      {"SLURM_PROCID", "0"},
+      {"SLURM_STEP_ID", "0"},
+      {"SLURM_NTASKS", "2"},
+      {"SLURM_LOCALID", "0"}}},
+    {"MVAPICH2",
+     {{"MV2_COMM_WORLD_RANK", "3"},
+      {"MV2_COMM_WORLD_SIZE", "4"},
+      {"MV2_COMM_WORLD_LOCAL_RANK", "1"},
+      {"MV2_COMM_WORLD_LOCAL_SIZE", "2"},
+      {"MPIRUN_ID", "77"}}},
+    {"MVAPICH",
+     {{"MVP_COMM_WORLD_RANK", "3"},
+      {"MVP_COMM_WORLD_SIZE", "4"},
+      {"MVP_COMM_WORLD_LOCAL_RANK", "1"},
+      {"MVP_COMM_WORLD_LOCAL_SIZE", "2"}}},
+    {"jsrun",
+     {{"JSM_NAMESPACE_RANK", "3"},
+      {"JSM_NAMESPACE_SIZE", "4"},
+      {"JSM_NAMESPACE_LOCAL_RANK", "1"},
+      {"JSM_NAMESPACE_LOCAL_SIZE", "2"}}},
+    {"PMI with torch's names",
+     {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}}},
+};
+
+TEST(PlanLaunch, KnowsTheRankOnItsMachine) {
+  for (auto [name, v] : kSecondMachine) {
+    EXPECT_ERROR(plan(v), invalid_argument, "MASTER_ADDR") << name;  // never 127.0.0.1
+    v["MASTER_ADDR"] = "h";
+    v["MASTER_PORT"] = "2000";
+    const ProcessPlace place = plan(v).place;
+    EXPECT_EQ(place.launcher, Launcher::mpi) << name;
+    EXPECT_EQ(place.rank, 3) << name;
+    EXPECT_EQ(place.world_size, 4) << name;
+    EXPECT_EQ(place.local_rank, 1) << name;
+    EXPECT_EQ(place.local_world_size, 2) << name;
+    EXPECT_EQ(place.meeting_point, "tcp://h:2000") << name;
+  }
+}
+
+TEST(PlanLaunch, AsksForTheRankOnItsMachine) {
+  Variables v = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}};
+  EXPECT_ERROR(plan(v), invalid_argument, "give each process LOCAL_RANK and LOCAL_WORLD_SIZE");
+  v["PMI_LOCAL_RANK"] = "2";
+  v["PMI_LOCAL_SIZE"] = "2";
+  EXPECT_ERROR(plan(v), invalid_argument, "PMI_LOCAL_RANK is 2, but PMI_LOCAL_SIZE is only 2");
+  v["PMI_LOCAL_SIZE"] = "3";
+  EXPECT_ERROR(plan(v), invalid_argument, "PMI_LOCAL_SIZE is 3, but PMI_SIZE is only 2");
+  // That all are on this machine is not said.
+  v = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_LOCAL_RANK", "1"}, {"MASTER_PORT", "1"}};
+  EXPECT_ERROR(plan(v), invalid_argument, "MASTER_ADDR");
+  EXPECT_EQ(plan({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}).place.world_size, 1);
+  Variables flux = kSecondMachine.at("Flux");
+  flux["FLUX_JOB_NNODES"] = "1";
+  EXPECT_TRUE(plan(flux).place.meeting_point.starts_with("tcp://127.0.0.1:"));
+}
+
+// As many trainings as processes, each of which ends well, are no training of several processes.
+TEST(PlanLaunch, RefusesARankWithoutANumberOfProcesses) {
+  const Variables prterun = {{"PMIX_RANK", "0"}, {"PMIX_NAMESPACE", "n"}, {"PRTE_LAUNCHED", "1"}};
+  EXPECT_ERROR(plan(prterun), invalid_argument, "PMIX_RANK is 0, but no variable says how many");
+  // prterun starts its daemons by srun where it can.
+  Variables in_slurm = prterun;
+  in_slurm.merge(Variables{{"SLURM_PROCID", "1"},
+                           {"SLURM_STEP_ID", "0"},
+                           {"SLURM_NTASKS", "2"},
+                           {"SLURM_LOCALID", "0"},
+                           {"SLURM_JOB_ID", "1"},
+                           {"SLURM_STEP_NODELIST", "a"}});
+  EXPECT_ERROR(plan(in_slurm), invalid_argument, "PMIX_RANK is 0, but no variable says how many");
+  EXPECT_ERROR(plan({{"ALPS_APP_PE", "1"}}), invalid_argument, "ALPS_APP_PE is 1");
+  EXPECT_ERROR(plan({{"PALS_RANKID", "1"}, {"PALS_LOCAL_SIZE", "2"}}), invalid_argument,
+               "PALS_RANKID is 1");
+  EXPECT_ERROR(plan(prterun, {.launcher = Launcher::mpi}), invalid_argument, "PMIX_RANK is 0");
+  EXPECT_EQ(plan(prterun, {.launcher = Launcher::none}).place.world_size, 1);
+  Variables by_hand = prterun;
+  by_hand.merge(Variables{{"RANK", "0"},
+                          {"WORLD_SIZE", "2"},
+                          {"LOCAL_RANK", "0"},
+                          {"MASTER_ADDR", "h"},
+                          {"MASTER_PORT", "1"}});
+  EXPECT_EQ(plan(by_hand).place.launcher, Launcher::torchrun);
+  // srun and the terminal of salloc may have it beside Slurm's own.
+  in_slurm.erase("PRTE_LAUNCHED");
+  EXPECT_EQ(plan(in_slurm).place.rank, 1);
+  in_slurm["SLURM_STEP_ID"] = "4294967290";
+  EXPECT_EQ(plan(in_slurm).place.world_size, 1);
+}
+
 // Two jobs on one machine must not meet each other.
 TEST(PlanLaunch, TellsMpiJobsApartOrAsksForAPort) {
-  Variables v = {{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"HYDI_CONTROL_FD", "8"}};
+  Variables v = {{"PMI_RANK", "0"},
+                 {"PMI_SIZE", "2"},
+                 {"HYDI_CONTROL_FD", "8"},
+                 {"MPI_LOCALRANKID", "0"},
+                 {"MPI_LOCALNRANKS", "2"}};
   EXPECT_ERROR(plan(v), invalid_argument, "nothing tells this MPI job from others");
   v["MASTER_PORT"] = "2000";
   const ProcessPlace first = plan(v).place;
@@ -176,6 +365,27 @@ TEST(PlanLaunch, TakesTheMeetingPointThatIsGiven) {
             "file:///tmp/x");
   EXPECT_ERROR(plan({}, {.num_processes = 2, .init_method = "udp://x"}), invalid_argument,
                "udp://x");
+}
+
+TEST(PlanLaunch, TakesAddressesOfIpv6AsTheyAreWritten) {
+  for (const char* host : {"[::1]", "::1"}) {
+    const std::string method = std::string("tcp://") + host + ":2000";
+    EXPECT_EQ(plan({}, {.num_processes = 2, .init_method = method}).place.meeting_point,
+              "tcp://[::1]:2000");
+    EXPECT_EQ(plan({{"RANK", "0"},
+                    {"WORLD_SIZE", "2"},
+                    {"LOCAL_RANK", "0"},
+                    {"MASTER_ADDR", host},
+                    {"MASTER_PORT", "2000"}})
+                  .place.meeting_point,
+              "tcp://[::1]:2000");
+  }
+  for (const char* method :
+       {"tcp://h", "tcp://:1", "tcp://h:", "tcp://h:0", "tcp://h:65536", "tcp://h:x",
+        "tcp://[::1:1", "tcp://[]:1", "tcp://[::1]1", "tcp://[::1]", "TCP://h:1"})
+    EXPECT_ERROR(plan({}, {.num_processes = 2, .init_method = method}), invalid_argument,
+                 "must be tcp://HOST:PORT")
+        << method;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 //   none      fftrain starts the processes of this machine itself, one for each device
 //   torchrun  PyTorch's launcher: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT; also anything else that sets these
 //   slurm     srun: SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_STEP_NODELIST
-//   mpi       mpirun of Open MPI, MPICH or Intel MPI; MPI starts the processes, the data moves by Gloo or NCCL
+//   mpi       mpirun of Open MPI, MPICH, Intel MPI or MVAPICH, PALS, jsrun, flux run: they start the processes, the data moves by Gloo or NCCL
 //   node      clusters that start one command a node: WORLD_SIZE is the number of nodes and RANK that of this one
 #pragma once
 
