@@ -7,22 +7,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <sstream>
 
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
 #include <ffkit/format/error.h>
 
 #include "device/cuda_module.h"
 #include "distributed/communicator_impl.h"
+#include "distributed/meeting.h"
 #include "launch/network_address.h"
 #include "launch/waiting.h"
 
@@ -36,39 +35,7 @@ std::chrono::milliseconds timeout_of(const ProcessPlace& place) {
   return std::chrono::milliseconds(int64_t(place.timeout_seconds * 1000));
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const ProcessPlace& place) {
-  const std::string& meeting = place.meeting_point;
-  constexpr std::string_view kFile = "file://", kTcp = "tcp://";
-  c10::intrusive_ptr<c10d::Store> store;
-  if (meeting.starts_with(kFile)) {
-    store = c10::make_intrusive<c10d::FileStore>(meeting.substr(kFile.size()), place.world_size);
-  } else {
-    const size_t colon = meeting.rfind(':');
-    uint16_t port = 0;
-    const char* end = meeting.data() + meeting.size();
-    if (!meeting.starts_with(kTcp) || colon == std::string::npos ||
-        std::from_chars(meeting.data() + colon + 1, end, port).ptr != end || port == 0) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("'{}' is no place to meet; give tcp://HOST:PORT or file:///PATH", meeting));
-    }
-    c10d::TCPStoreOptions options;
-    options.port = port;
-    options.isServer = place.rank == 0 && !place.is_served;
-    options.numWorkers = size_t(place.world_size);
-    options.waitWorkers = !place.is_served;
-    options.timeout = timeout_of(place);
-    if (options.isServer && place.listening_socket >= 0)
-      options.masterListenFd = place.listening_socket;
-    store = c10::make_intrusive<c10d::TCPStore>(meeting.substr(kTcp.size(), colon - kTcp.size()),
-                                                options);
-  }
-  store->setTimeout(timeout_of(place));
-  return c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
-}
-
-// GLOO_SOCKET_IFNAME names the network interfaces, as for PyTorch; else they are found. libtorch's own default is what the machine's name
-// stands for, 127.0.0.1 on many: no other machine gets through to that.
+// With the network interfaces that GLOO_SOCKET_IFNAME names, as for PyTorch.
 c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPlace& place) {
   using c10d::ProcessGroupGloo;
   auto options = ProcessGroupGloo::Options::create(timeout_of(place));
@@ -76,45 +43,17 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPl
   std::istringstream list(names == nullptr ? "" : names);
   for (std::string name; std::getline(list, name, ',');)
     options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(name));
-  if (!options->devices.empty()) return options;
-  const std::string address = reachable_address(place);
-  options->devices.push_back(address.empty() ? ProcessGroupGloo::createDefaultDevice()
-                                             : ProcessGroupGloo::createDeviceForHostname(address));
   return options;
 }
 
-// The first line of what libtorch says, without its backtrace and its place in the source.
-std::string first_line_of(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-  text = text.substr(0, text.find('\n'));
-  if (text.starts_with('[')) {
-    if (const size_t end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
-  }
-  // Gloo's advice and good wishes.
-  text = text.substr(0, text.find(". This is typically caused"));
-  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
-[[noreturn]] void cannot_meet(const ProcessPlace& place, const std::exception& error) {
-  const std::string reason = first_line_of(error);
-  if (place.rank == 0 && (reason.find("EADDRINUSE") != std::string::npos ||
-                          reason.find("address already in use") != std::string::npos)) {
-    throw Error(
-        ErrorCode::io,
-        fmt::format(
-            "the port of {} is in use by another program; give another one by MASTER_PORT or "
-            "--dist-init-method tcp://HOST:PORT",
-            place.meeting_point));
-  }
-  throw Error(
-      ErrorCode::io,
-      fmt::format("rank {} of {} could not meet the other processes at {} within {:.0f} s: {}; are "
-                  "all of them started, with the "
-                  "same address and number of processes, and is the port free of a firewall?",
-                  place.rank, place.world_size, place.meeting_point, place.timeout_seconds,
-                  reason));
+// Where the user names no interface, it is found. libtorch's own default is what the machine's name stands for, 127.0.0.1 on many: no other machine gets
+// through to that.
+void find_interface(const ProcessPlace& place, c10d::ProcessGroupGloo::Options& options) {
+  using c10d::ProcessGroupGloo;
+  if (!options.devices.empty()) return;
+  const std::string address = reachable_address(place);
+  options.devices.push_back(address.empty() ? ProcessGroupGloo::createDefaultDevice()
+                                            : ProcessGroupGloo::createDeviceForHostname(address));
 }
 
 }  // namespace
@@ -137,14 +76,16 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
   const Waiting waiting("waiting for the other processes to come", Waiting::kNothingToLose);
   try {
     impl_ = std::make_unique<Impl>();
-    impl_->gloo_options =
-        gloo_options(place);  // before others are waited for: what is wrong is this process's
-    impl_->store = open_store(place);
+    // Before others are waited for: an interface that is not there is wrong on this machine.
+    const auto options = gloo_options(place);
+    impl_->store = meet(place);
+    find_interface(place, *options);  // towards a host whose name is known by now
+    impl_->gloo_options = options;
     connect();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    cannot_meet(place, error);
+    cannot_meet(place, first_line_of(error));
   }
 }
 
@@ -167,9 +108,15 @@ void Communicator::connect() {
   impl_->group =
       c10::make_intrusive<c10d::ProcessGroup>(impl_->store, place_.rank, place_.world_size);
   // Gloo takes part with GPUs too: for what is on the CPU.
-  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
-      impl_->store, place_.rank, place_.world_size,
-      c10::static_intrusive_pointer_cast<c10d::ProcessGroupGloo::Options>(impl_->gloo_options));
+  using Gloo = c10d::ProcessGroupGloo;
+  const auto made = std::make_shared<c10::intrusive_ptr<Gloo>>();
+  wait_for_others(place_, [made, store = impl_->store, options = impl_->gloo_options,
+                           place = place_](const std::shared_ptr<WaitedFor>& waited_for) {
+    waited_for->set("a connection to each of the others", /*concerns_all=*/true);
+    *made = c10::make_intrusive<Gloo>(store, place.rank, place.world_size,
+                                      c10::static_intrusive_pointer_cast<Gloo::Options>(options));
+  });
+  const c10::intrusive_ptr<Gloo>& gloo = *made;
   impl_->group->setBackend(c10::DeviceType::CPU, Type::GLOO, gloo);
   if (place_.backend == "nccl" || (place_.backend.empty() && device_.is_cuda())) {
     cuda_module().add_nccl(impl_->group, impl_->store, device_, timeout_of(place_));

@@ -5,8 +5,12 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "expect_error.h"
 #include "support/world.h"
+#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
@@ -53,14 +57,57 @@ TEST(Communicator, NamesTheRankWhenAnotherIsGone) {
   EXPECT_ERROR(testing::run_world(2, leave, 20), io, "rank 0 lost the other processes");
 }
 
-TEST(Communicator, SaysWhenOthersDoNotCome) {
+ProcessPlace place_at(const std::string& meeting_point, int rank = 1, int world_size = 2) {
   ProcessPlace place;
-  place.rank = 1;
-  place.world_size = 2;
-  place.meeting_point = "tcp://127.0.0.1:9";  // nobody serves there
-  place.timeout_seconds = 2;
-  EXPECT_ERROR(Communicator(place, c10::kCPU), io,
-               "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:9");
+  place.rank = rank;
+  place.world_size = world_size;
+  place.meeting_point = meeting_point;
+  place.timeout_seconds = 0.3;
+  return place;
+}
+
+TEST(Communicator, SaysWhenOthersDoNotCome) {
+  // Nobody serves there.
+  EXPECT_ERROR(Communicator(place_at("tcp://127.0.0.1:9"), c10::kCPU), io,
+               "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:9 within 0.3 s");
+  EXPECT_ERROR(Communicator(place_at("tcp://[::1]:9"), c10::kCPU), io, "at tcp://[::1]:9 within");
+  const testing::TempDir temp;
+  const std::string file = "file://" + (temp / "store").string();
+  EXPECT_ERROR(Communicator(place_at(file), c10::kCPU), io, "it waited for rank 0 at file://");
+  EXPECT_ERROR(Communicator(place_at(file, 0, 3), c10::kCPU), io, "it waited for ranks 1, 2 at");
+}
+
+TEST(Communicator, SaysAtOnceWhereNobodyCanMeet) {
+  const testing::TempDir temp;
+  EXPECT_ERROR(Communicator(place_at("file://" + (temp / "no/store").string()), c10::kCPU),
+               invalid_argument, "there is no folder " + (temp / "no").string());
+  EXPECT_ERROR(Communicator(place_at("file://" + temp.path().string()), c10::kCPU),
+               invalid_argument, "it is no regular file");
+}
+
+TEST(Communicator, NamesAHostThatIsNotKnown) {
+  EXPECT_ERROR(Communicator(place_at("tcp://no-host.invalid:9"), c10::kCPU), io,
+               "the host of --dist-init-method, 'no-host.invalid', is not known here");
+  setenv("MASTER_ADDR", "no-host.invalid", 1);
+  EXPECT_ERROR(Communicator(place_at("tcp://no-host.invalid:9", 0), c10::kCPU), io,
+               "the host of MASTER_ADDR, 'no-host.invalid', is not known here");
+  unsetenv("MASTER_ADDR");
+}
+
+// As a run that was killed leaves it behind.
+TEST(Communicator, SeesNothingOfARunBeforeInTheFile) {
+  const testing::TempDir temp;
+  const std::string first = (temp / "store").string(), second = (temp / "copy").string();
+  testing::run_world(
+      2,
+      [&](Communicator& c) {
+        c.barrier();
+        if (c.rank() == 0) std::filesystem::copy_file(first, second);
+        c.barrier();
+      },
+      20, first);
+  testing::run_world(
+      2, [](Communicator& c) { EXPECT_EQ(c.sum(std::vector<double>{1})[0], 2); }, 20, second);
 }
 
 TEST(Communicator, RefusesABackendThatDoesNotFit) {

@@ -13,9 +13,9 @@
 
 namespace ffkit::testing {
 
-// Runs `body` once for each rank, each on a thread of its own; rethrows the first error.
+// Runs `body` once for each rank, each on a thread of its own; rethrows the first error. They meet in `file`, or in one that is empty.
 inline void run_world(int world_size, const std::function<void(Communicator&)>& body,
-                      double timeout_seconds = 60) {
+                      double timeout_seconds = 60, const std::string& file = {}) {
   const TempDir temp;
   std::vector<std::exception_ptr> errors(static_cast<size_t>(world_size));
   // Nobody leaves before all have met: those that are still connecting would find the connection closed.
@@ -28,7 +28,7 @@ inline void run_world(int world_size, const std::function<void(Communicator&)>& 
         ProcessPlace place;
         place.rank = place.local_rank = rank;
         place.world_size = place.local_world_size = world_size;
-        place.meeting_point = "file://" + (temp / "store").string();
+        place.meeting_point = "file://" + (file.empty() ? (temp / "store").string() : file);
         place.key_prefix = "test";
         place.timeout_seconds = timeout_seconds;
         Communicator communicator(place, c10::kCPU);

@@ -1,0 +1,331 @@
+#include "distributed/meeting.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "launch/meeting_point.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using MeetingClock = std::chrono::steady_clock;
+using StorePtr = c10::intrusive_ptr<c10d::Store>;
+
+constexpr std::chrono::seconds kNoticeInterval{15};
+// What libtorch itself gives up after the timeout ends within it.
+constexpr std::chrono::seconds kTimeoutGrace{3};
+constexpr std::chrono::milliseconds kPollInterval{20};
+
+// An end that all steps of a meeting share.
+class Deadline {
+ public:
+  explicit Deadline(double seconds)
+      : end_(MeetingClock::now() +
+             std::chrono::duration_cast<MeetingClock::duration>(
+                 std::chrono::duration<double>(std::min(seconds, kLongest)))) {}
+  MeetingClock::time_point end() const { return end_; }
+  bool is_over() const { return MeetingClock::now() >= end_; }
+  // libtorch takes 0 for no limit.
+  std::chrono::milliseconds left() const {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end_ - MeetingClock::now());
+    return std::max(left, std::chrono::milliseconds(1));
+  }
+
+ private:
+  static constexpr double kLongest = 1e9;  // 30 years; longer ones overflow the clock
+  MeetingClock::time_point end_;
+};
+
+// Where `place` has its meeting point from, for messages: "MASTER_ADDR 'h'".
+std::string named_host(const ProcessPlace& place, const std::string& host) {
+  const Environment environment = process_environment();
+  std::string address = environment("MASTER_ADDR").value_or("");
+  if (address.starts_with('[') && address.ends_with(']'))
+    address = address.substr(1, address.size() - 2);
+  if (address == host) return fmt::format("the host of MASTER_ADDR, '{}',", host);
+  if (place.launcher == Launcher::slurm || place.launcher == Launcher::mpi) {
+    for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+      const std::string list = environment(name).value_or("");
+      if (!list.empty() && parse_host_list(list).front() == host)
+        return fmt::format("the first host of {}, '{}',", name, host);
+    }
+  }
+  return fmt::format("the host of --dist-init-method, '{}',", host);
+}
+
+// Nothing when the name of a host is known here, else why not.
+std::optional<std::string> why_unknown(const std::string& host) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (error == 0) {
+    freeaddrinfo(found);
+    return std::nullopt;
+  }
+  return error == EAI_SYSTEM ? std::string(std::strerror(errno)) : gai_strerror(error);
+}
+
+// A cluster's names may be known a while after its machines start.
+void wait_for_name(const ProcessPlace& place, const std::string& host, const Deadline& deadline,
+                   WaitedFor& waited_for) {
+  while (const std::optional<std::string> reason = why_unknown(host)) {
+    const std::string named = named_host(place, host);
+    waited_for.set(fmt::format("{} to be known: {}", named, *reason));
+    if (deadline.is_over()) {
+      throw Error(
+          ErrorCode::io,
+          fmt::format("rank {} of {} could not meet the other processes within {:g} s: {} is "
+                      "not known here ({}); give an address that this machine knows",
+                      place.rank, place.world_size, place.timeout_seconds, named, *reason));
+    }
+    std::this_thread::sleep_for(
+        std::min<std::chrono::milliseconds>(std::chrono::seconds(1), deadline.left()));
+  }
+}
+
+StorePtr open_tcp_store(const ProcessPlace& place, const HostAndPort& tcp, const Deadline& deadline,
+                        WaitedFor& waited_for) {
+  wait_for_name(place, tcp.host, deadline, waited_for);
+  waited_for.set(fmt::format("{} to answer at port {}", named_host(place, tcp.host), tcp.port));
+  c10d::TCPStoreOptions options;
+  options.port = tcp.port;
+  options.isServer = place.rank == 0 && !place.is_served;
+  options.numWorkers = size_t(place.world_size);
+  options.waitWorkers = false;  // come_together() does, and knows who has not come
+  options.timeout = deadline.left();
+  if (options.isServer && place.listening_socket >= 0)
+    options.masterListenFd = place.listening_socket;
+  return c10::make_intrusive<c10d::TCPStore>(tcp.host, options);
+}
+
+StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, WaitedFor& waited_for) {
+  // libtorch waits five minutes for a folder that is not there.
+  std::error_code error;
+  const fs::path folder = file.parent_path();
+  if (!fs::is_directory(folder, error)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the processes cannot meet at {}: there is no folder {}; make it, on a "
+                            "file system that all of them see",
+                            place.meeting_point, folder.string()));
+  }
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the processes cannot meet at {}: it is no regular file; give the name "
+                            "of a file that may be made",
+                            place.meeting_point));
+  }
+  waited_for.set(
+      fmt::format("a lock of {}, which its file system or another process holds", file.string()));
+  return c10::make_intrusive<c10d::FileStore>(file.string(), place.world_size);
+}
+
+std::string text_at(c10d::Store& store, const std::string& key) {
+  if (!store.check({key})) return {};
+  const std::vector<uint8_t> bytes = store.get(key);
+  return {bytes.begin(), bytes.end()};
+}
+
+void set_text(c10d::Store& store, const std::string& key, const std::string& text) {
+  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+// Returns the name under which these processes and no others meet: rank 0 makes it up and gives it to each that proves, by a number of its own, that it is
+// there now. So what a run before this one wrote into the same file counts for nothing.
+std::string come_together(const ProcessPlace& place, c10d::Store& store, const Deadline& deadline,
+                          WaitedFor& waited_for) {
+  std::random_device random;
+  const std::string own = fmt::format("{:08x}{:08x}", random(), random());
+  const auto key = [](const char* what, const std::string& who) {
+    return fmt::format("meeting/{}/{}", what, who);
+  };
+  const auto give_up = [&] { cannot_meet(place, "it waited for " + waited_for.get().first); };
+  const auto pause = [&] {
+    if (deadline.is_over()) give_up();
+    std::this_thread::sleep_for(kPollInterval);
+  };
+  if (place.rank > 0) {
+    const std::string rank = fmt::format("{}", place.rank);
+    set_text(store, key("come", rank), own);
+    for (std::string name;; pause()) {
+      waited_for.set(name.empty() ? fmt::format("rank 0 at {}", place.meeting_point)
+                                  : fmt::format("the others at {}", place.meeting_point),
+                     /*concerns_all=*/true);
+      const std::string welcome = text_at(store, key("welcome", rank));
+      if (!welcome.starts_with(own)) continue;
+      if (const std::string given = welcome.substr(own.size()); given != name) {
+        name = given;
+        set_text(store, key(name.c_str(), rank), "here");
+      }
+      if (store.check({key(name.c_str(), "all")})) return name;
+    }
+  }
+  std::vector<std::string> welcomed(size_t(place.world_size));
+  for (;; pause()) {
+    std::vector<int> missing;
+    for (int i = 1; i < place.world_size; ++i) {
+      const std::string rank = fmt::format("{}", i);
+      if (store.check({key(own.c_str(), rank)})) continue;
+      missing.push_back(i);
+      std::string& last = welcomed[size_t(i)];
+      const std::string come = text_at(store, key("come", rank));
+      if (come == last) continue;
+      last = come;
+      set_text(store, key("welcome", rank), come + own);
+    }
+    if (missing.empty()) break;
+    constexpr size_t kMaxNamed = 8;
+    const size_t num_named = std::min(missing.size(), kMaxNamed);
+    waited_for.set(fmt::format(
+        "rank{} {}{} at {}", missing.size() == 1 ? "" : "s",
+        fmt::join(missing.begin(), missing.begin() + ptrdiff_t(num_named), ", "),
+        missing.size() > num_named ? fmt::format(" and {} more", missing.size() - num_named) : "",
+        place.meeting_point));
+  }
+  set_text(store, key(own.c_str(), "all"), "here");
+  return own;
+}
+
+StorePtr meet_now(const ProcessPlace& place, WaitedFor& waited_for) {
+  const Deadline deadline(place.timeout_seconds);
+  StorePtr store;
+  if (const std::optional<HostAndPort> tcp = host_and_port(place.meeting_point)) {
+    store = open_tcp_store(place, *tcp, deadline, waited_for);
+  } else if (const std::optional<std::string> file = meeting_file(place.meeting_point)) {
+    store = open_file_store(place, *file, waited_for);
+  } else {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}' is no place to meet; give tcp://HOST:PORT or file:///PATH",
+                            place.meeting_point));
+  }
+  store->setTimeout(deadline.left());
+  const auto own = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
+  const std::string name = come_together(place, *own, deadline, waited_for);
+  store->setTimeout(
+      std::chrono::milliseconds(int64_t(std::min(place.timeout_seconds, 1e9) * 1000)));
+  return c10::make_intrusive<c10d::PrefixStore>(name, own);
+}
+
+}  // namespace
+
+void WaitedFor::set(const std::string& what, bool concerns_all) {
+  std::lock_guard lock(mutex_);
+  what_ = what;
+  concerns_all_ = concerns_all;
+}
+
+std::pair<std::string, bool> WaitedFor::get() const {
+  std::lock_guard lock(mutex_);
+  return {what_, concerns_all_};
+}
+
+void wait_for_others(const ProcessPlace& place,
+                     const std::function<void(const std::shared_ptr<WaitedFor>&)>& action) {
+  struct Outcome {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_over = false;
+    std::exception_ptr error;
+  };
+  const auto outcome = std::make_shared<Outcome>();
+  const auto waited_for = std::make_shared<WaitedFor>();
+  const MeetingClock::time_point start = MeetingClock::now();
+  const MeetingClock::time_point end = Deadline(place.timeout_seconds).end() + kTimeoutGrace;
+  std::thread([outcome, waited_for, action] {
+    std::exception_ptr error;
+    try {
+      action(waited_for);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    std::lock_guard lock(outcome->mutex);
+    outcome->is_over = true;
+    outcome->error = error;
+    outcome->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(outcome->mutex);
+  const auto is_over = [&] { return outcome->is_over; };
+  for (auto notice = start + kNoticeInterval;
+       !outcome->changed.wait_until(lock, std::min(notice, end), is_over);
+       notice += kNoticeInterval) {
+    const auto [what, concerns_all] = waited_for->get();
+    if (MeetingClock::now() >= end) cannot_meet(place, "it waited for " + what);
+    if (concerns_all && place.local_rank > 0) continue;
+    const auto seconds = [](auto duration) {
+      return std::chrono::duration<double>(duration).count();
+    };
+    fmt::print(stderr, "{}: rank {} of {} has waited {:.0f} s for {} (it waits {:.0f} s more)\n",
+               program_invocation_short_name, place.rank, place.world_size,
+               seconds(MeetingClock::now() - start), what,
+               seconds(end - kTimeoutGrace - MeetingClock::now()));
+  }
+  if (outcome->error) std::rethrow_exception(outcome->error);
+}
+
+StorePtr meet(const ProcessPlace& place) {
+  const auto store = std::make_shared<StorePtr>();
+  wait_for_others(place, [place, store](const std::shared_ptr<WaitedFor>& waited_for) {
+    *store = meet_now(place, *waited_for);
+  });
+  return *store;
+}
+
+std::string first_line_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+  text = text.substr(0, text.find('\n'));
+  if (text.starts_with('[')) {
+    if (const size_t end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
+  }
+  // Gloo's advice and good wishes.
+  text = text.substr(0, text.find(". This is typically caused"));
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+void cannot_meet(const ProcessPlace& place, const std::string& reason) {
+  if (place.rank == 0 && (reason.find("EADDRINUSE") != std::string::npos ||
+                          reason.find("address already in use") != std::string::npos)) {
+    throw Error(
+        ErrorCode::io,
+        fmt::format(
+            "the port of {} is in use by another program; give another one by MASTER_PORT or "
+            "--dist-init-method tcp://HOST:PORT",
+            place.meeting_point));
+  }
+  throw Error(
+      ErrorCode::io,
+      fmt::format("rank {} of {} could not meet the other processes at {} within {:g} s: {}; are "
+                  "all of them started, with the "
+                  "same address and number of processes, and is the port free of a firewall?",
+                  place.rank, place.world_size, place.meeting_point, place.timeout_seconds,
+                  reason));
+}
+
+}  // namespace ffkit
