@@ -15,6 +15,7 @@
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "launch/waiting.h"
+#include "report/progress_json.h"
 #include "resumed_batch.h"
 #include "step/make_task.h"
 #include "step/run_mesh.h"
@@ -86,7 +87,14 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
   const std::optional<WorkDir> work_dir = open_work_dir(communicator, options.work_dir, checkpoint);
   getting_ready.end();
   const TrainSummary s = training.run(work_dir);
-  if (output.lines == nullptr || communicator.rank() != 0) return s;
+  if (communicator.rank() != 0) return s;
+  const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
+  if (output.json != nullptr) {
+    print_progress(output.json, progress_json(s, s.is_stopped ? "stopped" : "done",
+                                              options.dummy ? "" : task.best, task.units));
+    return s;
+  }
+  if (output.lines == nullptr) return s;
   if (s.is_stopped) {
     fmt::print(output.lines, "stopped when asked to, after {}{}\n", format_duration(s.seconds),
                s.checkpoint.empty()
@@ -94,7 +102,6 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
                    : fmt::format("; {} holds everything: the same command with --resume continues",
                                  s.checkpoint.string()));
   } else {
-    const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
     const std::string rate = throughput_text(s.units_per_second, task.units, s.data_wait_share);
     fmt::print(output.lines, "{}{}; {} in all{}{}\n",
                options.dummy ? "" : best_and_last_text(task, s),
@@ -146,8 +153,10 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
   summary.best_epoch = info.best_epoch;
   if (rank != 0) return summary;
   summary.checkpoint = checkpoint;
-  if (output.lines != nullptr) {
-    const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+  const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+  if (output.json != nullptr) {
+    print_progress(output.json, progress_json(summary, "finished", task.best, task.units));
+  } else if (output.lines != nullptr) {
     fmt::print(output.lines, "the run is finished: {} epochs, best {} (epoch {}); {}\n",
                info.epochs_done, metric_text(task.best_metric(), info.best), info.best_epoch,
                checkpoint.string());
@@ -323,7 +332,9 @@ EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
     is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
     const EvalResult result = is_alone ? evaluate_weights(options, file, mesh, output.results)
                                        : evaluate_checkpoint(options, file, mesh, output.results);
-    if (output.lines != nullptr && communicator.rank() == 0) {
+    if (output.json != nullptr && communicator.rank() == 0) {
+      print_progress(output.json, progress_json(result, task.units));
+    } else if (output.lines != nullptr && communicator.rank() == 0) {
       if (result.no_metrics.empty()) {
         fmt::print(output.lines, "val {}  {} {}\n", metrics_text(task.metrics, result),
                    result.count, task.units);

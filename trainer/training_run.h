@@ -92,7 +92,11 @@ class TrainingRun {
                                  const std::function<void()>& clean_up);
   // Nothing when a process was asked to stop.
   std::optional<EvalResult> validate_epoch();
+  // The state of the epoch that is under way.
+  ProgressState progress(double loss, double units_per_second, double wait_share) const;
   void show_progress(double loss);
+  // What was measured since the last time, at --log-every and at the end of an epoch.
+  void report_window(double lr, bool is_end_of_epoch);
   void report(const EpochResult& epoch);
 
   TrainOptions options_;   // as they were given, and as a checkpoint holds them

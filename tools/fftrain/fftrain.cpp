@@ -12,9 +12,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <ffkit/trainer/gpus.h>
 #include <ffkit/trainer/launch.h>
@@ -27,6 +29,42 @@
 #include "tools/command_line.h"
 
 namespace {
+
+// Sentences as objects of JSON, {"kind":"note","text":"..."}, for the lines that are not objects themselves.
+class Notes {
+ public:
+  // `to` is not owned.
+  explicit Notes(std::FILE* to) : to_(to) {
+    cookie_io_functions_t notes{};
+    notes.write = [](void* self, const char* text, size_t size) {
+      static_cast<Notes*>(self)->add({text, size});
+      return static_cast<ssize_t>(size);
+    };
+    file_.reset(::fopencookie(this, "w", notes));
+    // A sentence stands before the object that follows it.
+    if (file_) std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
+  }
+  std::FILE* file() const { return file_.get(); }
+
+ private:
+  void add(std::string_view text) {
+    text_ += text;
+    size_t begin = 0;
+    for (size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', begin)) {
+      const nlohmann::ordered_json note = {{"kind", "note"},
+                                           {"text", text_.substr(begin, end - begin)}};
+      fmt::print(to_, "{}\n",
+                 note.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      begin = end + 1;
+    }
+    text_.erase(0, begin);
+    std::fflush(to_);
+  }
+
+  std::FILE* to_;
+  std::string text_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
+};
 
 // Standard output for the lines of a training, which are in metrics.jsonl too. What a log does not take, because its disk is full or its reader has
 // ended, is dropped: that is no reason to end a run of days.
@@ -74,8 +112,10 @@ std::optional<int> launch(int argc, char** argv, const ffkit::TrainCommand& comm
   const ffkit::LaunchPlan plan = ffkit::plan_launch(command.launch, environment);
   place = plan.place;
   if (plan.num_processes > 0) {
-    return ffkit::run_local_processes(plan, command.launch,
-                                      std::vector<std::string>(argv, argv + argc));
+    // Of several processes, too, standard output is objects of JSON.
+    ffkit::LaunchOptions options = command.launch;
+    options.marks_output = command.progress != "json";
+    return ffkit::run_local_processes(plan, options, std::vector<std::string>(argv, argv + argc));
   }
   if (command.launch.bind_numa) ffkit::bind_to_numa_node(place, environment);
   return std::nullopt;
@@ -83,9 +123,18 @@ std::optional<int> launch(int argc, char** argv, const ffkit::TrainCommand& comm
 
 int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPlace& place) {
   ffkit::ProgressOutput output;
-  if (isatty(STDERR_FILENO) != 0 && !command.quiet) output.live = stderr;
+  const bool is_json = command.progress == "json";
+  const bool is_live = command.progress == "auto" && isatty(STDERR_FILENO) != 0;
+  if (is_live && !command.quiet) output.live = stderr;
+  // A terminal has the line that is drawn over instead.
+  output.has_steps = !is_live || isatty(STDOUT_FILENO) == 0;
   output.profile = command.profile;
   if (!is_training(command)) {
+    const Notes notes(stdout);
+    if (is_json) {
+      output.json = stdout;
+      output.lines = notes.file();
+    }
     output.results = command.results;
     if (!measure(command, output, place)) {
       ffkit::evaluate(command.options, command.evaluate, output, place);
@@ -95,7 +144,9 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
   }
   // Not above: there the lines are what was asked for.
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(open_log(), &std::fclose);
-  output.lines = command.quiet ? nullptr : log.get();
+  const Notes notes(log.get());
+  output.lines = command.quiet ? nullptr : is_json ? notes.file() : log.get();
+  if (is_json) output.json = log.get();
   const ffkit::TrainSummary summary =
       command.resume
           ? ffkit::train_or_resume(command.options, output, place, command.resume_options)

@@ -184,7 +184,18 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
                "Continues with another number of samples in a step; without it the checkpoint's "
                "number is kept, or the change is refused");
-  app.add_flag("--quiet", command.quiet, "Print errors only")->configurable(false);
+  CLI::Option* progress =
+      app.add_option(
+             "--progress", command.progress,
+             "auto: a line that is drawn over on a terminal, and elsewhere one every --log-every "
+             "steps; lines: always these; json: standard output is objects of JSON, one a line")
+          ->check(CLI::IsMember({"auto", "lines", "json"}))
+          ->capture_default_str()
+          ->type_name("WORD")
+          ->configurable(false);
+  app.add_flag("--quiet", command.quiet, "Print errors only")
+      ->configurable(false)
+      ->excludes(progress);
   app.set_config("--config", "", "Reads options from a TOML file; the command line overrides it")
       ->type_name("FILE")
       ->check(regular_file())

@@ -24,6 +24,7 @@ struct TrainCommand {
   std::filesystem::path export_from;
   std::filesystem::path output;  // of an export
   bool quiet = false;
+  std::string progress = "auto";
   std::string benchmark;  // forward or step; empty: none
   bool loader_only = false;
   bool bottleneck = false;

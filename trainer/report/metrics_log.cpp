@@ -45,40 +45,44 @@ fs::path cut(const fs::path& path, int64_t last_step) {
 
 }  // namespace
 
+std::string metrics_line(const TrainMetrics& m, const std::string& units) {
+  return Json{{"kind", "train"},
+              {"step", m.step},
+              {"epoch", m.epoch},
+              {"loss", m.loss},
+              {"lr", m.lr},
+              {units + "_per_second", m.units_per_second},
+              {"data_wait_share", m.data_wait_share}}
+      .dump();
+}
+
+std::string metrics_line(const ValidationMetrics& m, const std::string& units) {
+  Json line = {
+      {"kind", "validation"}, {"step", m.step}, {"epoch", m.epoch}, {"train_loss", m.train_loss}};
+  for (const auto& [name, value] : m.result.metrics) line[name] = value;
+  line[units] = m.result.count;
+  line["seconds"] = m.seconds;
+  return line.dump();
+}
+
 MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done, std::string units)
     : path_(cut(work_dir / kMetricsName, steps_done)),
       tensorboard_(work_dir, steps_done + 1),
       units_(std::move(units)) {}
 
 void MetricsLog::add(const TrainMetrics& m) {
-  const std::string speed = units_ + "_per_second";
-  const std::string speed_tag = "train/" + speed;
-  append(Json{{"kind", "train"},
-              {"step", m.step},
-              {"epoch", m.epoch},
-              {"loss", m.loss},
-              {"lr", m.lr},
-              {speed, m.units_per_second},
-              {"data_wait_share", m.data_wait_share}}
-             .dump());
+  append(metrics_line(m, units_));
   tensorboard_.write(m.step, {{"train/loss", m.loss},
                               {"train/lr", m.lr},
-                              {speed_tag, m.units_per_second},
+                              {"train/" + units_ + "_per_second", m.units_per_second},
                               {"train/data_wait_share", m.data_wait_share},
                               {"train/epoch", double(m.epoch)}});
 }
 
 void MetricsLog::add(const ValidationMetrics& m) {
-  Json line = {
-      {"kind", "validation"}, {"step", m.step}, {"epoch", m.epoch}, {"train_loss", m.train_loss}};
+  append(metrics_line(m, units_));
   std::vector<std::string> tags;
-  for (const auto& [name, value] : m.result.metrics) {
-    line[name] = value;
-    tags.push_back("validation/" + name);
-  }
-  line[units_] = m.result.count;
-  line["seconds"] = m.seconds;
-  append(line.dump());
+  for (const auto& metric : m.result.metrics) tags.push_back("validation/" + metric.first);
   std::vector<Scalar> scalars;
   for (size_t i = 0; i < tags.size(); ++i) {
     scalars.push_back({tags[i], m.result.metrics[i].second});

@@ -38,6 +38,10 @@ struct ValidationMetrics {
   EvalResult result;
 };
 
+// As lines of metrics.jsonl, without their ends. `units` are those of the task.
+std::string metrics_line(const TrainMetrics& metrics, const std::string& units);
+std::string metrics_line(const ValidationMetrics& metrics, const std::string& units);
+
 class MetricsLog {
  public:
   // Opens the log of a run that has done `steps_done` steps, and keeps what is there up to that step: lines of later steps, which the run is

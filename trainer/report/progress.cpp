@@ -11,6 +11,15 @@ namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
 
+// "  loss 1.4321  382 images/s  data wait 0.3 %  1:23 left"
+std::string rest_of_line(const ProgressState& s) {
+  std::string line = fmt::format("  loss {:.4f}", s.loss);
+  if (s.units_per_second > 0)
+    line += "  " + throughput_text(s.units_per_second, s.units, s.wait_share);
+  if (s.seconds_left > 0) line += fmt::format("  {} left", format_duration(s.seconds_left));
+  return line;
+}
+
 }  // namespace
 
 std::string format_duration(double seconds) {
@@ -23,12 +32,13 @@ std::string throughput_text(double units_per_second, const std::string& units, d
 }
 
 std::string to_string(const ProgressState& s) {
-  std::string line = fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}", s.epoch, s.num_epochs,
-                                 s.step, s.num_steps, s.loss);
-  if (s.units_per_second > 0)
-    line += "  " + throughput_text(s.units_per_second, s.units, s.wait_share);
-  if (s.seconds_left > 0) line += fmt::format("  {} left", format_duration(s.seconds_left));
-  return line;
+  return fmt::format("epoch {}/{}  step {}/{}{}", s.epoch, s.num_epochs, s.step, s.num_steps,
+                     rest_of_line(s));
+}
+
+std::string log_line(const ProgressState& s) {
+  return fmt::format("step {}/{} of epoch {}/{}{}", s.step, s.num_steps, s.epoch, s.num_epochs,
+                     rest_of_line(s));
 }
 
 LiveProgress::LiveProgress(std::FILE* terminal)

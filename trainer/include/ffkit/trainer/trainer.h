@@ -25,6 +25,9 @@ struct ProgressOutput {
       {};  // folder for a profile of a few steps (StepProfiler); empty: none
   std::filesystem::path results =
       {};  // evaluate() alone: file for the results of a task that writes some; empty: none
+  bool has_steps = false;  // `lines` has one every TrainOptions::log_every steps, too
+  // Objects of JSON, one a line, in place of the lines of steps, epochs, validations and the summary (report/progress_json.h); null: none.
+  std::FILE* json = nullptr;
 };
 
 struct TrainSummary {

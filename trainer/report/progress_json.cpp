@@ -1,0 +1,79 @@
+#include "report/progress_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace ffkit {
+namespace {
+
+using ProgressJson = nlohmann::ordered_json;
+
+// Names of files may be no UTF-8.
+std::string line_of(const ProgressJson& json) {
+  return json.dump(-1, ' ', false, ProgressJson::error_handler_t::replace);
+}
+
+// JSON has no numbers for these.
+ProgressJson number_or_text(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+}  // namespace
+
+std::string progress_json(const StartOfRun& start) {
+  return line_of({{"kind", "start"},
+                  {"epochs", start.num_epochs},
+                  {"steps_per_epoch", start.steps_per_epoch},
+                  {"steps", start.num_steps},
+                  {"steps_done", start.steps_done},
+                  {"samples_per_step", start.samples_per_step},
+                  {"units", start.units}});
+}
+
+std::string progress_json(const EndOfEpoch& epoch) {
+  return line_of({{"kind", "epoch"},
+                  {"step", epoch.step},
+                  {"epoch", epoch.epoch},
+                  {"epochs", epoch.num_epochs},
+                  {"train_loss", number_or_text(epoch.train_loss)},
+                  {"lr", epoch.lr},
+                  {epoch.units + "_per_second", epoch.units_per_second},
+                  {"data_wait_share", epoch.data_wait_share},
+                  {"skipped_steps", epoch.num_skipped},
+                  {"seconds", epoch.seconds}});
+}
+
+std::string progress_json(const TrainSummary& summary, const std::string& state,
+                          const std::string& best_metric, const std::string& units) {
+  ProgressJson json = {{"kind", "summary"}, {"state", state}, {"epochs_done", summary.epochs_done}};
+  if (summary.best_epoch > 0) {
+    json["best_metric"] = best_metric;
+    json["best"] = number_or_text(summary.best);
+    json["best_epoch"] = summary.best_epoch;
+  }
+  for (const auto& [name, value] : summary.last.metrics) json["last"][name] = number_or_text(value);
+  json[units + "_per_second"] = summary.units_per_second;
+  json["data_wait_share"] = summary.data_wait_share;
+  json["seconds"] = summary.seconds;
+  json["checkpoint"] = summary.checkpoint.string();
+  return line_of(json);
+}
+
+std::string progress_json(const EvalResult& result, const std::string& units) {
+  ProgressJson json = {{"kind", "validation"}};
+  for (const auto& [name, value] : result.metrics) json[name] = number_or_text(value);
+  json[units] = result.count;
+  if (!result.no_metrics.empty()) json["no_metrics"] = result.no_metrics;
+  return line_of(json);
+}
+
+void print_progress(std::FILE* to, const std::string& object) {
+  fmt::print(to, "{}\n", object);
+  std::fflush(to);
+}
+
+}  // namespace ffkit
