@@ -73,6 +73,20 @@ std::string best_and_last_text(const TaskEntry& task, const TrainSummary& s) {
   return fmt::format("best {} (epoch {}){}; ", metric_text(metric, s.best), s.best_epoch, last);
 }
 
+EndOfRun end_of_run(const TaskEntry& task, const TrainSummary& s, const std::string& state) {
+  return {.state = state,
+          .epochs_done = s.epochs_done,
+          .best_metric = task.best,
+          .best = s.best,
+          .best_epoch = s.best_epoch,
+          .last = s.last,
+          .units_per_second = s.units_per_second,
+          .data_wait_share = s.data_wait_share,
+          .seconds = s.seconds,
+          .checkpoint = s.checkpoint.string(),
+          .units = task.units};
+}
+
 // `checkpoint` empty: from the beginning.
 TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
                  const ProgressOutput& output, const RunMesh& mesh, GettingReady& getting_ready) {
@@ -90,8 +104,8 @@ TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
   if (communicator.rank() != 0) return s;
   const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
   if (output.json != nullptr) {
-    print_progress(output.json, progress_json(s, s.is_stopped ? "stopped" : "done",
-                                              options.dummy ? "" : task.best, task.units));
+    print_progress(output.json,
+                   progress_json(end_of_run(task, s, s.is_stopped ? "stopped" : "done")));
     return s;
   }
   if (output.lines == nullptr) return s;
@@ -155,7 +169,7 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
   summary.checkpoint = checkpoint;
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (output.json != nullptr) {
-    print_progress(output.json, progress_json(summary, "finished", task.best, task.units));
+    print_progress(output.json, progress_json(end_of_run(task, summary, "finished")));
   } else if (output.lines != nullptr) {
     fmt::print(output.lines, "the run is finished: {} epochs, best {} (epoch {}); {}\n",
                info.epochs_done, metric_text(task.best_metric(), info.best), info.best_epoch,

@@ -92,6 +92,7 @@ class TrainingRun {
                                  const std::function<void()>& clean_up);
   // Nothing when a process was asked to stop.
   std::optional<EvalResult> validate_epoch();
+  void report_start() const;
   // The state of the epoch that is under way.
   ProgressState progress(double loss, double units_per_second, double wait_share) const;
   void show_progress(double loss);

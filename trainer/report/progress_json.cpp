@@ -47,19 +47,18 @@ std::string progress_json(const EndOfEpoch& epoch) {
                   {"seconds", epoch.seconds}});
 }
 
-std::string progress_json(const TrainSummary& summary, const std::string& state,
-                          const std::string& best_metric, const std::string& units) {
-  ProgressJson json = {{"kind", "summary"}, {"state", state}, {"epochs_done", summary.epochs_done}};
-  if (summary.best_epoch > 0) {
-    json["best_metric"] = best_metric;
-    json["best"] = number_or_text(summary.best);
-    json["best_epoch"] = summary.best_epoch;
+std::string progress_json(const EndOfRun& end) {
+  ProgressJson json = {{"kind", "summary"}, {"state", end.state}, {"epochs_done", end.epochs_done}};
+  if (end.best_epoch > 0) {
+    json["best_metric"] = end.best_metric;
+    json["best"] = number_or_text(end.best);
+    json["best_epoch"] = end.best_epoch;
   }
-  for (const auto& [name, value] : summary.last.metrics) json["last"][name] = number_or_text(value);
-  json[units + "_per_second"] = summary.units_per_second;
-  json["data_wait_share"] = summary.data_wait_share;
-  json["seconds"] = summary.seconds;
-  json["checkpoint"] = summary.checkpoint.string();
+  for (const auto& [name, value] : end.last.metrics) json["last"][name] = number_or_text(value);
+  json[end.units + "_per_second"] = end.units_per_second;
+  json["data_wait_share"] = end.data_wait_share;
+  json["seconds"] = end.seconds;
+  json["checkpoint"] = end.checkpoint;
   return line_of(json);
 }
 

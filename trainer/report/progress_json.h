@@ -13,7 +13,6 @@
 #include <string>
 
 #include <ffkit/trainer/eval_result.h>
-#include <ffkit/trainer/trainer.h>
 
 namespace ffkit {
 
@@ -39,11 +38,23 @@ struct EndOfEpoch {
   std::string units;
 };
 
+struct EndOfRun {
+  std::string state;        // see above
+  int64_t epochs_done = 0;  // by this call
+  std::string best_metric;
+  double best = 0;
+  int64_t best_epoch = 0;  // 0: no epoch was validated
+  EvalResult last;
+  double units_per_second = 0;
+  double data_wait_share = 0;
+  double seconds = 0;
+  std::string checkpoint;
+  std::string units;
+};
+
 std::string progress_json(const StartOfRun& start);
 std::string progress_json(const EndOfEpoch& epoch);
-// `state`: see above.
-std::string progress_json(const TrainSummary& summary, const std::string& state,
-                          const std::string& best_metric, const std::string& units);
+std::string progress_json(const EndOfRun& end);
 std::string progress_json(const EvalResult& result, const std::string& units);
 
 // Writes `object` as a line, for whoever reads along.
