@@ -79,12 +79,12 @@ const std::string& Tokenizer::fingerprint() const {
   return tables_->fingerprint;
 }
 
-void Tokenizer::encode(std::string_view text, std::vector<uint32_t>& ids) const {
-  if (tables_->keeps_bytes) return merge_word(*tables_, text, ids);
+void Tokenizer::encode(std::string_view text, std::vector<uint32_t>& ids,
+                       SpecialTokens special) const {
   std::string valid;
-  if (!is_valid_utf8(text)) text = valid = with_replacements(text);
+  if (!tables_->keeps_bytes && !is_valid_utf8(text)) text = valid = with_replacements(text);
   MergingSink sink(*tables_, ids);
-  cut_text(*tables_, text, sink);
+  cut_text(*tables_, text, sink, special);
 }
 
 const std::vector<uint32_t>& Tokenizer::before_document() const {
@@ -132,8 +132,8 @@ std::string Tokenizer::decode(std::span<const uint32_t> ids) const {
   return bytes;
 }
 
-std::string TokenDecoder::add(uint32_t id) {
-  begun_ += tokenizer_.token_bytes(id);
+std::string TokenDecoder::add_bytes(std::string_view bytes) {
+  begun_ += bytes;
   std::string text;
   std::string_view rest = begun_;
   while (!rest.empty()) {

@@ -117,6 +117,14 @@ void Tokenizer::Tables::finish() {
     early = AddedTokens(added, false, normalizer);
     late = AddedTokens(added, true, normalizer);
   }
+  std::vector<AddedToken> all = added;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    // Of files that do not list them.
+    if (!is_special[id] || std::ranges::find(added, id, &AddedToken::id) != added.end()) continue;
+    all.push_back({.id = static_cast<uint32_t>(id), .content = tokens[id], .is_special = true});
+  }
+  early_special = AddedTokens(all, false, normalizer, true);
+  late_special = AddedTokens(all, true, normalizer, true);
   is_plain = !matches_added() && normalizer.steps.empty() && pre_tokenizer.steps.empty() &&
              !pre_tokenizer.adds_prefix_space;
   keeps_bytes = is_plain && !splits_words && merges.empty();

@@ -87,13 +87,14 @@ struct Tokenizer::Tables {
   MergeTable merge_table;
   uint32_t end_of_text = kNoToken;
   std::string fingerprint;
-  AddedTokens early, late;   // looked for before the normalizer, and behind it
-  bool is_plain = true;      // a text is a piece
-  bool keeps_bytes = false;  // of what is no UTF-8
+  AddedTokens early, late;                  // looked for before the normalizer, and behind it
+  AddedTokens early_special, late_special;  // the same where texts make special tokens, too
+  bool is_plain = true;                     // a text is a piece
+  bool keeps_bytes = false;                 // of what is no UTF-8
   std::unordered_map<std::string, uint32_t, WordHash, std::equal_to<>> words;  // of ignores_merges
 
   void finish();
-  // Whether texts make added tokens.
+  // Whether texts make added tokens that are not special.
   bool matches_added() const;
   // Parts of a tokenizer.json that GPT-2's does not have; empty: all is as in GPT-2's.
   std::string settings_json() const;
@@ -105,7 +106,8 @@ class TextSink : public PieceSink {
   virtual void add_token(uint32_t id) = 0;
 };
 // Cuts `text`, valid UTF-8, into added tokens and pieces, which GPT-2's pattern cuts into words where the tables say so.
-void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& sink);
+void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& sink,
+              SpecialTokens special = SpecialTokens::as_text);
 
 // Of tokens as texts (GPT-2's bytes_to_unicode): a printable character of Latin-1 is its byte; the other 68 bytes are U+0100 .. U+0143.
 std::string text_of_bytes(std::string_view bytes);

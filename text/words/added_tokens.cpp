@@ -16,7 +16,8 @@ bool is_space(const char* p) {
 }  // namespace
 
 AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool normalized,
-                         const Normalizer& normalizer) {
+                         const Normalizer& normalizer, bool special)
+    : takes_special_(special) {
   std::string buffer;
   for (const AddedToken& token : tokens) {
     if (token.is_normalized != normalized) continue;
@@ -69,7 +70,7 @@ void AddedTokens::split(std::string_view text, std::vector<TextPart>& parts) con
     const char* begin = p;
     const char* end = p + entry->looked_for.size();
     p = end;  // also where the token does not count: nothing within it is looked for
-    if (token.is_special) continue;
+    if (token.is_special && !takes_special_) continue;
     if (token.is_word && ((begin != first && has_flag(character_before(begin), kWordCharacter)) ||
                           (end != last && has_flag(end, kWordCharacter)))) {
       continue;

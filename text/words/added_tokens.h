@@ -14,7 +14,7 @@ namespace ffkit {
 struct AddedToken {
   uint32_t id = 0;
   std::string content;
-  bool is_special = false;     // no text makes it
+  bool is_special = false;     // no text makes it, unless it is asked for
   bool is_normalized = false;  // looked for behind the normalizer
   bool is_word = false;        // not within a word
   bool strips_left = false;    // takes the white space before it
@@ -30,9 +30,11 @@ struct TextPart {
 
 class AddedTokens {
  public:
-  // Of `tokens`, those that are looked for behind the normalizer, or before it.
+  // Of `tokens`, those that are looked for behind the normalizer, or before it. Texts make special
+  // ones only where `special` says so.
   AddedTokens() = default;
-  AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const Normalizer& normalizer);
+  AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const Normalizer& normalizer,
+              bool special = false);
 
   bool is_empty() const { return entries_.empty(); }
   // Appends the parts of `text`: at each place the longest token. They are views of it and of this object.
@@ -47,6 +49,7 @@ class AddedTokens {
 
   std::vector<Entry> entries_;  // in the order of their texts
   std::array<bool, 256> begins_{};
+  bool takes_special_ = false;
 };
 
 }  // namespace ffkit

@@ -59,6 +59,29 @@ Json sequence(const Json& first) {
   return {{"type", "Sequence"}, {"pretokenizers", {first, byte_level(false)}}};
 }
 
+TEST(TokenizerJson, SpecialTokensAreTokensWhereAsked) {
+  const auto special = [](const Tokenizer& tokenizer, std::string_view text) {
+    Ids ids;
+    tokenizer.encode(text, ids, SpecialTokens::as_tokens);
+    return ids;
+  };
+  const Tokenizer plain = Tokenizer::open(kGoldenTokenizer);
+  Ids expected = {plain.end_of_text()};
+  for (const uint32_t id : tokens_of(plain, " the")) expected.push_back(id);
+  EXPECT_EQ(special(plain, "<|endoftext|> the"), expected);
+  EXPECT_NE(tokens_of(plain, "<|endoftext|> the"), expected);
+  EXPECT_EQ(special(plain, "no such <|token|>"), tokens_of(plain, "no such <|token|>"));
+  // With tokens that texts make, one of which strips white space.
+  Json json = golden();
+  json["added_tokens"].push_back(added(701, "<nl>"));
+  json["added_tokens"].push_back(added(702, "<sep>", true));
+  json["added_tokens"].back()["rstrip"] = true;
+  const Tokenizer both = made_of(json);
+  EXPECT_THAT(special(both, "<nl><sep>  <|endoftext|>"), ElementsAre(701, 702, both.end_of_text()));
+  // Of bytes, also beside what is no UTF-8.
+  EXPECT_THAT(special(Tokenizer::bytes(), "a<|endoftext|>\xFF"), ElementsAre(97, 256, 255));
+}
+
 TEST(TokenizerJson, AddedTokensAreFoundInTexts) {
   Json json = golden();
   for (const auto& [id, content] : {std::pair{701, "    "}, {702, "<nl>"}, {703, "<secret>"}}) {

@@ -21,6 +21,12 @@
 
 namespace ffkit {
 
+// What the names of special tokens in a text are, such as "<|endoftext|>".
+enum class SpecialTokens {
+  as_text,    // the characters that they are
+  as_tokens,  // these tokens, as in Hugging Face's programs where encode_special_tokens is off
+};
+
 class Tokenizer {
  public:
   // From a folder with tokenizer.json, or vocab.json and merges.txt, or encoder.json and vocab.bpe (names of GPT-2's publishers), looked for in this
@@ -45,7 +51,8 @@ class Tokenizer {
 
   // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a lot of text. Throws Error(invalid_argument) when
   // a byte of the text is no token of the vocabulary.
-  void encode(std::string_view text, std::vector<uint32_t>& ids) const;
+  void encode(std::string_view text, std::vector<uint32_t>& ids,
+              SpecialTokens special = SpecialTokens::as_text) const;
   // What the tokenizer's post_processor puts around each document, such as Llama 3's "<|begin_of_text|>". encode() leaves it out.
   const std::vector<uint32_t>& before_document() const;
   const std::vector<uint32_t>& after_document() const;
@@ -96,7 +103,9 @@ class TokenDecoder {
   explicit TokenDecoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   // The characters that are complete with this token, valid UTF-8. Bytes that can never become a character are U+FFFD. Throws as token_bytes().
-  std::string add(uint32_t id);
+  std::string add(uint32_t id) { return add_bytes(tokenizer_.token_bytes(id)); }
+  // The same of bytes that follow.
+  std::string add_bytes(std::string_view bytes);
   // U+FFFD for a character that was begun and not ended, else nothing. Begins anew.
   std::string finish();
 
