@@ -15,6 +15,7 @@
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "launch/waiting.h"
+#include "options/options_json.h"
 #include "report/progress_json.h"
 #include "resumed_batch.h"
 #include "step/make_task.h"
@@ -87,10 +88,27 @@ EndOfRun end_of_run(const TaskEntry& task, const TrainSummary& s, const std::str
           .units = task.units};
 }
 
+// With what the task takes from the weights that a run begins with, or that are evaluated. Rank 0
+// alone may see them.
+TrainOptions with_settings_of(const fs::path& weights, TrainOptions options,
+                              Communicator& communicator) {
+  const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
+  if (weights.empty() || !task.take_settings) return options;
+  std::string text;
+  on_rank_0(communicator, [&] {
+    task.take_settings(options, weights);
+    text = options_to_json(options);
+  });
+  options.any_task_options = options_from_json(communicator.broadcast(text), "").any_task_options;
+  return options;
+}
+
 // `checkpoint` empty: from the beginning.
-TrainSummary run(const TrainOptions& options, const fs::path& checkpoint,
+TrainSummary run(const TrainOptions& given, const fs::path& checkpoint,
                  const ProgressOutput& output, const RunMesh& mesh, GettingReady& getting_ready) {
   Communicator& communicator = mesh.world();
+  const TrainOptions options =
+      checkpoint.empty() ? with_settings_of(given.pretrained, given, communicator) : given;
   TrainingRun training(options, output, mesh);
   training.print_notes();
   if (checkpoint.empty()) {
@@ -218,7 +236,8 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file, 
 EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
                             const fs::path& results) {
   Communicator& communicator = mesh.world();
-  const TrainOptions options = evaluation_options(given, mesh.data().world_size());
+  const TrainOptions options =
+      with_settings_of(file, evaluation_options(given, mesh.data().world_size()), communicator);
   const std::unique_ptr<Task> task = make_task(options, mesh);
   Weights weights;
   CheckpointInfo info{.options = options};

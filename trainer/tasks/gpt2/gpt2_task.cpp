@@ -24,6 +24,7 @@
 #include "files/durable_file.h"
 #include "optim/gradient_clip.h"
 #include "tasks/gpt2/data/gpt2_data.h"
+#include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/evaluation/token_evaluation.h"
 #include "tasks/gpt2/network/gpt2_network.h"
 #include "tasks/gpt2/network/gpt2_weights.h"
@@ -93,10 +94,18 @@ class Gpt2Task final : public Task {
     return *model_;
   }
   void load_initial_weights() override {
-    if (!options().pretrained.empty()) check_gpt2_config(options().pretrained, network_->config());
+    if (!options().pretrained.empty()) {
+      check_gpt2_config(options().pretrained, network_->config(), own().resize_vocabulary);
+      check_same_tokens(options().pretrained, facts_.tokenizer);
+    }
   }
   WeightRules weight_rules() const override {
-    return {.name = "GPT-2 of these sizes", .choice = "--arch", .prepare = name_gpt2_tensors};
+    const auto prepare = [own = own(), vocabulary = config_.vocabulary](
+                             const std::string& file, std::vector<NamedTensor>& tensors) {
+      name_gpt2_tensors(file, tensors);
+      if (own.resize_vocabulary) resize_gpt2_vocabulary(tensors, vocabulary);
+    };
+    return {.name = "GPT-2 of these sizes", .choice = "--arch", .prepare = prepare};
   }
 
   const ParameterParts* parts() const override { return parts_ ? &*parts_ : nullptr; }
@@ -130,6 +139,7 @@ class Gpt2Task final : public Task {
       throw Error(ErrorCode::invalid_argument, misfit, {.path = split.path().string()});
     return split;
   }
+  void add_weight_notes(std::vector<std::string>& notes) const;
   bool is_divided() const { return own().tensor_parallel * own().pipeline_parallel > 1; }
   // Throws Error(invalid_argument) where options, processes and network do not fit.
   void check_mesh() const;
@@ -173,6 +183,10 @@ std::string Gpt2Task::misfit(const TrainOptions& stored, const TaskFacts& facts)
     if (own_size == other_size) continue;
     return fmt::format("is of a network of {} {}, but one of {} was asked for", other_size, name,
                        own_size);
+  }
+  if (config_.norm_epsilon != theirs.norm_epsilon) {
+    return fmt::format("is of a network with a layer_norm_epsilon of {}, but {} was asked for",
+                       theirs.norm_epsilon, config_.norm_epsilon);
   }
   if (other.tokenizer != facts_.tokenizer) return "its run had data of another tokenizer";
   return {};
@@ -327,6 +341,7 @@ std::vector<std::string> Gpt2Task::notes() const {
       "GPT-2 of {} parameters: {:.3g} GFLOP a token in training, context {}",
       config_.num_parameters(), config_.training_flops_per_token(configured_context(own())) / 1e9,
       configured_context(own()))};
+  add_weight_notes(out);
   if (own().pipeline_parallel > 1) {
     const int64_t stages = own().pipeline_parallel, pieces = own().micro_batches;
     out.push_back(
@@ -335,6 +350,27 @@ std::vector<std::string> Gpt2Task::notes() const {
                     stages, 100 * bubble_share(stages, pieces), pieces));
   }
   return out;
+}
+
+// What of the weights that the run began with is not taken over.
+void Gpt2Task::add_weight_notes(std::vector<std::string>& notes) const {
+  const std::filesystem::path& weights = options().pretrained;
+  if (weights.empty() || !std::filesystem::exists(weights)) return;
+  const WeightsSource source = find_gpt2_weights(weights);
+  if (!source.config) return;
+  if (source.config->dropout != config_.dropout) {
+    notes.push_back(
+        fmt::format("{}: its network drops {} (resid_pdrop), this run drops {} as "
+                    "--dropout says",
+                    weights.string(), source.config->dropout, config_.dropout));
+  }
+  const int64_t known = source.config->vocabulary, wanted = config_.vocabulary;
+  if (own().resize_vocabulary && known != wanted) {
+    notes.push_back(fmt::format(
+        "{}: its network knows {} tokens, this one {}: {}", weights.string(), known, wanted,
+        known < wanted ? "the rows of new ones begin as the mean of the others"
+                       : "the rows beyond are left out"));
+  }
 }
 
 std::vector<std::string> Gpt2Task::end_notes() {
@@ -401,6 +437,10 @@ void register_gpt2_task(TaskRegistry& registry) {
              return dimensions;
            },
        .write_beside = write_gpt2_folder,
+       .take_settings =
+           [](TrainOptions& options, const std::filesystem::path& weights) {
+             take_gpt2_settings(gpt2(options), weights);
+           },
        .make_options = [] { return std::make_unique<Gpt2Options>(); }});
 }
 

@@ -1,3 +1,4 @@
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -5,6 +6,7 @@
 #include <fstream>
 
 #include "expect_error.h"
+#include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/network/gpt2_config.h"
 #include "tasks/gpt2/network/gpt2_weights.h"
 #include "temp_dir.h"
@@ -49,9 +51,48 @@ TEST(Gpt2Files, ConfigOfAnotherNetworkIsRefused) {
   write_json(file, R"({"n_head": 7})");
   EXPECT_ERROR(read_gpt2_config(file), corrupt, "a width of 768 cannot be divided among 7 heads");
   write_json(file, R"({"n_layer": "many"})");
-  EXPECT_ERROR(read_gpt2_config(file), corrupt, "is not the config.json of a GPT-2");
+  EXPECT_ERROR(read_gpt2_config(file), corrupt, "has n_layer \"many\"; it must be a whole number");
+  write_json(file, R"({"layer_norm_epsilon": "1e-3"})");
+  EXPECT_ERROR(read_gpt2_config(file), corrupt,
+               "has layer_norm_epsilon \"1e-3\"; it must be a number from 0 to 1");
+  // All at once.
+  write_json(file, R"({"scale_attn_by_inverse_layer_idx": true, "reorder_and_upcast_attn": true,
+                       "pruned_heads": {"0": [1]}, "quantization_config": {"bits": 4}})");
+  EXPECT_ERROR(read_gpt2_config(file), unsupported,
+               "has scale_attn_by_inverse_layer_idx true, reorder_and_upcast_attn true, "
+               "pruned_heads {\"0\":[1]}, quantization_config {\"bits\":4}, which is not GPT-2's");
   write_json(file, "[");
   EXPECT_ERROR(read_gpt2_config(file), corrupt, "is not the config.json of a GPT-2");
+}
+
+// As transformers' attribute_map: a file of its own has either name.
+TEST(Gpt2Files, ConfigHasOtherNamesOfItsSizes) {
+  const testing::TempDir temp;
+  const auto file = temp / "config.json";
+  write_json(file, R"({"num_hidden_layers": 2, "n_head": 2, "num_attention_heads": 4,
+    "hidden_size": 32, "max_position_embeddings": 64, "n_ctx": 16, "layer_norm_epsilon": 0.001,
+    "pruned_heads": {}, "activation_function": "gelu_fast", "n_inner": 128, "resid_pdrop": null})");
+  const Gpt2Config read = read_gpt2_config(file);
+  EXPECT_EQ(read.layers, 2);
+  EXPECT_EQ(read.heads, 4);
+  EXPECT_EQ(read.width, 32);
+  EXPECT_EQ(read.positions, 64);
+  EXPECT_EQ(read.norm_epsilon, 0.001);
+  EXPECT_EQ(read.dropout, 0.1);
+}
+
+TEST(Gpt2Files, NewTokensAreTheMeanOfTheOthers) {
+  std::vector<NamedTensor> tensors = {{"transformer.wpe.weight", at::ones({4, 2})},
+                                      {"transformer.wte.weight", at::ones({3, 2})}};
+  tensors[1].tensor[2].fill_(4);
+  resize_gpt2_vocabulary(tensors, 5);
+  ASSERT_EQ(tensors[1].tensor.sizes(), at::IntArrayRef({5, 2}));
+  EXPECT_EQ(tensors[1].tensor[2][1].item<float>(), 4);
+  EXPECT_EQ(tensors[1].tensor[3][0].item<float>(), 2);
+  EXPECT_EQ(tensors[1].tensor[4][1].item<float>(), 2);
+  resize_gpt2_vocabulary(tensors, 2);
+  EXPECT_EQ(tensors[1].tensor.sizes(), at::IntArrayRef({2, 2}));
+  EXPECT_EQ(tensors[0].tensor.size(0), 4);
 }
 
 TEST(Gpt2Files, TensorsGetTheirNames) {

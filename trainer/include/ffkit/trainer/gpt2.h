@@ -22,7 +22,12 @@ struct Gpt2Options : OwnOptions<Gpt2Options> {
   int64_t layers = 0, heads = 0, width = 0;
   int64_t positions = 0;   // longest sequence that the network can take
   int64_t vocabulary = 0;  // 0: the data's
-  double dropout = 0.1;    // 0 <= dropout < 1
+  // Added to a variance; 0: layer_norm_epsilon of the weights that a run begins with, else 1e-5.
+  double norm_epsilon = 0;  // 0 <= norm_epsilon < 1
+  // Weights that a run begins with may know another number of tokens: rows of new tokens begin as
+  // the mean of the others, and rows beyond are left out.
+  bool resize_vocabulary = false;
+  double dropout = 0.1;  // 0 <= dropout < 1
   // Computes the inner activations of blocks again in the backward pass instead of keeping them.
   bool recompute = false;
   std::string train_split = "train";

@@ -59,6 +59,12 @@ struct TaskEntry {
   std::function<void(const TrainOptions& options, const TaskFacts& facts,
                      const std::filesystem::path& weights)>
       write_beside = {};
+  // Takes from `weights`, which a run begins with or which are evaluated by themselves, what the
+  // options leave open, such as what a file beside them says of their network. Rank 0 calls it, whose
+  // options of the task all processes then take.
+  // Throws Error(invalid_argument) where the options contradict it. Empty: nothing.
+  std::function<void(TrainOptions& options, const std::filesystem::path& weights)> take_settings =
+      {};
   // Its own options with their defaults.
   std::function<std::unique_ptr<TaskOptions>()> make_options = [] {
     return std::make_unique<NoTaskOptions>();

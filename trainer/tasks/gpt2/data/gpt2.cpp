@@ -35,6 +35,15 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   add_size("positions", positions, "Longest sequence that the network can take; 0: that of --arch");
   add_size("vocabulary", vocabulary,
            "Tokens that the network knows, at least those of the data; 0: those of the data");
+  t.add("layer-norm-epsilon", norm_epsilon,
+        "What norms add to a variance; 0: as in config.json of --pretrained, else 1e-5")
+      .set_stored(norm_epsilon != 0)  // checkpoints without it keep their bytes
+      .require(norm_epsilon >= 0 && norm_epsilon < 1, "0 or more and less than 1");
+  t.add("resize-vocabulary", resize_vocabulary,
+        "--pretrained may know another number of tokens than the data: rows of new ones begin as "
+        "the mean of the others, rows beyond are left out")
+      .set_stored(resize_vocabulary)
+      .require(!resize_vocabulary || !general.pretrained.empty(), "off without --pretrained");
   t.add("dropout", dropout,
         "Share of embeddings, attention and outputs of blocks that is dropped in training")
       .require(dropout >= 0 && dropout < 1, "0 or more and less than 1");

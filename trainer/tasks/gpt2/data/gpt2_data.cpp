@@ -35,6 +35,7 @@ Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary) {
   take(config.positions, options.positions);
   take(config.vocabulary, options.vocabulary > 0 ? options.vocabulary : vocabulary);
   config.dropout = options.dropout;
+  if (options.norm_epsilon > 0) config.norm_epsilon = options.norm_epsilon;
   if (config.vocabulary < vocabulary) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("--vocabulary {} is less than the data's {} tokens; give at least {}",

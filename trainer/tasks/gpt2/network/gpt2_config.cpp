@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <span>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -20,18 +23,69 @@ using Gpt2Json = nlohmann::ordered_json;
 
 constexpr int64_t kMostOfAnything = 1 << 24;
 
-[[noreturn]] void refuse_config(const std::filesystem::path& file, const std::string& message) {
-  throw Error(ErrorCode::unsupported, message, {.path = file.string()});
-}
+// Keys that transformers' GPT2Config reads under two names.
+constexpr std::pair<const char*, const char*> kOtherNames[] = {
+    {"n_layer", "num_hidden_layers"},
+    {"n_head", "num_attention_heads"},
+    {"n_embd", "hidden_size"},
+    {"n_positions", "max_position_embeddings"}};
 
-template <typename T>
-void require_value(const std::filesystem::path& file, const Gpt2Json& json, const char* key,
-                   const T& wanted) {
-  const auto it = json.find(key);
-  if (it == json.end() || it->is_null() || *it == wanted) return;
-  refuse_config(file, fmt::format("has {} {}, which is not GPT-2's; ffkit computes GPT-2 alone",
-                                  key, it->dump()));
-}
+// Of one config.json. null is as a key that is not there.
+class Gpt2ConfigReader {
+ public:
+  Gpt2ConfigReader(const std::filesystem::path& file, const Gpt2Json& json)
+      : file_(file), json_(json) {
+    if (!json.is_object()) refuse(ErrorCode::corrupt, "is not the config.json of a GPT-2");
+  }
+
+  void take_size(const char* key, int64_t& size) const {
+    if (const Gpt2Json* value = find(key)) {
+      if (!value->is_number_integer()) refuse_value(key, *value, "a whole number");
+      size = value->get<int64_t>();
+    }
+  }
+  // `most`: the value is less.
+  void take_number(const char* key, double& number, double most) const {
+    if (const Gpt2Json* value = find(key)) {
+      if (!value->is_number() || !(value->get<double>() >= 0 && value->get<double>() < most))
+        refuse_value(key, *value, fmt::format("a number from 0 to {}", most));
+      number = value->get<double>();
+    }
+  }
+  // What would be computed in another way is collected, and refused together.
+  void require(const char* key, std::initializer_list<Gpt2Json> known) {
+    const Gpt2Json* value = find(key);
+    if (value == nullptr || std::ranges::find(known, *value) != known.end()) return;
+    if (!others_.empty()) others_ += ", ";
+    others_ += fmt::format("{} {}", key, value->dump());
+  }
+  void refuse_others() const {
+    if (others_.empty()) return;
+    refuse(ErrorCode::unsupported,
+           fmt::format("has {}, which is not GPT-2's; ffkit computes GPT-2 alone", others_));
+  }
+
+ private:
+  const Gpt2Json* find(const char* key) const {
+    auto it = json_.find(key);
+    for (const auto& [own, other] : kOtherNames) {
+      // Of both, the second one counts in transformers, too.
+      if (std::string_view(key) == own && json_.contains(other)) it = json_.find(other);
+    }
+    return it == json_.end() || it->is_null() ? nullptr : &*it;
+  }
+  [[noreturn]] void refuse(ErrorCode code, const std::string& message) const {
+    throw Error(code, message, {.path = file_.string()});
+  }
+  [[noreturn]] void refuse_value(const char* key, const Gpt2Json& value,
+                                 std::string_view wanted) const {
+    refuse(ErrorCode::corrupt, fmt::format("has {} {}; it must be {}", key, value.dump(), wanted));
+  }
+
+  const std::filesystem::path& file_;
+  const Gpt2Json& json_;
+  std::string others_;
+};
 
 }  // namespace
 
@@ -73,34 +127,37 @@ std::string gpt2_problem(const Gpt2Config& c) {
 Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) throw Error(ErrorCode::not_found, "cannot be read", {.path = file.string()});
+  const Gpt2Json json = Gpt2Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  Gpt2ConfigReader reader(file, json);
+  reader.require("model_type", {"gpt2"});
   Gpt2Config config;
-  try {
-    const Gpt2Json json = Gpt2Json::parse(in);
-    require_value(file, json, "model_type", "gpt2");
-    require_value(file, json, "scale_attn_weights", true);
-    require_value(file, json, "scale_attn_by_inverse_layer_idx", false);
-    require_value(file, json, "add_cross_attention", false);
-    require_value(file, json, "tie_word_embeddings", true);
-    const std::string activation = json.value("activation_function", std::string("gelu_new"));
-    if (activation != "gelu_pytorch_tanh")
-      require_value(file, json, "activation_function", "gelu_new");
-    config.layers = json.value("n_layer", config.layers);
-    config.heads = json.value("n_head", config.heads);
-    config.width = json.value("n_embd", config.width);
-    config.positions = json.value("n_positions", json.value("n_ctx", config.positions));
-    config.vocabulary = json.value("vocab_size", config.vocabulary);
-    config.dropout = json.value("resid_pdrop", config.dropout);
-    config.norm_epsilon = json.value("layer_norm_epsilon", config.norm_epsilon);
-    require_value(file, json, "n_inner", 4 * config.width);
-  } catch (const Gpt2Json::exception&) {
-    throw Error(ErrorCode::corrupt, "is not the config.json of a GPT-2", {.path = file.string()});
-  }
+  reader.take_size("n_layer", config.layers);
+  reader.take_size("n_head", config.heads);
+  reader.take_size("n_embd", config.width);
+  reader.take_size("n_ctx", config.positions);
+  reader.take_size("n_positions", config.positions);
+  reader.take_size("vocab_size", config.vocabulary);
+  reader.take_number("resid_pdrop", config.dropout, 1);
+  reader.take_number("layer_norm_epsilon", config.norm_epsilon, 1);
+  reader.require("scale_attn_weights", {true});
+  reader.require("scale_attn_by_inverse_layer_idx", {false});
+  reader.require("reorder_and_upcast_attn", {false});
+  reader.require("add_cross_attention", {false});
+  reader.require("tie_word_embeddings", {true});
+  // Names of one function.
+  reader.require("activation_function", {"gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh",
+                                         "gelu_fast", "gelu_accurate"});
+  reader.require("n_inner", {4 * config.width});
+  reader.require("pruned_heads", {Gpt2Json::object()});
+  reader.require("quantization_config", {});
+  reader.refuse_others();
   const std::string problem = gpt2_problem(config);
   if (!problem.empty()) throw Error(ErrorCode::corrupt, problem, {.path = file.string()});
   return config;
 }
 
-void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config) {
+void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config,
+                       bool any_vocabulary) {
   const std::filesystem::path folder =
       std::filesystem::is_directory(weights) ? weights : weights.parent_path();
   const std::filesystem::path file = folder / "config.json";
@@ -112,11 +169,12 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
         std::tuple("width", other.width, config.width),
         std::tuple("positions", other.positions, config.positions),
         std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
-    if (theirs == own) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("is of a GPT-2 with {} {}, but the network here has {}", theirs, name, own),
-        {.path = file.string()});
+    const bool is_vocabulary = std::string_view(name) == "tokens";
+    if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name,
+                            own, is_vocabulary ? "; --resize-vocabulary takes it" : ""),
+                {.path = file.string()});
   }
 }
 
@@ -140,9 +198,8 @@ void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& conf
                    {"scale_attn_weights", true},
                    {"tie_word_embeddings", true},
                    {"use_cache", true}};
-  if (end_token) {
-    json["bos_token_id"] = *end_token;
-    json["eos_token_id"] = *end_token;
+  for (const char* key : {"bos_token_id", "eos_token_id"}) {
+    json[key] = end_token ? Gpt2Json(*end_token) : Gpt2Json();
   }
   const std::string text = json.dump(2) + "\n";
   write_durably(file, [&](File& out) { out.write(std::as_bytes(std::span(text))); });

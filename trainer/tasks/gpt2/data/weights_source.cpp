@@ -1,0 +1,96 @@
+#include "tasks/gpt2/data/weights_source.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/format/error.h>
+#include <ffkit/text/tokenizer.h>
+
+#include "checkpoint/weights.h"
+#include "checkpoint/work_dir.h"
+#include "format/printable.h"
+#include "tasks/gpt2/data/gpt2_data.h"
+
+namespace ffkit {
+namespace {
+
+// None where there is none, or one that ffkit does not read.
+std::optional<Tokenizer> tokenizer_of(const WeightsSource& source) {
+  try {
+    if (!source.run) return Tokenizer::open(source.file.parent_path());
+    const std::string text = Gpt2Facts::of(source.run->facts).tokenizer;
+    if (!text.empty()) return Tokenizer::from_json(text);
+  } catch (const Error&) {
+    return std::nullopt;  // it is no part of what is read here
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+WeightsSource find_gpt2_weights(const std::filesystem::path& path) {
+  WeightsSource out{.file = resolve_checkpoint(path), .config = {}, .run = {}};
+  if (holds_weights_alone(out.file)) {
+    const std::filesystem::path config = out.file.parent_path() / "config.json";
+    if (std::filesystem::exists(config)) out.config = read_gpt2_config(config);
+    return out;
+  }
+  out.run = read_checkpoint_info(out.file);
+  if (out.run->options.task_name() != "gpt2") {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is of the task {}, but weights of gpt2 are wanted",
+                            out.run->options.task_name()),
+                {.path = out.file.string()});
+  }
+  out.config = configured_network(gpt2(out.run->options), Gpt2Facts::of(out.run->facts).vocabulary);
+  return out;
+}
+
+void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weights) {
+  const WeightsSource source = find_gpt2_weights(weights);
+  if (!source.config) return;
+  const double theirs = source.config->norm_epsilon;
+  if (options.norm_epsilon != 0 && options.norm_epsilon != theirs) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is of a network with a layer_norm_epsilon of {}, but "
+                            "--layer-norm-epsilon is {}; leave that option out",
+                            theirs, options.norm_epsilon),
+                {.path = source.file.string()});
+  }
+  if (theirs != Gpt2Config{}.norm_epsilon) options.norm_epsilon = theirs;
+}
+
+void check_same_tokens(const std::filesystem::path& weights, const std::string& tokenizer) {
+  const WeightsSource source = find_gpt2_weights(weights);
+  const std::optional<Tokenizer> theirs = tokenizer_of(source);
+  if (!theirs || tokenizer.empty()) return;
+  const Tokenizer own = Tokenizer::from_json(tokenizer);
+  const int64_t both = std::min(theirs->vocabulary_size(), own.vocabulary_size());
+  for (uint32_t id = 0; id < uint32_t(both); ++id) {
+    if (theirs->token_bytes(id) == own.token_bytes(id)) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("its tokenizer's token {} is '{}', but that of the data is '{}'; convert "
+                    "the data with the tokenizer of the weights",
+                    id, printable(theirs->token_bytes(id)), printable(own.token_bytes(id))),
+        {.path = source.file.string()});
+  }
+}
+
+void resize_gpt2_vocabulary(std::vector<NamedTensor>& tensors, int64_t vocabulary) {
+  const auto found = std::ranges::find(tensors, "transformer.wte.weight", &NamedTensor::name);
+  if (found == tensors.end() || found->tensor.dim() != 2 || found->tensor.size(0) == 0) return;
+  at::Tensor& rows = found->tensor;
+  const int64_t added = vocabulary - rows.size(0);
+  if (added <= 0) {
+    rows = rows.narrow(0, 0, vocabulary);
+    return;
+  }
+  const at::Tensor mean = rows.to(at::kDouble).mean(0, /*keepdim=*/true).to(rows.scalar_type());
+  rows = at::cat({rows, mean.expand({added, rows.size(1)})});
+}
+
+}  // namespace ffkit

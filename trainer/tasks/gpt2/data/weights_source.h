@@ -1,0 +1,42 @@
+// What the file that weights come from says of its network: config.json beside them, or the run's
+// options. fftrain (--pretrained, --evaluate) and ffgenerate read it here.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ffkit/trainer/gpt2.h>
+#include <ffkit/trainer/model.h>
+
+#include "checkpoint/checkpoint.h"
+#include "tasks/gpt2/network/gpt2_config.h"
+
+namespace ffkit {
+
+struct WeightsSource {
+  std::filesystem::path file;         // of the weights, or the checkpoint
+  std::optional<Gpt2Config> config;   // none: weights alone, with no config.json beside them
+  std::optional<CheckpointInfo> run;  // none: of no run of fftrain
+};
+
+// `path`: a folder of Hugging Face's, a file of weights, a checkpoint or a work folder. Throws
+// Error(invalid_argument) for the run of another task, and what reading the files throws.
+WeightsSource find_gpt2_weights(const std::filesystem::path& path);
+
+// Takes from `weights`, which a run begins with or which are evaluated, what the options leave open.
+// Throws Error(invalid_argument) where they contradict it, and as find_gpt2_weights().
+void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weights);
+
+// Rows of an embedding belong to tokens: throws Error(invalid_argument) where a tokenizer lies beside
+// `weights` (or in their run) whose tokens have other numbers than those of `tokenizer`, the text of
+// a tokenizer.json. Only numbers that both have are compared.
+void check_same_tokens(const std::filesystem::path& weights, const std::string& tokenizer);
+
+// Gives the embedding among `tensors` `vocabulary` rows: rows of new tokens are the mean of the
+// others (Hewitt, "Initializing New Word Embeddings for Pretrained Language Models", 2021), and rows
+// beyond are left out.
+void resize_gpt2_vocabulary(std::vector<NamedTensor>& tensors, int64_t vocabulary);
+
+}  // namespace ffkit
