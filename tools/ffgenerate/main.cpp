@@ -1,9 +1,11 @@
 // ffgenerate: text from a GPT-2. Texts on stdout, speed and errors on stderr; exit status 0, 1 (failed) or 2 (wrong use).
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <fstream>
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +16,7 @@
 #include <ffkit/trainer/process_memory.h>
 
 #include "tools/command_line.h"
+#include "tools/ffgenerate/prompts.h"
 #include "tools/launch_options.h"
 
 namespace {
@@ -24,6 +27,8 @@ struct GenerateCommand {
   std::string prompts_file;
   std::string dtype = "f32";
   ffkit::LaunchOptions launch;
+  std::optional<bool> stream;  // none: to a terminal
+  const CLI::Option* seed = nullptr;
   bool json = false;
   bool quiet = false;
 };
@@ -42,7 +47,8 @@ void add_options(CLI::App& app, GenerateCommand& c) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
-  app.add_option("--prompts", c.prompts_file, "File with a prompt on each line")
+  app.add_option("--prompts", c.prompts_file,
+                 "File of UTF-8 with a prompt on each line, which \\n or \\r\\n ends")
       ->type_name("FILE")
       ->excludes("--prompt");
   app.add_option("--tokenizer", o.tokenizer,
@@ -50,15 +56,30 @@ void add_options(CLI::App& app, GenerateCommand& c) {
       ->type_name("FOLDER");
   app.add_option("--max-tokens", o.max_tokens, "Tokens behind each prompt, at most")
       ->capture_default_str();
-  app.add_option("--temperature", o.temperature,
-                 "Draws tokens by their logits over this; 0: always the likeliest")
-      ->capture_default_str();
+  app.add_option(
+      "--temperature", o.temperature,
+      "Draws tokens by their logits over this; 0: always the likeliest; default: 1 with --top-k "
+      "or --top-p, else 0");
   app.add_option("--top-k", o.top_k, "Draws from the likeliest tokens, so many; 0: from all")
       ->capture_default_str();
   app.add_option("--top-p", o.top_p,
                  "Draws from the fewest likeliest tokens that have this probability together")
       ->capture_default_str();
-  app.add_option("--seed", o.seed, "Determines what is drawn")->capture_default_str();
+  app.add_option("--repetition-penalty", o.repetition_penalty,
+                 "Makes tokens that the prompt or the text has less likely, above 1, as "
+                 "transformers does")
+      ->capture_default_str();
+  app.add_option("--stop", o.stop,
+                 "A text ends behind the first token that completes this; may be given several "
+                 "times")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("TEXT");
+  app.add_flag("--hide-stop", o.hides_stop, "Leaves the text of --stop out");
+  app.add_flag("--special-tokens", o.special_tokens,
+               "Takes the names of special tokens in prompts, such as <|endoftext|>, for these "
+               "tokens instead of text");
+  c.seed = app.add_option("--seed", o.seed, "Determines what is drawn")->capture_default_str();
   app.add_option("--batch-size", o.batch_size, "Prompts that are continued at a time")
       ->capture_default_str();
   app.add_option("--dtype", c.dtype, "Numbers that are computed with: f32, bf16 or f16")
@@ -78,20 +99,11 @@ void add_options(CLI::App& app, GenerateCommand& c) {
   ffkit::add_launch_options(app, c.launch,
                             "Number of processes to start on this machine; 0: as many as share "
                             "the network");
-  app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
+  app.add_flag("--stream,!--no-stream", c.stream,
+               "Prints texts while they are made, one behind the other; default: to a terminal");
+  app.add_flag("--json", c.json, "A JSON object for each text, one on a line")
+      ->excludes("--stream");
   app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
-}
-
-std::vector<std::string> read_prompts(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw ffkit::Error(ffkit::ErrorCode::not_found, "cannot be read", {.path = path});
-  std::vector<std::string> prompts;
-  for (std::string line; std::getline(in, line);) prompts.push_back(line);
-  if (prompts.empty()) {
-    throw ffkit::Error(ffkit::ErrorCode::invalid_argument,
-                       "holds no prompt; write one on each line", {.path = path});
-  }
-  return prompts;
 }
 
 // Of this process among those that share the network; starts these where no other program has. The status of those that were started.
@@ -115,30 +127,53 @@ std::optional<int> launch(int argc, char** argv, GenerateCommand& c, ffkit::Proc
   return std::nullopt;
 }
 
+bool draws(const ffkit::GenerateOptions& o) {
+  return o.temperature ? *o.temperature > 0 : o.top_k > 0 || o.top_p < 1;
+}
+
+void print_json(const std::string& prompt, const ffkit::GeneratedText& text) {
+  nlohmann::ordered_json line = {{"prompt", prompt},
+                                 {"text", text.text},
+                                 {"tokens", text.tokens.size()},
+                                 {"ended", text.has_ended}};
+  if (!text.stop.empty()) line["stop"] = text.stop;
+  line["ids"] = text.tokens;
+  fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 int generate(int argc, char** argv, GenerateCommand& c) {
   c.options.type = ffkit::parse_generate_type(c.dtype);
   std::vector<std::string> prompts =
-      c.prompts_file.empty() ? c.prompts : read_prompts(c.prompts_file);
+      c.prompts_file.empty() ? c.prompts : ffkit::read_prompts(c.prompts_file);
   if (prompts.empty()) prompts.emplace_back();
   ffkit::ProcessPlace place;
   if (const std::optional<int> status = launch(argc, argv, c, place)) {
     if (*status == 0) ffkit::require_written_stdout();
     return *status;
   }
+  const bool streams = c.stream.value_or(!c.json && isatty(STDOUT_FILENO) != 0);
+  if (streams && place.rank == 0) {
+    c.options.on_text = [](size_t /*prompt*/, std::string_view piece, bool is_last) {
+      fmt::print("{}{}", piece, is_last ? "\n" : "");
+      ffkit::require_written_stdout();  // also shows it
+    };
+  }
   const ffkit::GenerateResult result = ffkit::generate_texts(c.options, prompts, place);
   if (place.rank != 0) return 0;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    const ffkit::GeneratedText& text = result.texts[i];
+  for (size_t i = 0; i < prompts.size() && !streams; ++i) {
     if (c.json) {
-      const nlohmann::ordered_json line = {{"prompt", prompts[i]},
-                                           {"text", text.text},
-                                           {"tokens", text.num_tokens},
-                                           {"ended", text.has_ended}};
-      fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      print_json(prompts[i], result.texts[i]);
     } else {
-      fmt::print("{}\n", text.text);
+      fmt::print("{}\n", result.texts[i].text);
     }
   }
+  if (c.seed->count() > 0 && !draws(c.options)) {
+    fmt::print(
+        stderr,
+        "ffgenerate: note: --seed has no effect on the likeliest tokens; give --temperature, "
+        "--top-k or --top-p to draw\n");
+  }
+  for (const std::string& note : result.notes) fmt::print(stderr, "ffgenerate: note: {}\n", note);
   ffkit::require_written_stdout();
   if (!c.quiet) {
     fmt::print(stderr, "{} tokens in {:.2f} s, {:.1f} tokens/s\n", result.num_tokens,

@@ -58,5 +58,12 @@ TEST(NextToken, DrawsFromTheLikeliestAlone) {
   EXPECT_EQ(drawn_shares({.temperature = 1, .top_p = 1e-9}, kTokenLogits).size(), 1u);
 }
 
+// Values of transformers 5.24: RepetitionPenaltyLogitsProcessor(1.5)(ids, scores).
+TEST(NextToken, RepeatedTokensBecomeLessLikely) {
+  std::vector<float> logits = {3, -2, 0, 6, -1};
+  penalize_repetition(logits, std::vector<uint32_t>{3, 1, 3, 2, 99}, 1.5);
+  EXPECT_EQ(logits, (std::vector<float>{3, -3, 0, 4, -1}));
+}
+
 }  // namespace
 }  // namespace ffkit

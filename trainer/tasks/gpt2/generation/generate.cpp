@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -25,9 +26,12 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator_peers.h"
+#include "format/printable.h"
 #include "step/run_mesh.h"
+#include "tasks/gpt2/generation/growing_text.h"
 #include "tasks/gpt2/generation/loaded_gpt2.h"
 #include "tasks/gpt2/generation/next_token.h"
+#include "tasks/gpt2/generation/stop_strings.h"
 #include "tasks/gpt2/network/gpt2_network.h"
 
 namespace ffkit {
@@ -51,14 +55,28 @@ at::ScalarType scalar_type(GenerateType type) {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
+bool draws_from_some(const GenerateOptions& o) {
+  return o.top_k > 0 || o.top_p < 1;
+}
+
 void check_options(const GenerateOptions& o) {
   const auto require = [](bool holds, const char* name, const char* range) {
     if (!holds) refuse_generation(fmt::format("{} must be {}", name, range));
   };
   require(o.max_tokens >= 1, "max-tokens", "at least 1");
-  require(o.temperature >= 0 && std::isfinite(o.temperature), "temperature", "0 or more");
+  require(!o.temperature || (*o.temperature >= 0 && std::isfinite(*o.temperature)), "temperature",
+          "0 or more");
   require(o.top_k >= 0, "top-k", "0 or more");
   require(o.top_p > 0 && o.top_p <= 1, "top-p", "more than 0 and at most 1");
+  require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "repetition-penalty",
+          "more than 0");
+  require(std::ranges::none_of(o.stop, &std::string::empty), "stop", "a text that is not empty");
+  require(!o.hides_stop || !o.stop.empty(), "hide-stop", "off without --stop");
+  if (o.temperature == 0.0 && draws_from_some(o)) {
+    refuse_generation(
+        "--temperature 0 always takes the likeliest token, but --top-k and --top-p draw one; give "
+        "another --temperature, or leave them out");
+  }
   require(o.batch_size >= 1, "batch-size", "at least 1");
   require(o.tensor_parallel >= 1, "tensor-parallel", "at least 1");
   require(o.pipeline_parallel >= 1, "pipeline-parallel", "at least 1");
@@ -72,15 +90,17 @@ class Continuation {
   Continuation(LoadedGpt2& loaded, const GenerateOptions& options, c10::Device device,
                std::vector<std::vector<uint32_t>> prompts, int64_t first)
       : network_(*loaded.network),
+        tokenizer_(loaded.tokenizer),
         options_(options),
         device_(device),
-        vocabulary_(loaded.tokenizer.vocabulary_size()),
+        ends_(loaded.settings.ends),
+        stops_(options.stop),
         sequences_(std::move(prompts)),
         first_(first),
         has_ended_(sequences_.size(), false),
-        choice_(
-            {.temperature = options.temperature, .top_k = options.top_k, .top_p = options.top_p}) {
-    if (loaded.tokenizer.has_end_of_text()) end_ = loaded.tokenizer.end_of_text();
+        choice_({.temperature = options.temperature.value_or(draws_from_some(options) ? 1 : 0),
+                 .top_k = options.top_k,
+                 .top_p = options.top_p}) {
     for (const auto& prompt : sequences_) {
       shortest_ = std::min(shortest_, int64_t(prompt.size()));
       longest_ = std::max(longest_, int64_t(prompt.size()));
@@ -88,21 +108,42 @@ class Continuation {
     for (const auto& prompt : sequences_) pads_.push_back(longest_ - int64_t(prompt.size()));
   }
 
-  void run() {
+  // `num_hidden`: tokens at the beginning of each prompt that its text leaves out.
+  std::vector<GeneratedText> run(const std::vector<size_t>& num_hidden) {
+    for (size_t b = 0; b < sequences_.size(); ++b) {
+      texts_.emplace_back(tokenizer_, stops_, options_.hides_stop,
+                          std::span(sequences_[b]).subspan(num_hidden[b]));
+    }
+    const std::vector<std::vector<uint32_t>> prompts = sequences_;
+    generate_tokens();
+    for (GrowingText& text : texts_) text.finish();
+    has_ended_.assign(has_ended_.size(), true);
+    report();
+    std::vector<GeneratedText> out;
+    for (size_t b = 0; b < sequences_.size(); ++b) {
+      const auto begin = sequences_[b].begin() + int64_t(prompts[b].size());
+      out.push_back({.text = texts_[b].text(),
+                     .tokens = {begin, sequences_[b].end()},
+                     .has_ended = is_end(sequences_[b].back()) && begin != sequences_[b].end(),
+                     .stop = texts_[b].stop()});
+    }
+    return out;
+  }
+
+ private:
+  void generate_tokens() {
+    report();
     KeyValueCache cache(longest_ + options_.max_tokens);
     at::Tensor tokens = padded_prompts();
     for (int64_t step = 0; step < options_.max_tokens; ++step) {
       at::Tensor next = next_tokens(tokens, step, cache);
       take(next);
+      report();
       if (std::ranges::find(has_ended_, false) == has_ended_.end()) return;
       tokens = next.to(device_);
     }
   }
 
-  const std::vector<std::vector<uint32_t>>& sequences() const { return sequences_; }
-  bool has_ended(size_t row) const { return has_ended_[row]; }
-
- private:
   // [B, longest]: shorter ones have something before them that nothing sees.
   at::Tensor padded_prompts() const {
     const at::Tensor out = at::zeros({int64_t(sequences_.size()), longest_}, at::kLong);
@@ -166,12 +207,14 @@ class Continuation {
     for (size_t b = 0; b < sequences_.size(); ++b) {
       if (has_ended_[b]) continue;
       const at::Tensor row = logits[int64_t(b)];
+      // A network may have more tokens than its tokenizer, so that their number is even.
+      const std::span own(row.mutable_data_ptr<float>(), size_t(tokenizer_.vocabulary_size()));
+      if (options_.repetition_penalty != 1)
+        penalize_repetition(own, sequences_[b], options_.repetition_penalty);
       CounterRandom random(
           {.seed = options_.seed, .epoch = step, .record_index = first_ + int64_t(b)},
           kGenerationStream);
-      // A network may have more tokens than its tokenizer, so that their number is even.
-      next[int64_t(b)][0] = choice_.choose(
-          std::span<const float>(row.const_data_ptr<float>(), size_t(vocabulary_)), random);
+      next[int64_t(b)][0] = choice_.choose(own, random);
     }
   }
 
@@ -180,28 +223,54 @@ class Continuation {
       if (has_ended_[b]) continue;
       const auto token = uint32_t(next[int64_t(b)][0].item<int64_t>());
       sequences_[b].push_back(token);
-      has_ended_[b] = end_ && token == *end_;
+      texts_[b].add(token, is_end(token));
+      has_ended_[b] = is_end(token) || !texts_[b].stop().empty();
+      if (has_ended_[b]) texts_[b].finish();
+    }
+  }
+
+  bool is_end(uint32_t token) const { return std::ranges::find(ends_, token) != ends_.end(); }
+
+  // What is new of the first text that has not ended, and of others when their turn has come.
+  void report() {
+    for (; options_.on_text && num_reported_ < texts_.size(); ++num_reported_) {
+      const bool has_ended = has_ended_[num_reported_];
+      const std::string_view text = texts_[num_reported_].text();
+      options_.on_text(size_t(first_) + num_reported_, text.substr(num_shown_), has_ended);
+      num_shown_ = has_ended ? 0 : text.size();
+      if (!has_ended) return;
     }
   }
 
   Gpt2Network& network_;
+  const Tokenizer& tokenizer_;
   const GenerateOptions& options_;
   const c10::Device device_;
-  const int64_t vocabulary_;
+  const std::vector<uint32_t> ends_;
+  const StopStrings stops_;
   std::vector<std::vector<uint32_t>> sequences_;
   const int64_t first_;
   std::vector<bool> has_ended_;
   NextToken choice_;
-  std::optional<uint32_t> end_;
+  std::vector<GrowingText> texts_;
+  size_t num_reported_ = 0;  // texts
+  size_t num_shown_ = 0;     // bytes of the text behind them
   int64_t shortest_ = INT64_MAX, longest_ = 0;
   std::vector<int64_t> pads_;  // positions before each prompt
 };
 
-std::vector<uint32_t> prompt_tokens(const Tokenizer& tokenizer, const std::string& prompt,
-                                    const Gpt2Config& config, int64_t max_tokens) {
+std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string& prompt,
+                                    const GenerateOptions& options) {
+  const Tokenizer& tokenizer = loaded.tokenizer;
+  const Gpt2Config& config = loaded.network->config();
+  const int64_t max_tokens = options.max_tokens;
   std::vector<uint32_t> tokens = tokenizer.before_document();
-  tokenizer.encode(prompt, tokens);
-  if (tokens.empty()) tokens.push_back(tokenizer.end_of_text());
+  tokenizer.encode(prompt, tokens,
+                   options.special_tokens ? SpecialTokens::as_tokens : SpecialTokens::as_text);
+  if (tokens.empty()) {
+    const std::optional<uint32_t>& begin = loaded.settings.begin;
+    tokens.push_back(begin ? *begin : tokenizer.end_of_text());
+  }
   if (int64_t(tokens.size()) + max_tokens > config.positions) {
     refuse_generation(fmt::format(
         "a prompt of {} tokens and {} more are longer than the network's {} positions; give {}",
@@ -213,15 +282,35 @@ std::vector<uint32_t> prompt_tokens(const Tokenizer& tokenizer, const std::strin
   return tokens;
 }
 
-GeneratedText text_of(const Tokenizer& tokenizer, const std::string& prompt, size_t prompt_size,
-                      const std::vector<uint32_t>& sequence, bool has_ended) {
-  GeneratedText out{.num_tokens = int64_t(sequence.size() - prompt_size), .has_ended = has_ended};
-  TokenDecoder decoder(tokenizer);
-  const size_t begin = prompt.empty() ? prompt_size : tokenizer.before_document().size();
-  for (size_t i = begin; i + (has_ended ? 1 : 0) < sequence.size(); ++i)
-    out.text += decoder.add(sequence[i]);
-  out.text += decoder.finish();
-  return out;
+// People take the name of a token in a prompt for the token.
+void add_special_note(const Tokenizer& tokenizer, const std::vector<std::string>& prompts,
+                      std::vector<std::string>& notes) {
+  for (uint32_t id = 0; id < uint32_t(tokenizer.vocabulary_size()); ++id) {
+    if (!tokenizer.is_special(id)) continue;
+    const std::string_view name = tokenizer.token_bytes(id);
+    const auto has_name = [&](const std::string& prompt) {
+      return prompt.find(name) != std::string::npos;
+    };
+    if (std::ranges::none_of(prompts, has_name)) continue;
+    notes.push_back(
+        fmt::format("{} in a prompt is taken as the characters it consists of; --special-tokens "
+                    "takes it as the "
+                    "token",
+                    name));
+  }
+}
+
+// What prompts have that is not taken as it stands there.
+void add_prompt_notes(const Tokenizer& tokenizer, const std::vector<std::string>& prompts,
+                      bool special_tokens, std::vector<std::string>& notes) {
+  const auto num_bad =
+      std::ranges::count_if(prompts, [](const std::string& prompt) { return !is_utf8(prompt); });
+  if (num_bad > 0 && !tokenizer.keeps_bytes()) {
+    notes.push_back(fmt::format(
+        "{} of {} prompts {} no UTF-8: bytes that are none become U+FFFD; write them as UTF-8",
+        num_bad, prompts.size(), num_bad == 1 ? "is" : "are"));
+  }
+  if (!special_tokens) add_special_note(tokenizer, prompts, notes);
 }
 
 }  // namespace
@@ -275,24 +364,25 @@ GenerateResult generate_texts(const GenerateOptions& options,
       peers.pipeline = std::make_shared<CommunicatorPeers>(mesh.along("pipeline"));
     LoadedGpt2 loaded = load_gpt2(options, mesh, peers);
     std::vector<std::vector<uint32_t>> tokens;
+    std::vector<size_t> num_hidden;
     for (const std::string& prompt : prompts) {
-      tokens.push_back(
-          prompt_tokens(loaded.tokenizer, prompt, loaded.network->config(), options.max_tokens));
+      tokens.push_back(prompt_tokens(loaded, prompt, options));
+      num_hidden.push_back(prompt.empty() ? tokens.back().size()
+                                          : loaded.tokenizer.before_document().size());
     }
     loaded.network->to(device, scalar_type(options.type));
-    GenerateResult result;
+    GenerateResult result{.notes = loaded.settings.notes};
+    add_prompt_notes(loaded.tokenizer, prompts, options.special_tokens, result.notes);
     const auto start = std::chrono::steady_clock::now();
     for (size_t first = 0; first < prompts.size(); first += size_t(options.batch_size)) {
       const size_t end = std::min(prompts.size(), first + size_t(options.batch_size));
       Continuation continuation(loaded, options, device,
                                 {tokens.begin() + int64_t(first), tokens.begin() + int64_t(end)},
                                 int64_t(first));
-      continuation.run();
-      for (size_t i = first; i < end; ++i) {
-        result.texts.push_back(text_of(loaded.tokenizer, prompts[i], tokens[i].size(),
-                                       continuation.sequences()[i - first],
-                                       continuation.has_ended(i - first)));
-        result.num_tokens += result.texts.back().num_tokens;
+      for (GeneratedText& text : continuation.run(
+               {num_hidden.begin() + int64_t(first), num_hidden.begin() + int64_t(end)})) {
+        result.num_tokens += int64_t(text.tokens.size());
+        result.texts.push_back(std::move(text));
       }
     }
     world.barrier();  // nobody leaves while another still needs its answers

@@ -7,6 +7,7 @@
 #include <ffkit/trainer/generate.h>
 
 #include "step/run_mesh.h"
+#include "tasks/gpt2/generation/generation_settings.h"
 #include "tasks/gpt2/network/gpt2_network.h"
 
 namespace ffkit {
@@ -14,6 +15,7 @@ namespace ffkit {
 struct LoadedGpt2 {
   std::shared_ptr<Gpt2Network> network;  // on the CPU, f32; this process's part of it
   Tokenizer tokenizer;
+  GenerationSettings settings = {};
 };
 
 // Collective over `mesh`, whose processes compute the network together as `peers`. All read the settings and the tokenizer; weights are read as WholeState reads them. Throws

@@ -6,6 +6,19 @@
 
 namespace ffkit {
 
+void penalize_repetition(std::span<float> logits, std::span<const uint32_t> sequence,
+                         double penalty) {
+  std::vector<uint32_t> tokens(sequence.begin(), sequence.end());
+  std::ranges::sort(tokens);
+  const auto repeated = std::ranges::unique(tokens);
+  tokens.erase(repeated.begin(), repeated.end());
+  for (const uint32_t token : tokens) {
+    if (token >= logits.size()) continue;
+    float& logit = logits[token];
+    logit = logit < 0 ? logit * float(penalty) : logit / float(penalty);
+  }
+}
+
 int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) {
   if (choice_.temperature == 0)
     return std::distance(logits.begin(), std::ranges::max_element(logits));

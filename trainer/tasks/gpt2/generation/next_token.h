@@ -15,6 +15,12 @@ struct TokenChoice {
   double top_p = 1;
 };
 
+// Makes tokens that a sequence has less likely, by a `penalty` above 1, as transformers'
+// RepetitionPenaltyLogitsProcessor: of each token of `sequence`, once, a logit above 0 is divided by
+// it and one below is multiplied (Keskar et al., "CTRL", 2019). Tokens beyond `logits` do not count.
+void penalize_repetition(std::span<float> logits, std::span<const uint32_t> sequence,
+                         double penalty);
+
 // Of logits of one position. As transformers' samplers in a row: divided by the temperature, then only the top_k likeliest, then of these the fewest likeliest whose probabilities make
 // top_p; one of them by its probability. Of equals the one with the smaller number is the likelier. Not thread-safe.
 class NextToken {
