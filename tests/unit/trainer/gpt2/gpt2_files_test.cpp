@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "expect_error.h"
+#include "files/safetensors.h"
 #include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/network/gpt2_config.h"
 #include "tasks/gpt2/network/gpt2_weights.h"
@@ -114,13 +115,20 @@ TEST(Gpt2Files, TensorsGetTheirNames) {
 TEST(Gpt2Files, ConfigBesideWeightsIsCompared) {
   const testing::TempDir temp;
   const Gpt2Config config = {.layers = 2, .heads = 4, .width = 16, .vocabulary = 37};
-  check_gpt2_config(temp / "model.safetensors", config);  // there is none
+  const auto weights = temp / "model.safetensors";
+  write_safetensors(weights, {.tensors = {{"wte.weight", at::ones({37, 16})}}, .metadata = {}});
+  check_gpt2_config(weights, config);  // there is no config.json
   write_gpt2_config(temp / "config.json", config, {});
-  check_gpt2_config(temp / "model.safetensors", config);
+  check_gpt2_config(weights, config);
   Gpt2Config other = config;
   other.heads = 2;
-  EXPECT_ERROR(check_gpt2_config(temp / "", other), invalid_argument,
+  EXPECT_ERROR(check_gpt2_config(temp.path(), other), invalid_argument,
                "config.json: is of a GPT-2 with 4 heads, but the network here has 2");
+  other = config;
+  other.vocabulary = 40;
+  check_gpt2_config(weights, other, /*any_vocabulary=*/true);
+  EXPECT_ERROR(check_gpt2_config(weights, other), invalid_argument,
+               "has 40; --resize-vocabulary takes it");
 }
 
 }  // namespace

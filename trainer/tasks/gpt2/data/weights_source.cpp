@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include <ffkit/format/error.h>
 #include <ffkit/text/tokenizer.h>
 
+#include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "format/printable.h"
@@ -32,10 +35,11 @@ std::optional<Tokenizer> tokenizer_of(const WeightsSource& source) {
 }  // namespace
 
 WeightsSource find_gpt2_weights(const std::filesystem::path& path) {
-  WeightsSource out{.file = resolve_checkpoint(path), .config = {}, .run = {}};
+  WeightsSource out{.file = resolve_checkpoint(path), .config_file = {}, .config = {}, .run = {}};
+  out.config_file = out.file;
   if (holds_weights_alone(out.file)) {
-    const std::filesystem::path config = out.file.parent_path() / "config.json";
-    if (std::filesystem::exists(config)) out.config = read_gpt2_config(config);
+    out.config_file = out.file.parent_path() / "config.json";
+    if (std::filesystem::exists(out.config_file)) out.config = read_gpt2_config(out.config_file);
     return out;
   }
   out.run = read_checkpoint_info(out.file);
@@ -51,6 +55,14 @@ WeightsSource find_gpt2_weights(const std::filesystem::path& path) {
 
 void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weights) {
   const WeightsSource source = find_gpt2_weights(weights);
+  if (options.resize_vocabulary && options.tensor_parallel * options.pipeline_parallel > 1 &&
+      is_in_parts(source.file)) {
+    throw Error(
+        ErrorCode::unsupported,
+        "is in parts, which are read as they are; export it (fftrain --export) and take that "
+        "with --resize-vocabulary",
+        {.path = source.file.string()});
+  }
   if (!source.config) return;
   const double theirs = source.config->norm_epsilon;
   if (options.norm_epsilon != 0 && options.norm_epsilon != theirs) {
@@ -61,6 +73,26 @@ void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weigh
                 {.path = source.file.string()});
   }
   if (theirs != Gpt2Config{}.norm_epsilon) options.norm_epsilon = theirs;
+}
+
+void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config,
+                       bool any_vocabulary) {
+  const WeightsSource source = find_gpt2_weights(weights);
+  if (!source.config) return;
+  const Gpt2Config& other = *source.config;
+  for (const auto& [name, theirs, own] :
+       {std::tuple("layers", other.layers, config.layers),
+        std::tuple("heads", other.heads, config.heads),
+        std::tuple("width", other.width, config.width),
+        std::tuple("positions", other.positions, config.positions),
+        std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
+    const bool is_vocabulary = std::string_view(name) == "tokens";
+    if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name,
+                            own, is_vocabulary ? "; --resize-vocabulary takes it" : ""),
+                {.path = source.config_file.string()});
+  }
 }
 
 void check_same_tokens(const std::filesystem::path& weights, const std::string& tokenizer) {

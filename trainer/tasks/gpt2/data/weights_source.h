@@ -17,6 +17,7 @@ namespace ffkit {
 
 struct WeightsSource {
   std::filesystem::path file;         // of the weights, or the checkpoint
+  std::filesystem::path config_file;  // what says it: config.json, or the checkpoint
   std::optional<Gpt2Config> config;   // none: weights alone, with no config.json beside them
   std::optional<CheckpointInfo> run;  // none: of no run of fftrain
 };
@@ -28,6 +29,12 @@ WeightsSource find_gpt2_weights(const std::filesystem::path& path);
 // Takes from `weights`, which a run begins with or which are evaluated, what the options leave open.
 // Throws Error(invalid_argument) where they contradict it, and as find_gpt2_weights().
 void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weights);
+
+// Throws Error(invalid_argument) unless `weights`, where their network is known, are of `config`, but
+// for its number of tokens where `any_vocabulary` says so. Weights do not say all: another number of
+// heads has the same tensors.
+void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config,
+                       bool any_vocabulary = false);
 
 // Rows of an embedding belong to tokens: throws Error(invalid_argument) where a tokenizer lies beside
 // `weights` (or in their run) whose tokens have other numbers than those of `tokenizer`, the text of

@@ -25,7 +25,7 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const bool is_run = source.run.has_value();
   if (!source.config) {
     throw Error(ErrorCode::not_found, "is missing, which says what network the weights are of",
-                {.path = (file.parent_path() / "config.json").string()});
+                {.path = source.config_file.string()});
   }
   const Gpt2Config& config = *source.config;
   const std::string tokenizer = is_run ? Gpt2Facts::of(source.run->facts).tokenizer : "";

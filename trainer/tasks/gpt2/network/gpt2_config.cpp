@@ -156,28 +156,6 @@ Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
   return config;
 }
 
-void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config,
-                       bool any_vocabulary) {
-  const std::filesystem::path folder =
-      std::filesystem::is_directory(weights) ? weights : weights.parent_path();
-  const std::filesystem::path file = folder / "config.json";
-  if (!std::filesystem::exists(file)) return;
-  const Gpt2Config other = read_gpt2_config(file);
-  for (const auto& [name, theirs, own] :
-       {std::tuple("layers", other.layers, config.layers),
-        std::tuple("heads", other.heads, config.heads),
-        std::tuple("width", other.width, config.width),
-        std::tuple("positions", other.positions, config.positions),
-        std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
-    const bool is_vocabulary = std::string_view(name) == "tokens";
-    if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name,
-                            own, is_vocabulary ? "; --resize-vocabulary takes it" : ""),
-                {.path = file.string()});
-  }
-}
-
 void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,
                        std::optional<int64_t> end_token) {
   Gpt2Json json = {{"architectures", {"GPT2LMHeadModel"}},

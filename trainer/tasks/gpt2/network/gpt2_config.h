@@ -40,10 +40,4 @@ Gpt2Config read_gpt2_config(const std::filesystem::path& file);
 void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,
                        std::optional<int64_t> end_token);
 
-// Where a config.json lies beside weights, a file or the folder they are in: throws Error(invalid_argument) unless it is of this network, but for its
-// number of tokens where `any_vocabulary` says so. Weights do not say all: another number of heads
-// has the same tensors.
-void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config,
-                       bool any_vocabulary = false);
-
 }  // namespace ffkit
