@@ -47,16 +47,17 @@ struct MobileNetV2Block : nn::Module {
 class MobileNetV2 : public Net {
  public:
   explicit MobileNetV2(int64_t num_classes) {
-    struct Stage {
+    struct StageSizes {
       int64_t expansion, channels, depth, stride;
     };
-    constexpr std::array kStages = {Stage{1, 16, 1, 1}, Stage{6, 24, 2, 2}, Stage{6, 32, 3, 2},
-                                    Stage{6, 64, 4, 2}, Stage{6, 96, 3, 1}, Stage{6, 160, 3, 2},
-                                    Stage{6, 320, 1, 1}};
+    constexpr std::array kStages = {StageSizes{1, 16, 1, 1}, StageSizes{6, 24, 2, 2},
+                                    StageSizes{6, 32, 3, 2}, StageSizes{6, 64, 4, 2},
+                                    StageSizes{6, 96, 3, 1}, StageSizes{6, 160, 3, 2},
+                                    StageSizes{6, 320, 1, 1}};
     constexpr int64_t kLastChannels = 1280;
     int64_t channels = 32;
     features_->add(conv_norm({.in = 3, .out = channels, .stride = 2, .activation = relu6}));
-    for (const Stage& stage : kStages) {
+    for (const StageSizes& stage : kStages) {
       for (int64_t i = 0; i < stage.depth; ++i) {
         features_->add(std::make_shared<MobileNetV2Block>(
             channels, stage.channels, i == 0 ? stage.stride : 1, stage.expansion));
