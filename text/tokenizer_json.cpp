@@ -1,6 +1,8 @@
 // tokenizer.json, read and written.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
@@ -92,6 +94,18 @@ std::string post_processor_json(const Tables& tables) {
       single, known);
 }
 
+// How a special token is found in texts that make some. Where nothing is said of that, it is written
+// as it always was, for the same text of the same tokenizer.
+AddedToken stored_special(const Tables& tables, size_t id) {
+  const auto listed = std::ranges::find(tables.added, id, &AddedToken::id);
+  if (listed != tables.added.end() &&
+      (listed->is_word || listed->strips_left || listed->strips_right ||
+       (listed->is_normalized && !tables.normalizer.steps.empty()))) {
+    return *listed;
+  }
+  return {.id = static_cast<uint32_t>(id), .content = tables.tokens[id], .is_special = true};
+}
+
 }  // namespace
 
 Tables parse_tokenizer_json(std::string_view text, const fs::path& path) {
@@ -138,9 +152,7 @@ std::string to_tokenizer_json(const Tables& tables) {
         quoted(is_special || tables.is_only_added[id] ? tables.tokens[id]
                                                       : text_of_bytes(tables.tokens[id]));
     if (is_special && !matches_added) {
-      added += (added.empty() ? "" : ",") + added_token_json({.id = static_cast<uint32_t>(id),
-                                                              .content = tables.tokens[id],
-                                                              .is_special = true});
+      added += (added.empty() ? "" : ",") + added_token_json(stored_special(tables, id));
     }
     // Special tokens are among the others, as they always were. Where words are looked up, no added token may be.
     if (tables.is_only_added[id] && (matches_added || tables.ignores_merges)) continue;

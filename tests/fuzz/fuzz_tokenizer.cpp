@@ -10,9 +10,10 @@
 
 namespace {
 
-std::vector<uint32_t> tokens_of(const ffkit::Tokenizer& tokenizer, std::string_view text) {
+std::vector<uint32_t> tokens_of(const ffkit::Tokenizer& tokenizer, std::string_view text,
+                                ffkit::SpecialTokens special = ffkit::SpecialTokens::as_text) {
   std::vector<uint32_t> ids;
-  tokenizer.encode(text, ids);
+  tokenizer.encode(text, ids, special);
   return ids;
 }
 
@@ -38,6 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (again != ids) std::abort();
     }
     if (tokens_of(stored, text) != ids) std::abort();
+    constexpr auto kAsTokens = ffkit::SpecialTokens::as_tokens;
+    if (tokens_of(stored, text, kAsTokens) != tokens_of(tokenizer, text, kAsTokens)) std::abort();
     ffkit::fuzzing::sink = static_cast<unsigned>(tokenizer.decode(ids).size());
   });
   return 0;

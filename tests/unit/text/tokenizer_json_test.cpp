@@ -78,6 +78,12 @@ TEST(TokenizerJson, SpecialTokensAreTokensWhereAsked) {
   json["added_tokens"].back()["rstrip"] = true;
   const Tokenizer both = made_of(json);
   EXPECT_THAT(special(both, "<nl><sep>  <|endoftext|>"), ElementsAre(701, 702, both.end_of_text()));
+  // A stored tokenizer finds them in the same way, also where all added tokens are special.
+  json = golden();
+  json["added_tokens"].push_back(added(701, "<sep>", true));
+  json["added_tokens"].back()["lstrip"] = true;
+  const Tokenizer stored = Tokenizer::from_json(made_of(json).to_json());
+  EXPECT_THAT(special(stored, "<|endoftext|>  <sep>"), ElementsAre(stored.end_of_text(), 701));
   // Of bytes, also beside what is no UTF-8.
   EXPECT_THAT(special(Tokenizer::bytes(), "a<|endoftext|>\xFF"), ElementsAre(97, 256, 255));
 }

@@ -203,6 +203,8 @@ TaskFacts Gpt2Task::facts_of_weights(const std::vector<NamedTensor>& weights,
   }
   facts_ = {.vocabulary = embedding->tensor.size(0)};
   check_gpt2_config(file, configured_network(own(), facts_.vocabulary));
+  const Dataset split = open_tokens(own().val_split);
+  check_same_tokens(file, Gpt2Facts::of_data(options(), split).tokenizer);
   return facts();
 }
 
@@ -358,11 +360,11 @@ void Gpt2Task::add_weight_notes(std::vector<std::string>& notes) const {
   if (weights.empty() || !std::filesystem::exists(weights)) return;
   const WeightsSource source = find_gpt2_weights(weights);
   if (!source.config) return;
-  if (source.config->dropout != config_.dropout) {
-    notes.push_back(
-        fmt::format("{}: its network drops {} (resid_pdrop), this run drops {} as "
-                    "--dropout says",
-                    weights.string(), source.config->dropout, config_.dropout));
+  const std::string& dropouts = source.config->dropouts;
+  if (source.config->dropout != config_.dropout || !dropouts.empty()) {
+    notes.push_back(fmt::format(
+        "{}: its network drops {}, this run {} everywhere, as --dropout says", weights.string(),
+        dropouts.empty() ? fmt::format("{}", source.config->dropout) : dropouts, config_.dropout));
   }
   const int64_t known = source.config->vocabulary, wanted = config_.vocabulary;
   if (own().resize_vocabulary && known != wanted) {

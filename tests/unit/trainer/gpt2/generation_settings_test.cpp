@@ -66,13 +66,14 @@ TEST_F(GenerationSettingsTest, WhatIsNotDoneIsSaid) {
   write("config.json", "{}");
   write("generation_config.json", R"({"eos_token_id": 1, "do_sample": true, "temperature": 0.7,
     "repetition_penalty": 1.2, "stop_strings": ["a\n"], "num_beams": 1, "min_p": 0.1,
-    "no_repeat_ngram_size": 3})");
+    "no_repeat_ngram_size": 3, "max_new_tokens": 7})");
   EXPECT_THAT(read().notes,
               ElementsAre(HasSubstr("generation_config.json: asks for what only options do here; "
-                                    "give --temperature 0.7 --top-k 50 --repetition-penalty 1.2 "
-                                    "--stop \"a\\n\""),
+                                    "give --temperature 0.7 --top-k 50 --max-tokens 7 "
+                                    "--repetition-penalty 1.2 --stop \"a\\n\""),
                           HasSubstr("has no_repeat_ngram_size 3, min_p 0.1, which")));
-  const GenerateOptions given{.top_k = 3, .repetition_penalty = 1.1, .stop = {"b"}};
+  const GenerateOptions given{
+      .max_tokens = 8, .top_k = 3, .repetition_penalty = 1.1, .stop = {"b"}};
   EXPECT_THAT(read(given).notes, ElementsAre(HasSubstr("has no_repeat_ngram_size 3")));
   write("generation_config.json", R"({"eos_token_id": 1, "temperature": 0.7, "top_k": 5,
     "repetition_penalty": 1.0, "bad_words_ids": null, "transformers_version": "5"})");

@@ -80,6 +80,9 @@ TEST(Gpt2Files, ConfigHasOtherNamesOfItsSizes) {
   EXPECT_EQ(read.positions, 64);
   EXPECT_EQ(read.norm_epsilon, 0.001);
   EXPECT_EQ(read.dropout, 0.1);
+  EXPECT_EQ(read.dropouts, "");
+  write_json(file, R"({"attn_pdrop": 0})");
+  EXPECT_EQ(read_gpt2_config(file).dropouts, "attn_pdrop 0, embd_pdrop 0.1, resid_pdrop 0.1");
 }
 
 TEST(Gpt2Files, NewTokensAreTheMeanOfTheOthers) {

@@ -92,6 +92,10 @@ std::string wanted_options(const SettingsJson& json, const GenerateOptions& give
     add("top-k", text("top_k", "50"));
     if (value_of(json, "top_p") != nullptr) add("top-p", text("top_p", "1"));
   }
+  const SettingsJson* length = value_of(json, "max_new_tokens");
+  if (length != nullptr && *length != given.max_tokens &&
+      given.max_tokens == GenerateOptions{}.max_tokens)
+    add("max-tokens", length->dump());
   const SettingsJson* penalty = value_of(json, "repetition_penalty");
   if (penalty != nullptr && *penalty != 1.0 && given.repetition_penalty == 1)
     add("repetition-penalty", penalty->dump());

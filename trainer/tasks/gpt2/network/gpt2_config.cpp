@@ -137,7 +137,14 @@ Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
   reader.take_size("n_ctx", config.positions);
   reader.take_size("n_positions", config.positions);
   reader.take_size("vocab_size", config.vocabulary);
+  double attention = config.dropout, embedding = config.dropout;
+  reader.take_number("attn_pdrop", attention, 1);
+  reader.take_number("embd_pdrop", embedding, 1);
   reader.take_number("resid_pdrop", config.dropout, 1);
+  if (attention != config.dropout || embedding != config.dropout) {
+    config.dropouts = fmt::format("attn_pdrop {}, embd_pdrop {}, resid_pdrop {}", attention,
+                                  embedding, config.dropout);
+  }
   reader.take_number("layer_norm_epsilon", config.norm_epsilon, 1);
   reader.require("scale_attn_weights", {true});
   reader.require("scale_attn_by_inverse_layer_idx", {false});

@@ -17,6 +17,9 @@ struct Gpt2Config {
   int64_t vocabulary = 50257;  // token ids are 0 .. vocabulary - 1
   double dropout = 0.1;  // of embeddings, attention and what blocks add to the residual stream
   double norm_epsilon = 1e-5;
+  // What config.json says of dropout where that is not one number: "attn_pdrop 0, embd_pdrop 0.1,
+  // resid_pdrop 0.1"; `dropout` is then the last one.
+  std::string dropouts = {};
 
   // Multiplications and additions that forward and backward pass take for a token of a sequence of `context`: 6 a weight that is multiplied, and 12 for each layer, width
   // and position before it (Chowdhery et al., "PaLM", 2022, appendix B). Recomputation does not count.
