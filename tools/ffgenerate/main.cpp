@@ -101,8 +101,7 @@ void add_options(CLI::App& app, GenerateCommand& c) {
                             "the network");
   app.add_flag("--stream,!--no-stream", c.stream,
                "Prints texts while they are made, one behind the other; default: to a terminal");
-  app.add_flag("--json", c.json, "A JSON object for each text, one on a line")
-      ->excludes("--stream");
+  app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
   app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
 }
 
@@ -142,6 +141,7 @@ void print_json(const std::string& prompt, const ffkit::GeneratedText& text) {
 }
 
 int generate(int argc, char** argv, GenerateCommand& c) {
+  if (c.json && c.stream.value_or(false)) throw CLI::ExcludesError("--stream", "--json");
   c.options.type = ffkit::parse_generate_type(c.dtype);
   std::vector<std::string> prompts =
       c.prompts_file.empty() ? c.prompts : ffkit::read_prompts(c.prompts_file);
