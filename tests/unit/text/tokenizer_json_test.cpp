@@ -284,26 +284,39 @@ void expect_tokens_of_hugging_face(const std::string& tables, const fs::path& fo
     const Tokenizer tokenizer = Tokenizer::from_json(read.to_json());
     ASSERT_EQ(tokenizer.fingerprint(), read.fingerprint()) << name;
     TokenEncoder encoder(tokenizer);
-    const auto expected = testing::read_values<uint32_t>(folder / fmt::format("{}.ids", number));
-    size_t next = 0;
     int num_equal = 0, num_different = 0;
-    for (size_t at = 0; next < expected.size();) {
-      uint32_t length = 0;
-      std::memcpy(&length, texts.data() + at, sizeof length);
-      const std::string_view text = std::string_view(texts).substr(at + 4, length);
-      at += 4 + length;
-      const uint32_t count = expected.at(next++);
-      const Ids wanted(expected.begin() + static_cast<std::ptrdiff_t>(next),
-                       expected.begin() + static_cast<std::ptrdiff_t>(next + count));
-      next += count;
+    const auto compare = [&](const char* ending, const auto& encode) {
+      const auto expected =
+          testing::read_values<uint32_t>(folder / fmt::format("{}.{}", number, ending));
+      size_t next = 0;
+      for (size_t at = 0; next < expected.size();) {
+        uint32_t length = 0;
+        std::memcpy(&length, texts.data() + at, sizeof length);
+        const std::string_view text = std::string_view(texts).substr(at + 4, length);
+        at += 4 + length;
+        const uint32_t count = expected.at(next++);
+        const Ids wanted(expected.begin() + static_cast<std::ptrdiff_t>(next),
+                         expected.begin() + static_cast<std::ptrdiff_t>(next + count));
+        next += count;
+        const auto [ids, others] = encode(text);
+        const bool is_equal = ids == wanted && others == wanted;
+        ++(is_equal ? num_equal : num_different);
+        if (!is_equal && num_different < 3) {
+          EXPECT_EQ(ids, wanted) << name << ", " << ending << ": " << text;
+        }
+      }
+    };
+    compare("ids", [&](std::string_view text) {
       Ids ids;
       encoder.encode(text, ids);
-      const bool is_equal = ids == wanted && tokens_of(read, text) == wanted;
-      ++(is_equal ? num_equal : num_different);
-      if (!is_equal && num_different < 3) {
-        EXPECT_EQ(ids, wanted) << name << ": " << text;
-      }
-    }
+      return std::pair(ids, tokens_of(read, text));
+    });
+    compare("special", [&](std::string_view text) {
+      Ids ids, others;
+      tokenizer.encode(text, ids, SpecialTokens::as_tokens);
+      read.encode(text, others, SpecialTokens::as_tokens);
+      return std::pair(ids, others);
+    });
     EXPECT_GT(num_equal, 100);
     EXPECT_EQ(num_different, 0) << name;
     table += fmt::format("{:28} {:6} equal {:3} different\n", name, num_equal, num_different);

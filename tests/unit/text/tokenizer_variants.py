@@ -137,9 +137,10 @@ names = []
 for number, (name, made) in enumerate(variants.items()):
     json.dump(made, open(f'{number}.json', 'w'))
     tokenizer = Tokenizer.from_file(f'{number}.json')
-    tokenizer.encode_special_tokens = True
-    with open(f'{number}.ids', 'wb') as out:
-        for encoding in tokenizer.encode_batch(texts if name in ALL_OF_UNICODE else texts[:num_random], add_special_tokens=False):
-            out.write(struct.pack('<%dI' % (len(encoding.ids) + 1), len(encoding.ids), *encoding.ids))
+    for special, ending, own in ((True, 'ids', texts if name in ALL_OF_UNICODE else texts[:num_random]), (False, 'special', texts[:num_random])):
+        tokenizer.encode_special_tokens = special
+        with open(f'{number}.{ending}', 'wb') as out:
+            for encoding in tokenizer.encode_batch(own, add_special_tokens=False):
+                out.write(struct.pack('<%dI' % (len(encoding.ids) + 1), len(encoding.ids), *encoding.ids))
     names.append(name)
 open('names', 'w').write('\n'.join(names))
