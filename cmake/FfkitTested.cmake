@@ -3,7 +3,7 @@
 # libjpeg-turbo whose entropy decoder image/codec/jpeg_huffman.cpp replaces (jpegint.h).
 set(FFKIT_TESTED_LIBJPEG_TURBO 2.1.5)
 # libtorch whose lack of gloo's headers trainer/gloo_headers makes up for.
-set(FFKIT_TESTED_GLOO_HEADERS 2.15.0)
+set(FFKIT_TESTED_GLOO_HEADERS 2.15.0 2.11.0)
 
 # ffkit_check_jpeg_huffman(<jconfig.h> <jpegint.h>): stops where the option FFKIT_JPEG_HUFFMAN cannot be on.
 function(ffkit_check_jpeg_huffman jconfig jpegint)

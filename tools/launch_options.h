@@ -14,7 +14,8 @@ inline void add_launch_options(CLI::App& app, LaunchOptions& l, const std::strin
   app.add_option("--nproc", l.num_processes, processes)->check(CLI::Range(0, 4096));
   app.add_option_function<std::string>(
          "--launcher", [&l](const std::string& name) { l.launcher = parse_launcher(name); },
-         "Program that started the processes: auto, none, torchrun, slurm, mpi, node")
+         "Program that started the processes: auto, none, torchrun, slurm, mpi (PALS, Flux and "
+         "jsrun as well), node")
       ->default_str("auto");
   app.add_flag("--bind-numa,!--no-bind-numa", l.bind_numa,
                "Binds each process to the NUMA node of its device (default: on)");

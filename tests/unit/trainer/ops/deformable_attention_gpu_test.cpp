@@ -299,6 +299,25 @@ TEST(DeformableAttentionGpu, TensorsOfTheCpuStayThere) {
   EXPECT_FALSE(can_attend_on_gpu(at::rand({1, 4, 1, 8}), {{2, 2}}));
 }
 
+// Forward and backward: on the CPU by loops of our own.
+TEST(DeformableAttentionKernels, EqualTheCpus) {
+  if (!cuda_is_available()) GTEST_SKIP() << "there is no GPU";
+  for (const GpuCase& c : gpu_cases()) {
+    for (const at::ScalarType type : kGpuTypes) {
+      SCOPED_TRACE(::testing::Message() << "dims " << c.dims << ", " << at::toString(type));
+      const GpuInput in = make_input(c, type);
+      GpuInput there = in;
+      for (at::Tensor* t : {&there.value, &there.locations, &there.weights, &there.out_gradient}) {
+        *t = t->to(c10::Device(at::kCUDA, 0));
+      }
+      if (!can_attend_on_gpu(there.value, c.levels)) GTEST_SKIP() << "built without nvcc";
+      std::vector<at::Tensor> seen = results_of(there, c.levels, deformable_attention);
+      for (at::Tensor& t : seen) t = t.cpu();
+      expect_close(seen, results_of(in, c.levels, deformable_attention), tolerance_of(type));
+    }
+  }
+}
+
 TEST(DeformableAttentionKernels, EqualGridSample) {
   if (!cuda_is_available()) GTEST_SKIP() << "there is no GPU";
   for (const GpuCase& c : gpu_cases()) {
