@@ -148,9 +148,9 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
   }
   // As in transformers; older ones and fftrain's own runs end there.
   if (ends.empty() && tokenizer.has_end_of_text()) {
-    out.notes.push_back(
-        fmt::format("has no eos_token_id, so texts go on behind {0}; --stop '{0}' ends them",
-                    tokenizer.token_bytes(tokenizer.end_of_text())));
+    out.notes.push_back(fmt::format(
+        "has no eos_token_id, so texts go on behind {0}; --stop '{0}' --hide-stop ends them",
+        tokenizer.token_bytes(tokenizer.end_of_text())));
   }
   const std::vector<int64_t> begin = token_numbers(json, "bos_token_id", file);
   if (!begin.empty() && is_token(begin.front())) out.begin = uint32_t(begin.front());
