@@ -70,6 +70,8 @@ constexpr std::array kSignatures = {
               "\x93"
               "FFR2\r\n\x1A"sv,
               ContentKind::record_shard},  // FORMAT.md
+    Signature{0, "GGUF"sv, ContentKind::gguf},
+    Signature{4, "TFL3"sv, ContentKind::tflite},
     Signature{0, "\x7F\x45LF"sv, ContentKind::elf},
     Signature{0, "%PDF-"sv, ContentKind::pdf},
     Signature{0, "version https://git-lfs.github.com/spec/"sv, ContentKind::git_lfs_pointer},
@@ -152,6 +154,14 @@ bool is_bzip2(std::string_view text) {
          (text.substr(4, 6) == "1AY&SY"sv || text.substr(4, 6) == "\x17rE8P\x90"sv);
 }
 
+// A ModelProto (onnx.proto): the version, and the name of the program that wrote it.
+bool is_onnx(std::string_view text) {
+  if (text.size() < 12 || text[0] != 8 || text[1] < 1 || text[1] > 64 || text[2] != 0x12)
+    return false;
+  const auto length = static_cast<unsigned char>(text[3]);
+  return length >= 1 && length <= 64 && text[4] >= 'A' && text[4] <= 'z';
+}
+
 }  // namespace
 
 ContentKind content_kind(std::span<const std::byte> head) noexcept {
@@ -168,6 +178,7 @@ ContentKind content_kind(std::span<const std::byte> head) noexcept {
   if (text.size() >= 12 && text.substr(4, 4) == "ftyp"sv) return kind_of_media(text);
   if (is_bzip2(text)) return ContentKind::bzip2;
   if (is_bmp(text)) return ContentKind::bmp;
+  if (is_onnx(text)) return ContentKind::onnx;
   if (is_pnm(text)) return ContentKind::pnm;
   if (const ContentKind markup = kind_of_markup(text); markup != ContentKind::unknown) {
     return markup;
@@ -256,6 +267,12 @@ const char* content_name(ContentKind kind) noexcept {
       return "a Python pickle";
     case ContentKind::record_shard:
       return "a record shard of ffkit";
+    case ContentKind::onnx:
+      return "an ONNX model";
+    case ContentKind::gguf:
+      return "a GGUF model, as llama.cpp has them";
+    case ContentKind::tflite:
+      return "a model of TensorFlow Lite";
     case ContentKind::elf:
       return "a program or a library (ELF)";
     case ContentKind::pdf:

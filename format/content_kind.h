@@ -52,6 +52,9 @@ enum class ContentKind : uint8_t {
   sqlite,
   pickle,
   record_shard,  // ffkit's own
+  onnx,
+  gguf,
+  tflite,
   elf,
   pdf,
   video,

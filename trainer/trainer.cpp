@@ -234,7 +234,7 @@ EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file, 
 }
 
 EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
-                            const fs::path& results) {
+                            const ProgressOutput& output) {
   Communicator& communicator = mesh.world();
   const TrainOptions options =
       with_settings_of(file, evaluation_options(given, mesh.data().world_size()), communicator);
@@ -243,16 +243,35 @@ EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file, con
   CheckpointInfo info{.options = options};
   std::string facts;
   on_rank_0(communicator, [&] {
-    weights = read_weights(file);
+    weights = read_weights(file, options.weights_key);
     info.facts = task->facts_of_weights(weights.tensors, file);
     facts = info_to_text(info);
   });
   task->set_facts(info_from_text(communicator.broadcast(facts)).facts);
   const std::unique_ptr<BatchSource> val = task->validation_batches();
   Model& model = make_model(*task, options, communicator);
-  WholeState(mesh, task->parts()).load(weights, task->weight_rules(), model, HeadPolicy::must_fit);
+  std::vector<std::string> notes = std::move(weights.notes);
+  WholeState(mesh, task->parts())
+      .load(weights, task->weight_rules(), model, HeadPolicy::must_fit, &notes);
+  if (output.lines != nullptr && communicator.rank() == 0) {
+    for (const std::string& note : notes_of(file, notes)) fmt::print(output.lines, "{}\n", note);
+  }
   mesh.world().broadcast(task->state());
-  return evaluate_model(options, *task, model, *val, mesh, results);
+  return evaluate_model(options, *task, model, *val, mesh, output.results);
+}
+
+// Throws where there is no file of weights in which it could choose.
+void check_weights_key(const TrainOptions& options) {
+  if (options.weights_key.empty() || !options.pretrained.empty()) return;
+  TrainOptions copy = options;
+  const OptionTables tables = option_tables(copy);
+  const Option* backbone = tables.task.find("backbone-weights");
+  if (backbone != nullptr && !backbone->text().empty()) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("--weights-key {} chooses in a file of weights, and there is none; give "
+                  "--pretrained{}",
+                  options.weights_key, backbone != nullptr ? " or --backbone-weights" : ""));
 }
 
 }  // namespace
@@ -262,6 +281,7 @@ TrainSummary train(const TrainOptions& given, const ProgressOutput& output,
   return with_torch_errors([&] {
     validate(given);
     const TrainOptions options = with_task(given);
+    check_weights_key(options);
     GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
@@ -363,7 +383,7 @@ EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
     });
     file = communicator.broadcast(file.string());
     is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
-    const EvalResult result = is_alone ? evaluate_weights(options, file, mesh, output.results)
+    const EvalResult result = is_alone ? evaluate_weights(options, file, mesh, output)
                                        : evaluate_checkpoint(options, file, mesh, output.results);
     if (output.json != nullptr && communicator.rank() == 0) {
       print_progress(output.json, progress_json(result, task.units));
@@ -390,17 +410,6 @@ TrainOptions read_checkpoint_options(const fs::path& checkpoint) {
 
 bool is_weights_file(const fs::path& path) {
   return holds_weights_alone(resolve_checkpoint(path));
-}
-
-void export_weights(const fs::path& from, const fs::path& to) {
-  with_torch_errors([&] {
-    const fs::path file = resolve_checkpoint(from);
-    write_weights(read_weights(file), to);
-    if (holds_weights_alone(file)) return;
-    const CheckpointInfo info = read_checkpoint_info(file);
-    const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
-    if (task.write_beside) task.write_beside(info.options, info.facts, to);
-  });
 }
 
 }  // namespace ffkit

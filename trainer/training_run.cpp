@@ -169,6 +169,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
 
 void TrainingRun::begin() {
   on_rank_0(communicator_, [&] { task_->load_initial_weights(); });
+  print_lines(task_->weight_notes());
   if (!options_.pretrained.empty()) {
     load_pretrained();
   } else if (task_->parts() == nullptr) {
@@ -192,8 +193,8 @@ void TrainingRun::load_pretrained() {
   std::string in_parts, info;  // of a checkpoint of which each process reads its part
   on_rank_0(communicator_, [&] {
     const std::filesystem::path file = resolve_checkpoint(options_.pretrained);
-    if (task_->parts() == nullptr || !is_in_parts(file)) {
-      weights = read_weights(file);
+    if (task_->parts() == nullptr || !is_in_parts(file) || !options_.weights_key.empty()) {
+      weights = read_weights(file, options_.weights_key);
       return;
     }
     in_parts = file.string();
@@ -206,15 +207,9 @@ void TrainingRun::load_pretrained() {
     whole_state().load_checkpoint(in_parts, evaluated_state(model_.model, stored.options));
     return;
   }
-  const WeightRules rules = task_->weight_rules();
-  if (whole_state().load(weights, rules, model_.model, HeadPolicy::may_differ) ||
-      output_.lines == nullptr)
-    return;
-  const Weights own{.path = {}, .tensors = model_.model.parameters()};
-  fmt::print(output_.lines, "{}: its head has {} {} and the data set {}; the head is drawn anew\n",
-             options_.pretrained.string(), head_rows(weights, rules), rules.rows,
-             head_rows(own, rules));
-  std::fflush(output_.lines);
+  std::vector<std::string> notes = std::move(weights.notes);
+  whole_state().load(weights, task_->weight_rules(), model_.model, HeadPolicy::may_differ, &notes);
+  print_lines(notes_of(options_.pretrained, notes));
 }
 
 TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {

@@ -28,7 +28,7 @@ class Pickle {
     // With Objects::as_values only:
     real,    // a float; its number is not kept
     global,  // items: module and name, two texts
-    call,  // items: what is called, and the tuple of its arguments; what else was done to its result is left out
+    call,  // items: what is called, the tuple of its arguments, and the state that its result was given, where it was given one
     persistent,  // items: the identity that the pickler gave to something stored elsewhere
   };
   enum class Objects : uint8_t { refused, as_values };
@@ -39,8 +39,12 @@ class Pickle {
   // bytes and texts point into it. Throws Error(unsupported) for an opcode or a global that is not allowed, Error(corrupt) for a broken pickle.
   // Takes some 30 bytes of memory for each opcode.
   void parse(std::span<const std::byte> data, Objects objects = Objects::refused);
+  // The same of a pickle behind which there may be more. Returns its length.
+  size_t parse_first(std::span<const std::byte> data, Objects objects = Objects::refused);
 
   Ref root() const { return root_; }
+  // All values are below this, in the order of the pickle.
+  Ref end() const { return static_cast<Ref>(values_.size()); }
   Kind kind(Ref ref) const { return values_[ref].kind; }
   // These throw Error(corrupt) when the value is of another kind. `what` names the value in messages.
   int64_t integer(Ref ref, std::string_view what) const;

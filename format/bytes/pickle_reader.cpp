@@ -37,14 +37,13 @@ class Pickle::Parser {
       if (opcode == '.') {  // STOP
         if (stack_.size() != 1 || !marks_.empty())
           throw_corrupt_pickle("it ends in the middle of a value");
-        if (at_ != in_.size())
-          throw_corrupt_pickle(fmt::format("{} bytes follow its end", in_.size() - at_));
         require_value(stack_.back());
         return stack_.back();
       }
       execute(opcode);
     }
   }
+  size_t num_read() const { return at_; }
 
  private:
   // What only lives on the stack: the two names that STACK_GLOBAL and REDUCE may see.
@@ -188,9 +187,20 @@ class Pickle::Parser {
         pop();
         call(pop());
         return true;
-      case 'b':  // BUILD: gives attributes to the object below
-        pop();
+      case 'b':  // BUILD: gives a state to the object below
+      {
+        const Ref state = pop();
+        require_value(state);
         require_value(top());
+        if (values_[top()].kind == Kind::call && items_of(top()).size() == 2)
+          items_of(top()).push_back(state);
+        return true;
+      }
+      case 'U':  // SHORT_BINSTRING and BINSTRING: the str of Python 2
+        push_data(Kind::text, number<uint8_t>());
+        return true;
+      case 'T':
+        push_data(Kind::text, number<uint32_t>());
         return true;
       case 0x8f:  // EMPTY_SET
         push_container(Kind::list);
@@ -340,6 +350,7 @@ class Pickle::Parser {
         items_of(arguments).empty()) {
       return push_container(Kind::dict);
     }
+    if (function == kOrderedDict && objects_ == Objects::as_values) return make_dict(arguments);
     if (objects_ == Objects::refused) {
       throw Error(ErrorCode::unsupported,
                   "the pickle calls something; only plain values are read here");
@@ -347,6 +358,24 @@ class Pickle::Parser {
     require_value(function);
     push_container(Kind::call);
     containers_.back() = {function, arguments};
+  }
+  // OrderedDict of a list of pairs, as Python 2 wrote it.
+  void make_dict(Ref arguments) {
+    const auto has_kind = [&](Ref ref, Kind kind) { return values_[ref].kind == kind; };
+    std::vector<Ref> entries;
+    bool is_right = has_kind(arguments, Kind::tuple) && items_of(arguments).size() == 1 &&
+                    has_kind(items_of(arguments)[0], Kind::list);
+    if (is_right) {
+      for (const Ref pair : items_of(items_of(arguments)[0])) {
+        is_right = is_right && (has_kind(pair, Kind::list) || has_kind(pair, Kind::tuple)) &&
+                   items_of(pair).size() == 2;
+        if (!is_right) break;
+        entries.insert(entries.end(), items_of(pair).begin(), items_of(pair).end());
+      }
+    }
+    if (!is_right) throw_corrupt_pickle("an OrderedDict is not made of pairs");
+    push_container(Kind::dict);
+    containers_.back() = std::move(entries);
   }
   void global(Ref module, Ref name) {
     const std::string module_text = text_of(module);
@@ -373,11 +402,19 @@ class Pickle::Parser {
   std::map<uint32_t, Ref> memo_;  // ordered: keys that collide in a hash would take time squared
 };
 
-void Pickle::parse(std::span<const std::byte> data, Objects objects) {
+size_t Pickle::parse_first(std::span<const std::byte> data, Objects objects) {
   data_ = data;
   values_.clear();
   containers_.clear();
-  root_ = Parser(*this, objects).run();
+  Parser parser(*this, objects);
+  root_ = parser.run();
+  return parser.num_read();
+}
+
+void Pickle::parse(std::span<const std::byte> data, Objects objects) {
+  const size_t num_read = parse_first(data, objects);
+  if (num_read != data.size())
+    throw_corrupt_pickle(fmt::format("{} bytes follow its end", data.size() - num_read));
 }
 
 const Pickle::Value& Pickle::require(Ref ref, Kind kind, std::string_view what) const {

@@ -41,6 +41,10 @@ void add_options(CLI::App& app, GenerateCommand& c) {
          "or work folder of fftrain")
       ->required()
       ->type_name("MODEL");
+  app.add_option("--weights-key", o.weights_key,
+                 "Where the file of weights holds several sets of tensors: which, such as "
+                 "state_dict; or the words that begin the names of its tensors")
+      ->type_name("KEY");
   app.add_option(
          "--prompt", c.prompts,
          "Text that is continued; may be given several times; without any, a document begins")

@@ -160,7 +160,12 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
   // Writing to a pipe without a reader is an error like any other; `fftrain ... | tee log` outlives tee.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   if (!command.export_from.empty()) {
-    ffkit::export_weights(command.export_from, command.output);
+    ffkit::export_weights(command.export_from, command.output,
+                          {.weights_key = command.options.weights_key,
+                           .names = command.names,
+                           .with_script = command.script,
+                           .lines = command.quiet ? nullptr : stdout});
+    ffkit::require_written_stdout();
     return 0;
   }
   const std::filesystem::path checkpoint =
@@ -170,6 +175,14 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
                              command.resume_from.empty() ? "--evaluate" : "--resume-from");
   }
   if (command.late_error) std::rethrow_exception(command.late_error);
+  if (app.count("--weights-key") > 0 && !command.evaluate.empty() &&
+      !ffkit::is_weights_file(checkpoint)) {
+    throw CLI::ValidationError("--weights-key", command.evaluate.string() +
+                                                    " is a checkpoint of fftrain, which holds one "
+                                                    "model; leave it out");
+  }
+  if (app.count("--weights-key") > 0 && !command.resume_from.empty())
+    throw CLI::ExcludesError("--weights-key", "--resume-from");
   if (!command.evaluate.empty() && ffkit::is_weights_file(checkpoint)) {
     for (const ffkit::Option& option : command.tables.task.options()) {
       if (!option.names_model || app.count("--" + option.name) > 0) continue;

@@ -234,6 +234,20 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
                             ->configurable(false)
                             ->needs(export_from);
   export_from->needs(output);
+  CLI::Option* names =
+      app.add_option("--names", command.names,
+                     "With --export: the library whose names the tensors get: torchvision, timm, "
+                     "transformers; where its network computes the same")
+          ->type_name("LIBRARY")
+          ->check(CLI::IsMember({"torchvision", "timm", "transformers"}))
+          ->configurable(false)
+          ->needs(export_from);
+  app.add_flag("--script", command.script,
+               "With --export: also writes a Python script beside the file, which loads the "
+               "weights and writes them as ONNX")
+      ->configurable(false)
+      ->needs(export_from)
+      ->excludes(names);
   CLI::Option* benchmark =
       app.add_option("--benchmark", command.benchmark,
                      "Only measures the model on one batch of noise: forward, or step (forward, "

@@ -23,6 +23,8 @@ struct TrainCommand {
   std::filesystem::path evaluate;
   std::filesystem::path export_from;
   std::filesystem::path output;  // of an export
+  bool script = false;           // beside it
+  std::string names;             // of its tensors
   bool quiet = false;
   std::string progress = "auto";
   std::string benchmark;  // forward or step; empty: none

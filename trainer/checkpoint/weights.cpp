@@ -5,16 +5,24 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include <ffkit/format/error.h>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
+#include "files/foreign_weights.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
+#include "files/sharded_weights.h"
+#include "files/torch_file.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -26,11 +34,107 @@ namespace fs = std::filesystem;
   throw Error(ErrorCode::invalid_argument, message, {.path = weights.path.string()});
 }
 
-void remove_prefix_of_all(std::vector<NamedTensor>& tensors, std::string_view prefix) {
-  const bool all = std::all_of(tensors.begin(), tensors.end(),
-                               [&](const NamedTensor& t) { return t.name.starts_with(prefix); });
-  if (!all) return;
-  for (NamedTensor& t : tensors) t.name.erase(0, prefix.size());
+// Of both kinds of tensors in turn.
+template <typename Change>
+void change_names(Weights& weights, Change change) {
+  for (NamedTensor& t : weights.tensors) change(t.name);
+  for (UnreadTensor& t : weights.unread) change(t.name);
+}
+
+// Names of modules that only wrap others, wherever they are, and "module." of DistributedDataParallel before all names.
+void remove_wrappers(Weights& weights) {
+  for (const std::string_view wrapper :
+       {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."}) {
+    change_names(weights, [&](std::string& name) {
+      for (size_t at = 0; (at = name.find(wrapper, at)) != std::string::npos;) {
+        if (at == 0 || name[at - 1] == '.') {
+          name.erase(at, wrapper.size());
+        } else {
+          ++at;
+        }
+      }
+    });
+  }
+  constexpr std::string_view kModule = "module.";
+  while (std::ranges::all_of(weights.tensors, [&](const NamedTensor& t) {
+    return t.name.starts_with(kModule) && t.name.size() > kModule.size();
+  })) {
+    change_names(weights, [&](std::string& name) {
+      if (name.starts_with(kModule)) name.erase(0, kModule.size());
+    });
+  }
+}
+
+// "'a', 'b' and 3 more".
+template <typename Names>
+std::string some_of(const Names& names) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> first;
+  for (const std::string& name : names) {
+    if (first.size() < kMost) first.push_back(fmt::format("'{}'", printable(name)));
+  }
+  const size_t count = names.size();
+  return fmt::format("{}", fmt::join(first, ", ")) +
+         (count > kMost ? fmt::format(" and {} more", count - kMost) : std::string());
+}
+
+std::string count_of(size_t count) {
+  return count == 1 ? "1 tensor" : fmt::format("{} tensors", count);
+}
+
+// Leaves the tensors whose names begin with `prefix`, without it.
+void take_prefix(Weights& weights, std::string prefix) {
+  if (!prefix.ends_with('.')) prefix += '.';
+  std::set<std::string> begins;
+  for (const NamedTensor& t : weights.tensors) begins.insert(t.name.substr(0, t.name.find('.')));
+  const auto is_other = [&](const auto& t) {
+    return !t.name.starts_with(prefix) || t.name.size() == prefix.size();
+  };
+  std::erase_if(weights.tensors, is_other);
+  std::erase_if(weights.unread, is_other);
+  if (weights.tensors.empty()) {
+    refuse_weights(weights,
+                   fmt::format("has nothing of the name '{}', which --weights-key asks "
+                               "for; its names begin with {}",
+                               printable(prefix.substr(0, prefix.size() - 1)), some_of(begins)));
+  }
+  change_names(weights, [&](std::string& name) { name.erase(0, prefix.size()); });
+}
+
+// One file of torch.save(), or a safetensors file. What `key` does not say of the file is left in it.
+void append_file(const fs::path& file, std::string& key, Weights& weights) {
+  if (torch_form(file) != TorchForm::none) {
+    Pth pth = read_pth(file, key);
+    key = std::move(pth.prefix);
+    std::ranges::move(pth.tensors, std::back_inserter(weights.tensors));
+    std::ranges::move(pth.unread, std::back_inserter(weights.unread));
+    std::ranges::move(pth.notes, std::back_inserter(weights.notes));
+    return;
+  }
+  SafeTensors contents = read_safetensors(file);
+  std::ranges::move(contents.tensors, std::back_inserter(weights.tensors));
+  std::ranges::move(contents.unread, std::back_inserter(weights.unread));
+}
+
+void append_shards(Weights& weights) {
+  const WeightsIndex index = read_weights_index(weights.path);
+  std::string no_key;
+  for (const fs::path& file : index.files) append_file(file, no_key, weights);
+  std::set<std::string> found;
+  for (const NamedTensor& t : weights.tensors) found.insert(t.name);
+  for (const UnreadTensor& t : weights.unread) found.insert(t.name);
+  for (const auto& [name, file] : index.file_of) {
+    if (!found.contains(name)) {
+      refuse_weights(weights, fmt::format("names {} for the tensor '{}', which is not in it",
+                                          file.filename().string(), printable(name)));
+    }
+  }
+}
+
+bool is_checkpoint(const fs::path& path) {
+  if (!fs::is_directory(path) && (is_weights_index(path) || torch_form(path) != TorchForm::none))
+    return false;
+  return is_checkpoint_metadata(read_safetensors_metadata(metadata_file(path)));
 }
 
 std::string type_and_shape(const at::Tensor& t) {
@@ -53,24 +157,47 @@ bool can_be_converted(at::ScalarType from, at::ScalarType to) {
 
 }  // namespace
 
-bool holds_weights_alone(const fs::path& path) {
-  if (fs::is_directory(path)) return false;
-  return looks_like_pth(path) || !is_checkpoint_metadata(read_safetensors_metadata(path));
+std::vector<std::string> notes_of(const fs::path& file, const std::vector<std::string>& notes) {
+  std::vector<std::string> out;
+  for (const std::string& note : notes) out.push_back(fmt::format("{}: {}", file.string(), note));
+  return out;
 }
 
-Weights read_weights(const fs::path& path) {
+std::string unread_note(const Weights& weights) {
+  if (weights.unread.empty()) return {};
+  return fmt::format("what is not read here is left out, {}: '{}' {}",
+                     count_of(weights.unread.size()), printable(weights.unread[0].name),
+                     weights.unread[0].what);
+}
+
+bool holds_weights_alone(const fs::path& path) {
+  return !fs::is_directory(path) && !is_checkpoint(path);
+}
+
+Weights read_weights(const fs::path& path, const std::string& key) {
   Weights weights{.path = path, .tensors = {}};
-  if (!fs::is_directory(path) && looks_like_pth(path)) {
-    weights.tensors = read_pth(path);
-  } else if (is_checkpoint_metadata(read_safetensors_metadata(metadata_file(path)))) {
+  std::string prefix = key;
+  if (is_checkpoint(path)) {
+    if (!key.empty()) {
+      refuse_weights(weights,
+                     "is a checkpoint of fftrain, which holds one model; leave --weights-key out");
+    }
     weights.tensors = model_tensors(path);
+  } else if (is_weights_index(path)) {
+    append_shards(weights);
+  } else if (const std::optional<fs::path> index = index_of_shard(path)) {
+    refuse_weights(
+        weights, fmt::format("is one of the files of weights in shards; give {}", index->string()));
   } else {
-    weights.tensors = read_safetensors(path).tensors;
+    append_file(path, prefix, weights);
+  }
+  if (weights.tensors.empty() && !weights.unread.empty()) {
+    refuse_weights(weights, fmt::format("tensor '{}' {}, which is not read here",
+                                        printable(weights.unread[0].name), weights.unread[0].what));
   }
   if (weights.tensors.empty()) refuse_weights(weights, "holds no tensors");
-  for (const char* prefix : {"_orig_mod.", "module.", "_orig_mod."}) {
-    remove_prefix_of_all(weights.tensors, prefix);
-  }
+  if (!prefix.empty()) take_prefix(weights, prefix);
+  remove_wrappers(weights);
   return weights;
 }
 
@@ -95,6 +222,12 @@ void write_weights(const Weights& weights, const fs::path& path) {
   const std::optional<int64_t> snapshot = snapshot_epoch(path);
   const bool is_pth = path.extension() == ".pth" || path.extension() == ".pt" ||
                       path.filename() == "pytorch_model.bin";
+  if (path.extension() == ".onnx") {
+    throw Error(ErrorCode::unsupported,
+                "ONNX is written by PyTorch in Python; give a name that ends in .pth and --script, "
+                "and run the script that is written beside it",
+                {.path = path.string()});
+  }
   if (!is_pth && !snapshot && path.extension() != ".safetensors") {
     throw Error(ErrorCode::invalid_argument,
                 "weights are written as .safetensors or .pth; give a name that ends so",
@@ -115,11 +248,17 @@ void write_weights(const Weights& weights, const fs::path& path) {
 }
 
 int64_t head_rows(const Weights& weights, const WeightRules& rules) {
+  const std::string name = rules.head + ".weight";
+  const auto is_head = [&](const NamedTensor& t) {
+    return t.tensor.dim() == 2 && t.tensor.size(0) > 0 &&
+           (t.name == name || t.name.ends_with('.' + name));
+  };
+  // The shortest: copies of a model are named after it.
+  const NamedTensor* head = nullptr;
   for (const NamedTensor& t : weights.tensors) {
-    if (t.name == rules.head + ".weight" && t.tensor.dim() == 2 && t.tensor.size(0) > 0) {
-      return t.tensor.size(0);
-    }
+    if (is_head(t) && (head == nullptr || t.name.size() < head->name.size())) head = &t;
   }
+  if (head != nullptr) return head->tensor.size(0);
   refuse_weights(
       weights,
       fmt::format(
@@ -127,26 +266,143 @@ int64_t head_rows(const Weights& weights, const WeightRules& rules) {
           rules.head, rules.name, rules.choice));
 }
 
-bool load_weights(const Weights& weights, const WeightRules& rules, Model& model,
-                  HeadPolicy policy) {
-  std::vector<NamedTensor> tensors = weights.tensors;
-  if (rules.prepare) rules.prepare(weights.path.string(), tensors);
-  std::unordered_map<std::string, at::Tensor> stored;
-  for (const NamedTensor& t : tensors) {
-    const std::string name = rules.current_name ? rules.current_name(t.name) : t.name;
-    if (!stored.emplace(name, t.tensor).second) {
-      refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));
+namespace {
+
+struct Prefix {
+  std::string text;
+  std::vector<std::string> others;  // that would do as well
+};
+
+// What is before the names of the model in those of the file, such as "model.".
+Prefix prefix_before(const std::vector<NamedTensor>& stored, const WeightRules& rules,
+                     const std::vector<NamedTensor>& targets) {
+  std::set<std::string, std::less<>> names;
+  for (const NamedTensor& t : stored) names.insert(t.name);
+  std::set<std::string> wanted;
+  for (const NamedTensor& t : targets) {
+    if (!t.name.ends_with(".num_batches_tracked") &&
+        (rules.head.empty() || !t.name.starts_with(rules.head + '.'))) {
+      wanted.insert(t.name);
     }
   }
+  if (wanted.empty()) return {};
+  const std::string anchor = '.' + targets.front().name;
+  std::map<std::string, size_t> counts = {{"", 0}};
+  for (const std::string& name : names) {
+    if (name.ends_with(anchor)) counts[name.substr(0, name.size() - anchor.size() + 1)] = 0;
+  }
+  if (counts.size() == 1) return {};
+  for (auto& [prefix, count] : counts) {
+    for (auto it = names.lower_bound(prefix); it != names.end() && it->starts_with(prefix); ++it) {
+      const std::string name = it->substr(prefix.size());
+      if (wanted.contains(rules.current_name ? rules.current_name(name) : name)) ++count;
+    }
+  }
+  constexpr std::array<std::string_view, 4> kUsual = {"", "model.", "network.", "net."};
+  const auto rank = [&](const std::string& prefix) {
+    const auto* usual = std::ranges::find(kUsual, prefix);
+    return std::pair(usual - kUsual.begin(), prefix.size());
+  };
+  const auto* best = &*counts.begin();
+  for (const auto& entry : counts) {
+    const bool is_better = entry.second > best->second ||
+                           (entry.second == best->second && rank(entry.first) < rank(best->first));
+    if (is_better) best = &entry;
+  }
+  Prefix found{.text = best->first};
+  for (const auto& [prefix, count] : counts) {
+    if (count == best->second && prefix != best->first) found.others.push_back(prefix);
+  }
+  return found;
+}
+
+// The tensors of the model by their names of today, and the names of those that are left out.
+struct Matched {
+  std::unordered_map<std::string, at::Tensor> tensors;
+  std::vector<std::string> left_out;
+};
+
+Matched match_names(const Weights& weights, const WeightRules& rules,
+                    const std::vector<NamedTensor>& tensors, const std::string& prefix) {
+  Matched matched;
+  for (const NamedTensor& t : tensors) {
+    if (!t.name.starts_with(prefix)) {
+      matched.left_out.push_back(t.name);
+      continue;
+    }
+    std::string name = t.name.substr(prefix.size());
+    if (rules.current_name) name = rules.current_name(name);
+    if (!matched.tensors.emplace(name, t.tensor).second)
+      refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));
+  }
+  return matched;
+}
+
+bool is_of_head(const WeightRules& rules, const std::string& name) {
+  return !rules.head.empty() && (name == rules.head + ".weight" || name == rules.head + ".bias");
+}
+
+int64_t rows_of_head(const WeightRules& rules, const std::vector<NamedTensor>& targets) {
+  const auto head = std::ranges::find(targets, rules.head + ".weight", &NamedTensor::name);
+  return head == targets.end() ? 0 : head->tensor.size(0);
+}
+
+}  // namespace
+
+WeightRules backbone_rules(const std::string& name) {
+  return {.name = "backbone of " + name,
+          .choice = "--arch",
+          .prepare = [](const std::string& /*file*/, std::vector<NamedTensor>& tensors) {
+            std::erase_if(tensors, [](const NamedTensor& t) {
+              const std::string dotted = '.' + t.name;
+              return dotted.ends_with(".fc.weight") || dotted.ends_with(".fc.bias");
+            });
+          }};
+}
+
+bool load_weights(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
+                  std::vector<std::string>* notes) {
+  std::vector<std::string> ignored;
+  if (notes == nullptr) notes = &ignored;
+  std::vector<NamedTensor> tensors = weights.tensors;
+  if (rules.prepare) rules.prepare(weights.path.string(), tensors);
   std::vector<NamedTensor> targets = model.parameters();
   for (NamedTensor& buffer : model.buffers()) targets.push_back(std::move(buffer));
+  const Prefix prefix = prefix_before(tensors, rules, targets);
+  auto [stored, left_out] = match_names(weights, rules, tensors, prefix.text);
+  if (!prefix.others.empty()) {
+    notes->push_back(
+        fmt::format("the tensors '{}*' are taken; there are {} as well "
+                    "(--weights-key)",
+                    printable(prefix.text), some_of(prefix.others)));
+  }
+  if (!left_out.empty()) {
+    notes->push_back(fmt::format("what does not begin with '{}' is left out, {}: {}",
+                                 printable(prefix.text), count_of(left_out.size()),
+                                 some_of(left_out)));
+  }
 
   bool has_head = true;
+  std::optional<int64_t> rows;  // of a head that does not fit; 0: there is none
+  const bool lacks_head = policy == HeadPolicy::may_differ && !rules.head.empty() &&
+                          !stored.contains(rules.head + ".weight") &&
+                          !stored.contains(rules.head + ".bias");
   std::vector<std::pair<at::Tensor, at::Tensor>> copies;
   for (const NamedTensor& target : targets) {
     const auto it = stored.find(target.name);
     if (it == stored.end()) {
       if (target.name.ends_with(".num_batches_tracked")) continue;
+      for (const UnreadTensor& t : weights.unread) {
+        if (t.name == prefix.text + target.name) {
+          refuse_weights(weights, fmt::format("tensor '{}' {}, which is not read here",
+                                              printable(t.name), t.what));
+        }
+      }
+      if (lacks_head && is_of_head(rules, target.name)) {
+        has_head = false;
+        rows = 0;
+        continue;
+      }
       refuse_weights(weights,
                      fmt::format("has no tensor '{}', which a {} needs; is it of another {}?",
                                  target.name, rules.name, rules.choice));
@@ -155,6 +411,7 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
     stored.erase(it);
     if (policy == HeadPolicy::may_differ && is_other_head(rules, target, tensor)) {
       has_head = false;
+      rows = tensor.size(0);
       continue;
     }
     if (!can_be_converted(tensor.scalar_type(), target.tensor.scalar_type()) ||
@@ -175,6 +432,14 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
         fmt::format("holds the tensor '{}', which a {} does not have; is it of another {}?",
                     printable(*std::min_element(names.begin(), names.end())), rules.name,
                     rules.choice));
+  }
+  if (const std::string note = unread_note(weights); !note.empty()) notes->push_back(note);
+  if (rows == 0) {
+    notes->push_back(fmt::format("it has no head; the head of {} {} is drawn anew",
+                                 rows_of_head(rules, targets), rules.rows));
+  } else if (rows) {
+    notes->push_back(fmt::format("its head has {} {} and the data set {}; the head is drawn anew",
+                                 *rows, rules.rows, rows_of_head(rules, targets)));
   }
   at::NoGradGuard no_grad;
   for (auto& [to, from] : copies) to.copy_(from);

@@ -13,6 +13,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
+#include "files/foreign_weights.h"
+#include "files/sharded_weights.h"
 #include "format/file/file.h"
 #include "report/metrics_log.h"
 
@@ -97,10 +99,8 @@ fs::path resolve_checkpoint(const fs::path& path) {
   if (is_in_parts(path)) return path.has_filename() ? path : path.parent_path();
   const std::vector<CheckpointFile> files = list_checkpoints(path);
   if (!files.empty()) return files.back().path;
-  // A folder of Hugging Face's.
-  for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
-    if (fs::exists(path / name)) return path / name;
-  }
+  if (const std::optional<fs::path> weights = weights_in_folder(path)) return *weights;
+  refuse_foreign_folder(path);
   throw Error(ErrorCode::not_found,
               "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)",
               {.path = path.string()});

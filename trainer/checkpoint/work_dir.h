@@ -32,7 +32,7 @@ struct CheckpointFile {
 // The checkpoints in `folder` by epoch; empty when there are none or no such folder.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& folder);
 
-// `path` itself, or of a folder the newest checkpoint in it, else its model.safetensors or pytorch_model.bin. Throws Error(not_found) when
+// `path` itself, or of a folder the newest checkpoint in it, else weights_in_folder(). Throws Error(not_found) when
 // there is none.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 

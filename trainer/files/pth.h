@@ -1,23 +1,27 @@
-// .pth files: the state dict of a model as Python's torch.save() writes it. A zip with a pickle, <name>/data.pkl, and the numbers of each storage in
-// <name>/data/<key> (torch/serialization.py). The pickle is never run: of the functions it names, those that make tensors are
-// recognised and all others refused.
+// .pth files: the state dict of a model as Python's torch.save() writes it (torch_file.h), as tensors.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include <ffkit/trainer/model.h>
 
+#include "files/state_dict.h"
+
 namespace ffkit {
 
-// Whether the file begins as a zip, or as the pickle of torch before 1.6, which read_pth() refuses.
-bool looks_like_pth(const std::filesystem::path& path);
+struct Pth {
+  std::vector<NamedTensor> tensors;
+  std::vector<UnreadTensor> unread;
+  std::string prefix;              // of the names that `key` asked for, beyond a dict
+  std::vector<std::string> notes;  // sentences on what was chosen and left out
+};
 
-// The tensors of the state dict in `path`: of the pickled dict itself, or of the dict that it holds as 'state_dict', 'model', 'model_state_dict' or 'network',
-// as training scripts write it. On the CPU, with the strides of the file: a tensor may be larger than the file. Allocates no more than the file has
-// bytes. Throws Error(not_found), Error(io), Error(corrupt) for a damaged file and Error(unsupported) for what is no state dict.
-std::vector<NamedTensor> read_pth(const std::filesystem::path& path);
+// The state dict in `path` that `key` names (find_state_dict). On the CPU, with the strides of the file: a tensor may be larger than the file. Throws as
+// read_torch_file().
+Pth read_pth(const std::filesystem::path& path, const std::string& key = {});
 
 // Writes `path` atomically, replacing what was there: a dict of tensors that torch.load(weights_only=True) gives back. Throws Error(io).
 void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors);

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +17,10 @@
 #include <ffkit/format/error.h>
 
 #include "files/durable_file.h"
+#include "files/foreign_weights.h"
+#include "files/torch_types.h"
 #include "format/little_endian.h"
+#include "format/printable.h"
 
 namespace ffkit {
 namespace {
@@ -26,16 +31,6 @@ namespace fs = std::filesystem;
 constexpr char kCrcKey[] = "crc32c";
 constexpr char kNoCrc[] = "00000000";
 constexpr int64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
-
-struct DTypeName {
-  at::ScalarType type;
-  const char* name;
-};
-constexpr std::array kDTypes = {DTypeName{at::kFloat, "F32"}, DTypeName{at::kDouble, "F64"},
-                                DTypeName{at::kHalf, "F16"},  DTypeName{at::kBFloat16, "BF16"},
-                                DTypeName{at::kLong, "I64"},  DTypeName{at::kInt, "I32"},
-                                DTypeName{at::kShort, "I16"}, DTypeName{at::kChar, "I8"},
-                                DTypeName{at::kByte, "U8"},   DTypeName{at::kBool, "BOOL"}};
 
 [[noreturn]] void throw_corrupt_safetensors(const fs::path& path, const std::string& message) {
   throw Error(ErrorCode::corrupt, message + "; the file is damaged or not a safetensors file",
@@ -63,13 +58,12 @@ std::string make_header(const SafeTensors& contents) {
   for (const auto& [key, value] : contents.metadata) metadata[key] = value;
   size_t offset = 0;
   for (const auto& [name, tensor] : contents.tensors) {
-    const auto dtype = std::find_if(kDTypes.begin(), kDTypes.end(),
-                                    [&](DTypeName d) { return d.type == tensor.scalar_type(); });
-    if (dtype == kDTypes.end()) {
+    const auto* dtype = std::ranges::find(kFileTypes, tensor.scalar_type(), &FileType::type);
+    if (dtype == kFileTypes.end() || dtype->safetensors.empty()) {
       throw Error(ErrorCode::unsupported,
                   "tensor '" + name + "' has a dtype without a name in safetensors");
     }
-    header[name] = {{"dtype", dtype->name},
+    header[name] = {{"dtype", dtype->safetensors},
                     {"shape", tensor.sizes().vec()},
                     {"data_offsets", {offset, offset + tensor.nbytes()}}};
     offset += tensor.nbytes();
@@ -83,10 +77,16 @@ std::string make_header(const SafeTensors& contents) {
 Json read_header(const File& file, std::string& header_text) {
   std::array<std::byte, 8> length_bytes;
   const int64_t file_bytes = file.size();
+  if (file_bytes == 0) refuse_foreign_weights(file.path());
   if (file_bytes < 8)
     throw_corrupt_safetensors(file.path(), fmt::format("it has only {} bytes", file_bytes));
   file.read_at(0, length_bytes);
   const auto length = load_le<uint64_t>(length_bytes.data());
+  std::array<std::byte, 1> first{std::byte{'{'}};
+  if (file_bytes > 8) file.read_at(8, first);
+  const bool is_longer = length > uint64_t(file_bytes - 8);
+  if (length < 2 || length > uint64_t(kMaxHeaderBytes) || (is_longer && first[0] != std::byte{'{'}))
+    refuse_foreign_weights(file.path());
   if (length > uint64_t(std::min(file_bytes - 8, kMaxHeaderBytes))) {
     throw_corrupt_safetensors(
         file.path(),
@@ -103,7 +103,7 @@ Json read_header(const File& file, std::string& header_text) {
 std::map<std::string, std::string> parse_metadata(const fs::path& path, const Json& header) {
   std::map<std::string, std::string> metadata;
   const auto it = header.find("__metadata__");
-  if (it == header.end()) return metadata;
+  if (it == header.end() || it->is_null()) return metadata;
   if (!it->is_object()) throw_corrupt_safetensors(path, "'__metadata__' is not a JSON object");
   for (const auto& [key, value] : it->items()) {
     if (!value.is_string())
@@ -115,46 +115,45 @@ std::map<std::string, std::string> parse_metadata(const fs::path& path, const Js
 
 struct Entry {
   std::string name;
-  at::ScalarType dtype;
+  std::string dtype_name;
+  std::optional<at::ScalarType> dtype;  // nothing: one that is not known here
   std::vector<int64_t> shape;
   int64_t begin = 0;
   int64_t end = 0;
 };
 
+[[noreturn]] void throw_impossible_shape(const fs::path& path, const std::string& name,
+                                         const std::vector<int64_t>& shape) {
+  throw_corrupt_safetensors(path, fmt::format("tensor '{}' has an impossible shape, [{}]",
+                                              printable(name), fmt::join(shape, ", ")));
+}
+
 // Checks one tensor of the header against its own shape; `data_bytes` is the length of all numbers.
 Entry parse_entry(const fs::path& path, const std::string& name, const Json& json,
                   int64_t data_bytes) {
-  Entry entry{.name = name, .dtype = at::kFloat};
-  std::string dtype_name;
+  Entry entry{.name = name};
   std::vector<int64_t> offsets;
   try {
-    dtype_name = json.at("dtype").get<std::string>();
+    entry.dtype_name = json.at("dtype").get<std::string>();
     entry.shape = json.at("shape").get<std::vector<int64_t>>();
     offsets = json.at("data_offsets").get<std::vector<int64_t>>();
   } catch (const Json::exception&) {
-    throw_corrupt_safetensors(path,
-                              fmt::format("tensor '{}' lacks dtype, shape or data_offsets", name));
+    throw_corrupt_safetensors(
+        path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", printable(name)));
   }
-  const auto dtype = std::find_if(kDTypes.begin(), kDTypes.end(),
-                                  [&](DTypeName d) { return d.name == dtype_name; });
-  if (dtype == kDTypes.end()) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("tensor '{}' has the dtype '{}', which is not known here", name, dtype_name),
-        {.path = path.string()});
-  }
-  entry.dtype = dtype->type;
-  int64_t num_bytes = int64_t(c10::elementSize(entry.dtype));
-  for (int64_t extent : entry.shape) {
-    if (extent < 0 || __builtin_mul_overflow(num_bytes, extent, &num_bytes)) {
-      throw_corrupt_safetensors(path, fmt::format("tensor '{}' has an impossible shape", name));
-    }
+  const auto* dtype =
+      std::ranges::find(kFileTypes, std::string_view(entry.dtype_name), &FileType::safetensors);
+  if (dtype != kFileTypes.end() && !entry.dtype_name.empty()) entry.dtype = dtype->type;
+  int64_t num_bytes = entry.dtype ? int64_t(c10::elementSize(*entry.dtype)) : 1;
+  for (const int64_t extent : entry.shape) {
+    if (extent < 0 || __builtin_mul_overflow(num_bytes, extent, &num_bytes))
+      throw_impossible_shape(path, name, entry.shape);
   }
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > data_bytes ||
-      offsets[1] - offsets[0] != num_bytes) {
+      (entry.dtype && offsets[1] - offsets[0] != num_bytes)) {
     throw_corrupt_safetensors(
-        path, fmt::format("tensor '{}' of {} bytes is said to lie at bytes {} of {}", name,
-                          num_bytes, fmt::join(offsets, " to "), data_bytes));
+        path, fmt::format("tensor '{}' of {} bytes is said to lie at bytes {} of {}",
+                          printable(name), num_bytes, fmt::join(offsets, " to "), data_bytes));
   }
   entry.begin = offsets[0];
   entry.end = offsets[1];
@@ -166,8 +165,10 @@ std::vector<Entry> parse_entries(const fs::path& path, const Json& header, int64
   for (const auto& [name, json] : header.items()) {
     if (name != "__metadata__") entries.push_back(parse_entry(path, name, json, data_bytes));
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    // One without numbers before the one that begins where it ends.
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   int64_t expected = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != expected) {
@@ -184,8 +185,18 @@ std::vector<Entry> parse_entries(const fs::path& path, const Json& header, int64
   return entries;
 }
 
+// Empty, in the memory of `device`.
+at::Tensor make_tensor(const fs::path& path, const Entry& entry, at::DeviceType device) {
+  try {
+    return at::empty(entry.shape, at::TensorOptions(*entry.dtype).device(device));
+  } catch (const c10::Error&) {
+    throw_impossible_shape(path, entry.name,
+                           entry.shape);  // without numbers, but with extents whose product is none
+  }
+}
+
 at::Tensor read_tensor(const File& file, int64_t data_begin, const Entry& entry) {
-  at::Tensor tensor = at::empty(entry.shape, at::TensorOptions(entry.dtype));
+  at::Tensor tensor = make_tensor(file.path(), entry, at::kCPU);
   file.read_at(data_begin + entry.begin,
                {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()});
   return tensor;
@@ -233,7 +244,12 @@ SafeTensors read_safetensors(const fs::path& path) {
   SafeTensors contents{.tensors = {}, .metadata = parse_metadata(path, header)};
   const int64_t data_begin = 8 + int64_t(header_text.size());
   for (const Entry& entry : parse_entries(path, header, file.size() - data_begin)) {
-    contents.tensors.push_back({entry.name, read_tensor(file, data_begin, entry)});
+    if (entry.dtype) {
+      contents.tensors.push_back({entry.name, read_tensor(file, data_begin, entry)});
+    } else {
+      contents.unread.push_back(
+          {entry.name, fmt::format("has the dtype '{}'", printable(entry.dtype_name))});
+    }
   }
   if (const auto crc = contents.metadata.find(kCrcKey); crc != contents.metadata.end()) {
     check_crc(path, std::move(header_text), crc->second, contents.tensors);
@@ -261,8 +277,9 @@ SafeTensorsReader::SafeTensorsReader(const fs::path& path)
   std::string header_text;
   const Json header = read_header(file_, header_text);
   contents_->data_begin = 8 + int64_t(header_text.size());
-  for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin))
-    contents_->entries.emplace(entry.name, std::move(entry));
+  for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin)) {
+    if (entry.dtype) contents_->entries.emplace(entry.name, std::move(entry));
+  }
 }
 
 SafeTensorsReader::~SafeTensorsReader() = default;
@@ -271,7 +288,7 @@ SafeTensorsReader::SafeTensorsReader(SafeTensorsReader&&) noexcept = default;
 at::Tensor SafeTensorsReader::description(const std::string& name) const {
   const auto it = contents_->entries.find(name);
   if (it == contents_->entries.end()) return {};
-  return at::empty(it->second.shape, at::TensorOptions(it->second.dtype).device(at::kMeta));
+  return make_tensor(path(), it->second, at::kMeta);
 }
 
 at::Tensor SafeTensorsReader::read(const std::string& name) const {

@@ -19,6 +19,7 @@
 
 #include <ffkit/trainer/model.h>
 
+#include "files/state_dict.h"
 #include "format/file/file.h"
 
 namespace ffkit {
@@ -26,7 +27,8 @@ namespace ffkit {
 struct SafeTensors {
   std::vector<NamedTensor> tensors;             // on the CPU; after reading contiguous
   std::map<std::string, std::string> metadata;  // keys other than "crc32c"
-  bool is_checked = false;                      // set by reading: there was a CRC and it fits
+  std::vector<UnreadTensor> unread;  // set by reading: those of a dtype that is not known here
+  bool is_checked = false;           // set by reading: there was a CRC and it fits
 };
 
 // Writes `path` atomically (temporary name, fsync, rename, fsync of the folder), replacing what was
@@ -35,7 +37,8 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensors& con
 
 // Reads a whole file. Throws Error(not_found), Error(io), and Error(corrupt) naming the first thing
 // that is wrong: a length beyond the end of the file, a header that is not one, tensors that
-// overlap, leave gaps or do not fit their shape, a wrong CRC.
+// overlap, leave gaps or do not fit their shape, a wrong CRC. Throws as refuse_foreign_weights() for
+// a file that does not begin as one.
 SafeTensors read_safetensors(const std::filesystem::path& path);
 // Only the metadata; the numbers are neither read nor checked.
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);

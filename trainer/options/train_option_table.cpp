@@ -34,6 +34,11 @@ void add_data_options(OptionTable& t, TrainOptions& o) {
         "Start from these weights: .pth, .safetensors or a checkpoint. A head with "
         "another number of rows is initialised anew")
       .set_type_name("FILE");
+  t.add("weights-key", o.weights_key,
+        "Where a file of weights holds several sets of tensors: which, such as model_ema; or the "
+        "words that begin the names of its tensors, such as teacher.backbone")
+      .set_type_name("KEY")
+      .set_stored(!o.weights_key.empty());
 }
 
 void add_batch_options(OptionTable& t, TrainOptions& o) {

@@ -174,10 +174,10 @@ void WholeState::load_checkpoint(const std::filesystem::path& checkpoint,
 }
 
 bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& model,
-                      HeadPolicy policy) const {
+                      HeadPolicy policy, std::vector<std::string>* notes) const {
   bool has_head = true;
   if (!is_divided()) {
-    on_rank_0(mesh_.world(), [&] { has_head = load_weights(weights, rules, model, policy); });
+    on_rank_0(mesh_.world(), [&] { has_head = load_weights(weights, rules, model, policy, notes); });
     mesh_.world().broadcast(model_state(model));
     return has_head;
   }
@@ -188,7 +188,7 @@ bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& m
     for (const std::string& name : parts_->names())
       named.push_back({name, *find_tensor(whole, kModelPrefix + name)});
     WholeModel all(std::move(named));
-    has_head = load_weights(weights, rules, all, policy);
+    has_head = load_weights(weights, rules, all, policy, notes);
   });
   spread(whole, own);
   return has_head;

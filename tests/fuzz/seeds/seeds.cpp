@@ -282,6 +282,7 @@ void make_seeds(const fs::path& folder) {
   make_pcds(folder / "fuzz_pcd");
   make_v1_seeds(folder / "fuzz_v1");
   make_pickle_seeds(folder / "fuzz_pickle");
+  make_torch_seeds(folder / "fuzz_torch_file");
   make_imagenet_seeds(folder);
   make_source_seeds(folder);
 }

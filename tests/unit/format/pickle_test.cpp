@@ -182,6 +182,34 @@ TEST(Pickle, MakesValuesOfObjectsOnRequest) {
   EXPECT_EQ(pickle.integer(pickle.items(id, "it")[0], "it"), 5);
   EXPECT_EQ(pickle.kind(pickle.at(pickle.root(), "built")), Pickle::Kind::call);
   EXPECT_EQ(pickle.global_name(pickle.root()), "");
+  // The state that BUILD gives it.
+  EXPECT_EQ(pickle.kind(pickle.items(pickle.at(pickle.root(), "built"), "it").at(2)),
+            Pickle::Kind::dict);
+}
+
+TEST(Pickle, ReadsWhatPython2Wrote) {
+  const std::string text =
+      "\x80\x02}(U\x01"
+      "aT\x02\0\0\0bcU\x01"
+      "dccollections\nOrderedDict\n]]"
+      "(U\x01kK\x07"
+      "ea\x85Ru."s;
+  Pickle pickle;
+  EXPECT_ERROR(pickle.parse(pickle_bytes(text)), unsupported, "opcode 0x55");
+  pickle.parse(pickle_bytes(text), Pickle::Objects::as_values);
+  EXPECT_EQ(pickle.text(pickle.at(pickle.root(), "a"), "it"), "bc");
+  EXPECT_EQ(pickle.integer(pickle.at(pickle.at(pickle.root(), "d"), "k"), "it"), 7);
+  EXPECT_ERROR(pickle.parse(pickle_bytes("ccollections\nOrderedDict\n](K\x01K\x02"
+                                         "e\x85R."s),
+                            Pickle::Objects::as_values),
+               corrupt, "not made of pairs");
+}
+
+TEST(Pickle, IsReadBeforeOtherBytes) {
+  Pickle pickle;
+  EXPECT_EQ(pickle.parse_first(pickle_bytes("K\x05.K\x06."s)), 3U);
+  EXPECT_EQ(pickle.integer(pickle.root(), "it"), 5);
+  EXPECT_EQ(pickle.end(), 1U);
 }
 
 }  // namespace

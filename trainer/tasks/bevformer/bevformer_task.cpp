@@ -68,8 +68,10 @@ class BevFormerTask final : public Task {
     return *model_;
   }
   void load_initial_weights() override {
-    if (!own().backbone_weights.empty()) load_backbone(own().backbone_weights, *network_);
+    if (own().backbone_weights.empty()) return;
+    weight_notes_ = load_backbone(own().backbone_weights, options().weights_key, *network_);
   }
+  std::vector<std::string> weight_notes() const override { return weight_notes_; }
   WeightRules weight_rules() const override {
     return {.name = "bevformer_" + own().arch, .choice = "--arch"};
   }
@@ -100,6 +102,7 @@ class BevFormerTask final : public Task {
   std::vector<int64_t> val_share_;           // keyframes of val_ of this process
   int64_t epoch_ = 0;
   std::shared_ptr<BevFormerNetwork> network_;
+  std::vector<std::string> weight_notes_;
   std::unique_ptr<ModuleModel> model_;
 };
 

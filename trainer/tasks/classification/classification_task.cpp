@@ -14,12 +14,14 @@
 #include <ffkit/trainer/task.h>
 
 #include "checkpoint/weights.h"
+#include "model/library_names.h"
 #include "model/model_registry.h"
 #include "model/zero_init_residual.h"
 #include "models/blocks/image_model.h"
 #include "tasks/classification/accuracy_meter.h"
 #include "tasks/classification/classification_data.h"
 #include "tasks/classification/classification_loss.h"
+#include "tasks/classification/classification_python.h"
 
 namespace ffkit {
 namespace {
@@ -187,6 +189,19 @@ void register_classification_task(TaskRegistry& registry) {
        .make =
            [](TaskSetting setting) {
              return std::make_unique<ClassificationTask>(std::move(setting));
+           },
+       .use_names_of =
+           [](const TrainOptions& options, const TaskFacts& facts, const std::string& library,
+              std::vector<NamedTensor>& tensors) {
+             const ClassificationOptions& own = classification(options);
+             use_names_of(library, own.arch, tensors);
+             return library == "transformers"
+                        ? transformers_config(own.arch, own.image_size, parse_classes(facts))
+                        : std::string();
+           },
+       .python_model =
+           [](const TrainOptions& options, const TaskFacts& facts) {
+             return classification_python(options, int64_t(parse_classes(facts).size()));
            },
        .make_options = [] { return std::make_unique<ClassificationOptions>(); }});
 }

@@ -27,6 +27,7 @@
 #include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/evaluation/token_evaluation.h"
 #include "tasks/gpt2/network/gpt2_network.h"
+#include "tasks/gpt2/network/gpt2_python.h"
 #include "tasks/gpt2/network/gpt2_weights.h"
 #include "tasks/gpt2/network/next_token_loss.h"
 #include "tasks/gpt2/network/random_section.h"
@@ -442,6 +443,12 @@ void register_gpt2_task(TaskRegistry& registry) {
        .take_settings =
            [](TrainOptions& options, const std::filesystem::path& weights) {
              take_gpt2_settings(gpt2(options), weights);
+           },
+       .python_model =
+           [](const TrainOptions& options, const TaskFacts& facts) {
+             const Gpt2Options& own = gpt2(options);
+             return gpt2_python(configured_network(own, Gpt2Facts::of(facts).vocabulary),
+                                configured_context(own));
            },
        .make_options = [] { return std::make_unique<Gpt2Options>(); }});
 }

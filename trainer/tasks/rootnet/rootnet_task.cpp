@@ -19,6 +19,7 @@
 #include "tasks/rootnet/data/rootnet_data.h"
 #include "tasks/rootnet/evaluation/root_evaluation.h"
 #include "tasks/rootnet/network/rootnet_network.h"
+#include "tasks/rootnet/network/rootnet_python.h"
 
 namespace ffkit {
 namespace {
@@ -63,8 +64,10 @@ class RootNetTask final : public Task {
   }
   void load_initial_weights() override {
     if (own().backbone_weights.empty()) return;
-    load_rootnet_backbone(own().backbone_weights.string(), own().arch, *network_);
+    weight_notes_ = load_rootnet_backbone(own().backbone_weights.string(), options().weights_key,
+                                          own().arch, *network_);
   }
+  std::vector<std::string> weight_notes() const override { return weight_notes_; }
   WeightRules weight_rules() const override {
     return {.name = "RootNet with " + own().arch, .choice = "--arch"};
   }
@@ -89,6 +92,7 @@ class RootNetTask final : public Task {
   const RootNetConfig config_;
   std::optional<Dataset> train_, val_;
   std::shared_ptr<RootNetNetwork> network_;
+  std::vector<std::string> weight_notes_;
   std::unique_ptr<ModuleModel> model_;
 };
 
@@ -139,6 +143,11 @@ void register_rootnet_task(TaskRegistry& registry) {
        .misfit = rootnet_misfit,
        .make =
            [](TaskSetting setting) { return std::make_unique<RootNetTask>(std::move(setting)); },
+       .python_model =
+           [](const TrainOptions& options, const TaskFacts& /*facts*/) {
+             const RootNetOptions& own = rootnet(options);
+             return rootnet_python(rootnet_config(own.arch), own.resolved_image_size());
+           },
        .make_options = [] { return std::make_unique<RootNetOptions>(); }});
 }
 

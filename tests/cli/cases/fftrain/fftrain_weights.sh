@@ -23,7 +23,8 @@ run 0 "$FFTRAIN" --export weights.pth --output again.safetensors
 check cmp again.safetensors weights.safetensors
 check test ! -e weights.pth.tmp
 bad 'weights.pth: exists; delete it or give another name' --export run --output weights.pth
-bad 'are written as .safetensors or .pth' --export run --output weights.onnx
+bad 'ONNX is written by PyTorch in Python; give a name that ends in .pth and --script' --export run --output weights.onnx
+bad 'are written as .safetensors or .pth' --export run --output weights.bin
 bad 'holds no checkpoint' --export data --output new.pth
 check test ! -e new.pth
 bad 'its 3 classes are not the 4 of the data set' --evaluate weights.pth --data four "${options[@]}"
@@ -49,7 +50,7 @@ check test ! -e none
 head -c 100000 weights.pth >half.pth
 bad 'half.pth: cannot be read as a zip' --data data "${options[@]}" --pretrained half.pth
 printf '\200\002\212\012l\374\234F\371 j\250P\031.' >old.pth
-bad 'old.pth: is of the form that torch wrote before 1.6; convert it in Python' --data data "${options[@]}" --pretrained old.pth
+bad 'old.pth: the pickle is broken: it is cut off' --data data "${options[@]}" --pretrained old.pth
 bad 'image-size must be a multiple of 16, but it is 50' --data data --arch vit_b_16 --image-size 50 --batch-size 8
 
 # Wrong use.
@@ -62,6 +63,8 @@ for arguments in "--export run" "--output x.pth" "--export run --output x.pth --
 done
 run 2 "$FFTRAIN" --data data --arch vgg
 one_line_err 'vgg not in .*resnet18.*vit_b_16'
+run 2 "$FFTRAIN" --resume-from run --weights-key model
+one_line_err '^fftrain: error: --weights-key excludes --resume-from'
 run 0 "$FFTRAIN" --help
 out 'resnet18.*vit_b_16'
 
@@ -81,3 +84,19 @@ for name, tensor in pth.items():
     assert torch.equal(numbers.view(header[name]['shape']), tensor), name
 PYTHON
 run 0 "$FFKIT_REFERENCE_PYTHON" load.py
+
+# Beside exported weights: a script that loads them, and names of other libraries.
+run 0 "$FFTRAIN" --export run --output scripted.pth --script
+no_out
+run 0 "$FFKIT_REFERENCE_PYTHON" -c 'import scripted, torch
+model = scripted.load()
+assert not model.training and model(scripted.INPUTS["images"]).shape == (2, 3)
+assert all(torch.equal(v, torch.load("weights.pth")[k]) for k, v in model.state_dict().items())'
+bad 'scripted.pth: holds weights alone; a script is written from the options of a run' --export scripted.pth --output x.pth --script
+rm scripted.pth
+bad 'scripted.py: exists; delete it' --export run --output scripted.pth --script
+mkdir hf
+run 0 "$FFTRAIN" --export run --output hf/model.safetensors --names transformers
+check grep -q '"model_type": "resnet"' hf/config.json
+bad 'holds weights alone; names of another library are given to those of a run' --export weights.pth --output x.pth --names timm
+run 2 "$FFTRAIN" --export run --output x.pth --names timm --script

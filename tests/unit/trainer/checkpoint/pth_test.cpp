@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <random>
 
 #include "expect_error.h"
+#include "files/torch_file.h"
 #include "reference_python.h"
 #include "support/pth_builder.h"
 #include "temp_dir.h"
@@ -31,7 +33,7 @@ using testing::write_zip;
 
 std::map<std::string, at::Tensor> read(const fs::path& path) {
   std::map<std::string, at::Tensor> all;
-  for (NamedTensor& t : read_pth(path)) all.emplace(t.name, t.tensor);
+  for (const NamedTensor& t : read_pth(path).tensors) all.emplace(t.name, t.tensor);
   return all;
 }
 
@@ -73,7 +75,7 @@ TEST(Pth, ReadsWhatItWrote) {
   const testing::TempDir temp;
   write_pth(temp / "f.pth", pth_sample());
   EXPECT_FALSE(fs::exists(temp / "f.pth.tmp"));
-  EXPECT_TRUE(looks_like_pth(temp / "f.pth"));
+  EXPECT_EQ(torch_form(temp / "f.pth"), TorchForm::zip);
   const auto back = read(temp / "f.pth");
   ASSERT_EQ(back.size(), pth_sample().size());
   for (const NamedTensor& want : pth_sample()) {
@@ -123,8 +125,19 @@ torch.save({'model': m.state_dict(), 'optimizer': optimizer.state_dict(), 'epoch
     'args': argparse.Namespace(lr=0.1, names={'a', 'b'}, big=1 << 100, some=collections.defaultdict(int, a=1), queue=collections.deque([1]))}, 'training.pth')
 torch.save({'epoch': 1.5, 'state_dict': m.state_dict()}, 'imagenet.pth')
 torch.save({'model_state_dict': m.state_dict()}, 'tutorial.pth')
-torch.save(m.state_dict(), 'old.pth', _use_new_zipfile_serialization=False)
+torch.save(d, 'old.pth', _use_new_zipfile_serialization=False)
+torch.save({'model': m.state_dict(), 'optimizer': optimizer.state_dict()}, 'old_training.pth', _use_new_zipfile_serialization=False)
 torch.save(m, 'whole_model.pth')
+torch.save({'model': m, 'epoch': 1}, 'whole_in_dict.pth', _use_new_zipfile_serialization=False)
+torch.serialization.set_crc32_options(False)
+torch.save(m.state_dict(), 'no_crc.pth')
+torch.serialization.set_crc32_options(True)
+import zipfile
+with zipfile.ZipFile('module.pth') as a, zipfile.ZipFile('deflated.pth', 'w', zipfile.ZIP_DEFLATED) as b:
+    for name in a.namelist(): b.writestr(name, a.read(name))
+torch.jit.script(m).save('script.pt')
+odd = {t: torch.tensor([0., 1, 3]).to(getattr(torch, t)) for t in 'uint16 uint32 uint64 float8_e4m3fn float8_e5m2 complex64'.split()}
+torch.save(odd | {'sparse': torch.eye(3).to_sparse(), 'meta': torch.ones(3, device='meta')}, 'odd.pth')
 torch.save(m.state_dict(), 'protocol4.pth', pickle_protocol=4)
 )",
                                   temp.path()));
@@ -145,18 +158,28 @@ torch.save(m.state_dict(), 'protocol4.pth', pickle_protocol=4)
   for (const auto& [name, type] : types) {
     EXPECT_TRUE(d.at(name).equal(at::tensor({0, 1, 3}).to(type))) << name;
   }
-  for (const char* name : {"module", "training", "imagenet", "tutorial", "protocol4"}) {
+  for (const char* name : {"module", "training", "imagenet", "tutorial", "protocol4",
+                           "old_training", "whole_model", "whole_in_dict", "no_crc", "deflated"}) {
     const auto linear = read(temp / (std::string(name) + ".pth"));
     ASSERT_EQ(linear.size(), 2U) << name;
     EXPECT_EQ(linear.at("weight").sizes().vec(), (std::vector<int64_t>{3, 2})) << name;
     EXPECT_EQ(linear.at("bias").sizes().vec(), (std::vector<int64_t>{3})) << name;
   }
-  EXPECT_TRUE(looks_like_pth(temp / "old.pth"));
-  EXPECT_ERROR(
-      read_pth(temp / "old.pth"), unsupported,
-      "old.pth: is of the form that torch wrote before 1.6; convert it in Python: torch.save(");
-  EXPECT_ERROR(read_pth(temp / "whole_model.pth"), unsupported,
-               "save model.state_dict(), not the model");
+  // Before torch 1.6.
+  EXPECT_EQ(torch_form(temp / "old.pth"), TorchForm::pickles);
+  const auto old = read(temp / "old.pth");
+  ASSERT_EQ(old.size(), d.size());
+  for (const auto& [name, tensor] : d) EXPECT_TRUE(old.at(name).equal(tensor)) << name;
+  const auto odd = read(temp / "odd.pth");
+  ASSERT_EQ(odd.size(), 6U);
+  for (const auto& [name, tensor] : odd) {
+    if (name == "complex64") continue;
+    EXPECT_TRUE(tensor.to(at::kFloat).equal(at::tensor({0.F, 1.F, 3.F}))) << name;
+  }
+  const Pth pth = read_pth(temp / "odd.pth");
+  ASSERT_EQ(pth.unread.size(), 2U);
+  EXPECT_EQ(pth.unread[0].what, "is made by torch._utils._rebuild_sparse_tensor");
+  EXPECT_ERROR(read_pth(temp / "script.pt"), unsupported, "is a TorchScript program");
 }
 
 TEST(Pth, ReadsASmallFile) {
@@ -185,17 +208,14 @@ TEST(Pth, RefusesHostilePickles) {
          "'w' would call os.system, and nothing but tensors is ever made here");
   expect(pickle_dict({{"w", "cbuiltins\neval\n(" + testing::pickle_text("1") + "t\x81"}}),
          unsupported, "'w' would call builtins.eval");
-  expect(pickle_dict({{"w", "K\x01"}}), unsupported, "'w' is not a tensor");
+  expect(pickle_dict({{"v", PickledTensor{}.bytes()},
+                      {"w", "cos\nsystem\n(" + testing::pickle_text("true") + "tR"}}),
+         unsupported, "'w' would call os.system, and nothing but tensors is ever made here");
+  expect(pickle_dict({{"w", "K\x01"}}), unsupported, "holds no tensors by their names");
   expect("K\x01", unsupported, "holds no dict of tensors");
   expect("}(K\x01" + PickledTensor{}.bytes() + "u", unsupported, "keys are not names");
   expect("i", unsupported, "opcode 0x69");
-  expect(tensor({.function = "torch._utils\n_rebuild_sparse_tensor"}), unsupported,
-         "torch._utils._rebuild_sparse_tensor");
-  expect(tensor({.storage_type = "torch\nQInt8Storage"}), unsupported,
-         "'w' is a torch.QInt8Storage");
   expect(tensor({.key = "1"}), corrupt, "the numbers of tensor 'w' are missing");
-  expect(tensor({.storage_numel = 5}), corrupt, "needs 5 numbers, but its part of the file has 16");
-  expect(tensor({.storage_numel = kHuge}), corrupt, "needs 4611686018427387904 numbers");
   expect(tensor({.offset = 1}), corrupt, "'w' lies outside");
   expect(tensor({.offset = -1}), corrupt, "'w' lies outside");
   expect(tensor({.sizes = {2, -2}}), corrupt, "'w' lies outside");
@@ -204,8 +224,75 @@ TEST(Pth, RefusesHostilePickles) {
   expect(tensor({.sizes = {kHuge, kHuge}, .strides = {0, 0}}), corrupt, "'w' lies outside");
   expect(tensor({.sizes = {kHuge, 2}, .strides = {4, 1}}), corrupt, "'w' lies outside");
   expect(pickle_dict({{"w", PickledTensor{}.bytes()},
-                      {"v", PickledTensor{.storage_type = "torch\nIntStorage"}.bytes()}}),
-         corrupt, "'w' and 'v' contradict each other");
+                      {"v", PickledTensor{.storage_type = "torch\nDoubleStorage"}.bytes()}}),
+         corrupt, "'v' lies outside");
+}
+
+TEST(Pth, ChoosesAmongSeveralDicts) {
+  const testing::TempDir temp;
+  const auto keys = [&](const std::vector<std::pair<std::string, std::string>>& dicts,
+                        const std::string& key) {
+    write_zip(temp / "f", pth_entries(pickle_dict(dicts)));
+    return read_pth(temp / "f", key);
+  };
+  const std::string a = pickle_dict({{"a", PickledTensor{}.bytes()}});
+  const std::string b = pickle_dict({{"b", PickledTensor{}.bytes()}});
+  const auto name = [](const Pth& pth) { return pth.tensors.at(0).name; };
+  Pth pth = keys({{"model_ema", b}, {"model", a}, {"epoch", "K\x01"}}, "");
+  EXPECT_EQ(name(pth), "a");
+  ASSERT_EQ(pth.notes.size(), 1U);
+  EXPECT_EQ(pth.notes[0],
+            "the tensors of 'model' are taken; there are 'model_ema' as well (--weights-key)");
+  pth = keys({{"model_ema", b}, {"model", a}}, "model_ema");
+  EXPECT_EQ(name(pth), "b");
+  EXPECT_TRUE(pth.notes.empty());
+  pth = keys({{"ema", pickle_dict({{"module", b}})}, {"net", a}}, "ema.module");
+  EXPECT_EQ(name(pth), "b");
+  pth = keys({{"ema", pickle_dict({{"module", b}})}, {"net", a}}, "ema");
+  EXPECT_EQ(name(pth), "b");
+  pth = keys({{"teacher", b}, {"student", a}}, "teacher.backbone");
+  EXPECT_EQ(name(pth), "b");
+  EXPECT_EQ(pth.prefix, "backbone");
+  pth = keys({{"anything", a}, {"epoch", "K\x01"}}, "");
+  EXPECT_EQ(name(pth), "a");
+  EXPECT_EQ(pth.notes.at(0), "the tensors of 'anything' are taken");
+  pth = keys({{"w", PickledTensor{}.bytes()}, {"epoch", "K\x01"}, {"_extra_state", "N"}}, "");
+  EXPECT_EQ(name(pth), "w");
+  EXPECT_EQ(pth.notes.at(0), "what is no tensor is left out: 'epoch'");
+  EXPECT_ERROR(keys({{"x", a}, {"y", b}}, ""), unsupported,
+               "holds several sets of tensors: 'x', 'y'; say which by --weights-key");
+  EXPECT_ERROR(keys({{"state", "}"}, {"param_groups", "]"}}, ""), unsupported,
+               "holds the state of an optimizer, not weights");
+}
+
+// torch before 0.2 wrote a tar, in which tensors and storages are beside the pickle.
+TEST(Pth, ReadsTars) {
+  const testing::TempDir temp;
+  const auto whole = [](const std::string& value) { return testing::whole_pickle(value); };
+  const auto item = [&](int64_t key, const std::string& second, const std::string& type) {
+    return whole(testing::pickle_integer(key) + second + "ctorch\n" + type + "\n\x87");
+  };
+  const auto number = [](int64_t value) { return testing::pickle_integer(value).substr(2); };
+  testing::ZipEntries entries = {
+      {"sys_info", whole("}")},
+      {"pickle", whole("}" + testing::pickle_text("w") + testing::pickle_text("7") + "Qs")},
+      {"tensors", whole("K\x01") + item(7, testing::pickle_integer(6), "FloatTensor") +
+                      std::string("\2\0\0\0\0\0\0\0", 8) + number(1) + number(2) + number(2) +
+                      number(1) + number(0)},
+      {"storages", whole("K\x01") + item(5, testing::pickle_text("cpu"), "FloatStorage") +
+                       number(4) + pth_entries("")[2].second + whole("](K\x06K\x05K\x01K\x03ta")}};
+  const auto write = [&] { testing::write_tar(temp / "f", entries); };
+  write();
+  EXPECT_EQ(torch_form(temp / "f"), TorchForm::tar);
+  // A view of the storage from its second number on.
+  EXPECT_TRUE(read(temp / "f").at("w").equal(at::tensor({2.F, 3.F}).view({1, 2})));
+  entries[3].second.resize(entries[3].second.size() - 40);
+  write();
+  EXPECT_THROW(read_pth(temp / "f"), Error);
+  entries.pop_back();
+  write();
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported,
+               "is a tar archive, of which 'sys_info' is the first file; unpack it");
 }
 
 TEST(Pth, RefusesOtherZips) {
@@ -215,13 +302,16 @@ TEST(Pth, RefusesOtherZips) {
   auto entries = pth_entries(pickle_dict({{"w", PickledTensor{}.bytes()}}));
   entries[1].second = "big";
   write_zip(temp / "f", entries);
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "big-endian");
-  // A few bytes that claim to be gigabytes.
-  entries[2].second = std::string(100'000'000, '\0');
-  write_zip(temp / "f", entries, /*is_compressed=*/true);
-  EXPECT_ERROR(read_pth(temp / "f"), corrupt, "more than there are");
+  for (size_t i = 0; i < 16; i += 4)
+    std::reverse(entries[2].second.begin() + long(i), entries[2].second.begin() + long(i) + 4);
+  write_zip(temp / "f", entries);
+  EXPECT_TRUE(read(temp / "f").at("w").equal(at::tensor({1.F, 2.F, 3.F, 4.F}).view({2, 2})));
+  write_zip(temp / "f", {{"a/x.npy", "text"}});
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "is an archive of NumPy arrays");
+  write_zip(temp / "f", {{"a/x.pth", "text"}});
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "is a zip that holds 'a/x.pth'; unpack it");
   testing::write_file(temp / "f", "text");
-  EXPECT_ERROR(read_pth(temp / "f"), corrupt, "cannot be read as a zip");
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "is no file of torch.save()");
   EXPECT_ERROR(read_pth(temp / "none"), not_found, "none");
 }
 

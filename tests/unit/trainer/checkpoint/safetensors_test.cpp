@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "expect_error.h"
 #include "temp_dir.h"
@@ -99,6 +100,38 @@ TEST(SafeTensors, ReadsFilesOfOtherPrograms) {
   EXPECT_FALSE(back.is_checked);
 }
 
+// As other programs write them: nothing for metadata, tensors without numbers, and dtypes that came later.
+TEST(SafeTensors, ReadsWhatIsRare) {
+  const testing::TempDir temp;
+  testing::write_file(
+      temp / "f",
+      make_file(R"({"__metadata__":null,"b":{"dtype":"U16","shape":[2],"data_offsets":[0,4]},)"
+                R"("none":{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]},)"
+                R"("last":{"dtype":"C64","shape":[],"data_offsets":[8,16]},)"
+                R"("f4":{"dtype":"F4","shape":[4],"data_offsets":[4,6]},)"
+                R"("new":{"dtype":"X9","shape":[9],"data_offsets":[6,7]},)"
+                R"("f8":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[7,8]},)"
+                R"("end":{"dtype":"U64","shape":[0],"data_offsets":[16,16]}})",
+                std::string("\1\0\xff\xff"
+                            "ab"
+                            "c"
+                            "\x38"
+                            "\0\0\x80\x3f\0\0\0\0",
+                            16)));
+  const SafeTensors back = read_safetensors(temp / "f");
+  EXPECT_TRUE(back.metadata.empty());
+  std::map<std::string, at::Tensor> tensors;
+  for (const NamedTensor& t : back.tensors) tensors.emplace(t.name, t.tensor);
+  ASSERT_EQ(tensors.size(), 5U);
+  EXPECT_TRUE(tensors.at("b").to(at::kLong).equal(at::tensor({1, 65535}, at::kLong)));
+  EXPECT_EQ(tensors.at("none").sizes().vec(), (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(tensors.at("last").scalar_type(), at::kComplexFloat);
+  EXPECT_EQ(tensors.at("f8").to(at::kFloat).item<float>(), 1);
+  ASSERT_EQ(back.unread.size(), 2U);
+  EXPECT_EQ(back.unread[0].name, "f4");
+  EXPECT_EQ(back.unread[1].what, "has the dtype 'X9'");
+}
+
 TEST(SafeTensors, NoticesAFlippedBitInAnyByte) {
   const testing::TempDir temp;
   write_safetensors(temp / "f", safetensors_sample());
@@ -121,7 +154,9 @@ TEST(SafeTensors, NoticesEveryTruncation) {
   const testing::TempDir temp;
   write_safetensors(temp / "f", safetensors_sample());
   const std::string good = testing::read_file(temp / "f");
-  for (size_t length = 0; length < good.size(); ++length) {
+  testing::write_file(temp / "bad", "");
+  EXPECT_ERROR(read_safetensors(temp / "bad"), unsupported, "is an empty file, not weights");
+  for (size_t length = 1; length < good.size(); ++length) {
     testing::write_file(temp / "bad", good.substr(0, length));
     EXPECT_ERROR(read_safetensors(temp / "bad"), corrupt, (temp / "bad").string());
   }
@@ -147,11 +182,12 @@ TEST(SafeTensors, SaysWhatIsWrongWithAHeader) {
   expect(R"({"v":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
          R"("w":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
          "abc", "starts at byte 1 of the numbers, expected 2");
-  testing::write_file(temp / "f", std::string(8, '\x7f'));
+  expect(R"({"w":{"dtype":"F32","shape":[4611686018427387904,4,0],"data_offsets":[0,0]}})", "",
+         "'w' has an impossible shape, [4611686018427387904, 4, 0]");
+  testing::write_file(temp / "f", std::string("\x00\x10\0\0\0\0\0\0{", 9));
   EXPECT_ERROR(read_safetensors(temp / "f"), corrupt, "says its header has");
-  testing::write_file(temp / "f",
-                      make_file(R"({"w":{"dtype":"F4","shape":[2],"data_offsets":[0,2]}})", "ab"));
-  EXPECT_ERROR(read_safetensors(temp / "f"), unsupported, "dtype 'F4'");
+  testing::write_file(temp / "f", std::string(8, '\x7f'));
+  EXPECT_ERROR(read_safetensors(temp / "f"), unsupported, "is neither a safetensors file nor");
   EXPECT_ERROR(read_safetensors(temp / "nothing"), not_found, "nothing");
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -85,7 +86,7 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
 TEST(Weights, AreWrittenAsSnapshots) {
   const testing::TempDir temp;
   write_weights(weights_of(weights_sample()), temp / "snapshot_19.pth.tar");
-  const std::vector<NamedTensor> stored = read_pth(temp / "snapshot_19.pth.tar");
+  const std::vector<NamedTensor> stored = read_pth(temp / "snapshot_19.pth.tar").tensors;
   ASSERT_EQ(stored.size(), weights_sample().size());
   EXPECT_EQ(stored[0].name, "module." + weights_sample()[0].name);
   const Weights weights = read_weights(temp / "snapshot_19.pth.tar");
@@ -108,6 +109,165 @@ TEST(Weights, LeaveAHeadOfOtherClassesAlone) {
   TinyModel fitting(4);
   EXPECT_TRUE(load_weights(weights_of(weights_sample()), kRules, fitting, HeadPolicy::may_differ));
   EXPECT_TRUE(fitting.parameters()[1].tensor.equal(at::ones({4, 2})));
+}
+
+// Weights of `names`, one number each.
+Weights named_ones(const std::vector<std::string>& names) {
+  Weights weights = weights_of({});
+  for (const std::string& name : names) weights.tensors.push_back({name, at::ones({1})});
+  return weights;
+}
+
+std::vector<NamedTensor> behind(const std::string& prefix, std::vector<NamedTensor> tensors) {
+  for (NamedTensor& t : tensors) t.name.insert(0, prefix);
+  return tensors;
+}
+
+TEST(Weights, LoseWhatOnlyWrapsTheirModules) {
+  const testing::TempDir temp;
+  for (const char* name :
+       {"module._orig_mod.a", "_orig_mod.module.a", "module.module.a", "_fsdp_wrapped_module.a",
+        "_orig_mod._checkpoint_wrapped_module._orig_mod.a", "a"}) {
+    write_weights(named_ones({name}), temp / "f.pth");
+    EXPECT_EQ(read_weights(temp / "f.pth").tensors.at(0).name, "a") << name;
+    fs::remove(temp / "f.pth");
+  }
+  write_weights(named_ones({"x._orig_mod.a", "b_orig_mod.c", "module.d"}), temp / "f.pth");
+  const Weights weights = read_weights(temp / "f.pth");
+  EXPECT_EQ(weights.tensors[0].name, "x.a");
+  EXPECT_EQ(weights.tensors[1].name, "b_orig_mod.c");
+  EXPECT_EQ(weights.tensors[2].name, "module.d");  // not all begin with it
+}
+
+TEST(Weights, AreFoundBehindOtherWords) {
+  for (const char* prefix : {"model.", "net.backbone.", "student.encoder.model."}) {
+    TinyModel model(4);
+    std::vector<std::string> notes;
+    std::vector<NamedTensor> tensors = behind(prefix, weights_sample());
+    EXPECT_TRUE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit, &notes));
+    EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
+    EXPECT_TRUE(notes.empty());
+    EXPECT_EQ(head_rows(weights_of(tensors), kRules), 4);
+    tensors.push_back({"criterion.weight", at::ones({2})});
+    EXPECT_TRUE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit, &notes));
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_EQ(notes[0], std::string("what does not begin with '") + prefix +
+                            "' is left out, 1 tensor: 'criterion.weight'");
+  }
+  // Of two, the usual one, and that is said.
+  std::vector<NamedTensor> tensors = behind("model.", weights_sample());
+  for (NamedTensor& t : behind("ema_model.", weights_sample())) {
+    t.tensor = at::zeros_like(t.tensor);
+    tensors.insert(tensors.begin(), t);
+  }
+  TinyModel model(4);
+  std::vector<std::string> notes;
+  EXPECT_TRUE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit, &notes));
+  EXPECT_TRUE(model.parameters()[1].tensor.equal(weights_sample()[1].tensor));
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0],
+            "the tensors 'model.*' are taken; there are 'ema_model.' as well (--weights-key)");
+  // Chosen.
+  const testing::TempDir temp;
+  write_weights(weights_of(tensors), temp / "f.safetensors");
+  const Weights chosen = read_weights(temp / "f.safetensors", "ema_model");
+  EXPECT_EQ(chosen.tensors.size(), weights_sample().size());
+  EXPECT_TRUE(load_weights(chosen, kRules, model, HeadPolicy::must_fit));
+  EXPECT_EQ(model.parameters()[1].tensor.sum().item<float>(), 0);
+  EXPECT_ERROR(read_weights(temp / "f.safetensors", "other"), invalid_argument,
+               "has nothing of the name 'other', which --weights-key asks for; its names begin "
+               "with 'ema_model', 'model'");
+}
+
+TEST(Weights, MayComeWithoutAHead) {
+  std::vector<NamedTensor> tensors = weights_sample();
+  tensors.erase(tensors.begin() + 1, tensors.begin() + 3);
+  TinyModel model(7);
+  std::vector<std::string> notes;
+  EXPECT_FALSE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::may_differ, &notes));
+  EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "it has no head; the head of 7 rows is drawn anew");
+  EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit),
+               invalid_argument, "has no tensor 'head.weight'");
+}
+
+TEST(Weights, SayWhatATensorWithoutNumbersIs) {
+  Weights weights = weights_of(weights_sample());
+  weights.unread.push_back({"other", "has the dtype 'F4'"});
+  TinyModel model(4);
+  std::vector<std::string> notes;
+  EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit, &notes));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "what is not read here is left out, 1 tensor: 'other' has the dtype 'F4'");
+  weights.tensors.erase(weights.tensors.begin());
+  weights.unread[0].name = "body.weight";
+  EXPECT_ERROR(load_weights(weights, kRules, model, HeadPolicy::must_fit), invalid_argument,
+               "tensor 'body.weight' has the dtype 'F4', which is not read here");
+}
+
+TEST(Weights, AreReadFromShards) {
+  const testing::TempDir temp;
+  const std::vector<NamedTensor> all = weights_sample();
+  const auto write = [&](const std::string& ending) {
+    write_weights(weights_of({all[0], all[1]}), temp / ("model-00001-of-00002" + ending));
+    write_weights(weights_of({all[2], all[3], all[4]}), temp / ("model-00002-of-00002" + ending));
+    std::ofstream(temp / ("model" + ending + ".index.json"))
+        << R"({"metadata":{},"weight_map":{"body.weight":"model-00001-of-00002)" << ending
+        << R"(","head.bias":"model-00002-of-00002)" << ending << R"("}})";
+  };
+  for (const char* ending : {".safetensors", ".pth"}) {
+    write(ending);
+    const fs::path index = temp / (std::string("model") + ending + ".index.json");
+    EXPECT_TRUE(holds_weights_alone(index));
+    TinyModel model(4);
+    EXPECT_TRUE(load_weights(read_weights(index), kRules, model, HeadPolicy::must_fit));
+    EXPECT_TRUE(model.parameters()[0].tensor.equal(all[0].tensor));
+    EXPECT_ERROR(read_weights(temp / (std::string("model-00002-of-00002") + ending)),
+                 invalid_argument,
+                 "is one of the files of weights in shards; give " + index.string());
+  }
+  const auto expect = [&](const char* json, ErrorCode code, const char* text) {
+    std::ofstream(temp / "b.index.json") << json;
+    try {
+      read_weights(temp / "b.index.json");
+      ADD_FAILURE() << json;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), code) << e.what();
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  };
+  using enum ErrorCode;
+  expect("[]", corrupt, "is no index of weights");
+  expect(R"({"weight_map":{"a":1}})", corrupt, "names no file for the tensor 'a'");
+  expect(R"({"weight_map":{"a":"../x"}})", corrupt, "which is not in its folder");
+  expect(R"({"weight_map":{"a":"/etc/passwd"}})", corrupt, "which is not in its folder");
+  expect(R"({"weight_map":{"a":"x.safetensors"}})", not_found,
+         "names 1 files, but x.safetensors is not there");
+  expect(R"({"weight_map":{"a":"model-00001-of-00002.safetensors"}})", invalid_argument,
+         "for the tensor 'a', which is not in it");
+}
+
+TEST(Weights, AreCalledByTheirNamesWhereTheyAreNotRead) {
+  const testing::TempDir temp;
+  const auto expect = [&](const std::string& name, const std::string& bytes,
+                          const std::string& text) {
+    std::ofstream(temp / name) << bytes;
+    EXPECT_ERROR(read_weights(temp / name), unsupported, text);
+    EXPECT_ERROR(holds_weights_alone(temp / name), unsupported, text);
+  };
+  const std::string zeros(600, '\0');
+  expect("a", "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n",
+         "is a Git LFS pointer, not weights; download the file itself with git lfs pull");
+  expect("b", "\x89HDF\r\n\x1a\n" + zeros, "is an HDF5 file, not weights");
+  expect("c", std::string("\x08\x0a\x12\x07pytorch", 11) + zeros, "is an ONNX model");
+  expect("d", "GGUF" + zeros, "is a GGUF model");
+  expect("e", "<!DOCTYPE html><html>", "is an HTML page, not weights; download it again");
+  expect("f", "\x1f\x8b\x08" + zeros, "is gzip data, not weights; decompress it");
+  expect("g.msgpack", "\x82\xa6params" + zeros, "is a file of Flax");
+  expect("h", zeros, "begins with zeros, as an unfinished download does");
+  expect("i", "hello world, this is text", "is neither a safetensors file nor one of torch.save()");
+  expect("j", "\x80\x04\x95" + zeros, "is a Python pickle, not weights");
 }
 
 TEST(Weights, NameTheTensorThatDoesNotFit) {
@@ -161,7 +321,9 @@ TEST(Weights, AreNotWrittenOverAFile) {
   EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.pth"), invalid_argument,
                "a.pth: exists; delete it or give another name");
   EXPECT_EQ(fs::file_size(temp / "a.pth"), 4U);
-  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.onnx"), invalid_argument,
+  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.onnx"), unsupported,
+               "ONNX is written by PyTorch in Python");
+  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.tf"), invalid_argument,
                "written as .safetensors or .pth");
   EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "none/a.pth"), io, "none/a.pth");
   EXPECT_EQ(std::distance(fs::directory_iterator(temp.path()), fs::directory_iterator()), 1);

@@ -15,16 +15,11 @@ namespace ffkit::testing {
 
 using ZipEntries = std::vector<std::pair<std::string, std::string>>;  // names and contents
 
-inline void write_zip(const std::filesystem::path& path, const ZipEntries& entries,
-                      bool is_compressed = false) {
-  const std::unique_ptr<archive, int (*)(archive*)> zip(archive_write_new(), archive_write_free);
-  archive_write_set_format_zip(zip.get());
-  if (is_compressed) {
-    archive_write_zip_set_compression_deflate(zip.get());
-  } else {
-    archive_write_zip_set_compression_store(zip.get());
-  }
-  archive_write_open_filename(zip.get(), path.c_str());
+// Writes what archive_write_set_format_... chose.
+inline void write_archive(archive* format, const std::filesystem::path& path,
+                          const ZipEntries& entries) {
+  const std::unique_ptr<archive, int (*)(archive*)> out(format, archive_write_free);
+  archive_write_open_filename(out.get(), path.c_str());
   for (const auto& [name, contents] : entries) {
     const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                          archive_entry_free);
@@ -32,10 +27,28 @@ inline void write_zip(const std::filesystem::path& path, const ZipEntries& entri
     archive_entry_set_size(entry.get(), static_cast<int64_t>(contents.size()));
     archive_entry_set_filetype(entry.get(), AE_IFREG);
     archive_entry_set_perm(entry.get(), 0644);
-    archive_write_header(zip.get(), entry.get());
-    archive_write_data(zip.get(), contents.data(), contents.size());
+    archive_write_header(out.get(), entry.get());
+    archive_write_data(out.get(), contents.data(), contents.size());
   }
-  archive_write_close(zip.get());
+  archive_write_close(out.get());
+}
+
+inline void write_zip(const std::filesystem::path& path, const ZipEntries& entries,
+                      bool is_compressed = false) {
+  archive* const zip = archive_write_new();
+  archive_write_set_format_zip(zip);
+  if (is_compressed) {
+    archive_write_zip_set_compression_deflate(zip);
+  } else {
+    archive_write_zip_set_compression_store(zip);
+  }
+  write_archive(zip, path, entries);
+}
+
+inline void write_tar(const std::filesystem::path& path, const ZipEntries& entries) {
+  archive* const tar = archive_write_new();
+  archive_write_set_format_ustar(tar);
+  write_archive(tar, path, entries);
 }
 
 // Opcodes of protocol 2.

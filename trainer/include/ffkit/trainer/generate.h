@@ -22,6 +22,8 @@ GenerateType parse_generate_type(std::string_view name);
 struct GenerateOptions {
   // A folder of Hugging Face's (config.json; model.safetensors or pytorch_model.bin; the tokenizer), or a checkpoint or work folder of fftrain.
   std::filesystem::path model;
+  // Which of several sets of tensors in its file, as TrainOptions::weights_key.
+  std::string weights_key = {};
   // Folder or file of a tokenizer (Tokenizer::open); empty: the model's.
   std::filesystem::path tokenizer;
   int64_t max_tokens = 100;  // behind each prompt, >= 1

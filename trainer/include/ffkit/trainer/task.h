@@ -127,6 +127,8 @@ class Task {
   // Copies weights from other files into the model as it was drawn, at the beginning of a run that does not continue another; on rank 0 alone, whose weights all
   // processes then take.
   virtual void load_initial_weights() {}
+  // Sentences on what load_initial_weights() chose and left out, for the user.
+  virtual std::vector<std::string> weight_notes() const { return {}; }
   virtual WeightRules weight_rules() const { return {}; }
   virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
   // How the parameters are divided among the processes of the task's mesh; null: each has all of them. Checkpoints hold whole ones either way. Gradients of

@@ -16,6 +16,7 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/trainer/eval_result.h>
+#include <ffkit/trainer/model.h>
 #include <ffkit/trainer/task_facts.h>
 #include <ffkit/trainer/task_options.h>
 
@@ -29,6 +30,14 @@ struct TaskSetting;
 struct MeshDimension {
   std::string name;
   int size = 1;  // >= 1
+};
+
+// The network of a run in Python, for a script that loads its exported weights.
+struct PythonModel {
+  std::string packages;  // that it needs, for pip: "torch torchvision"
+  // Defines make_model(weights), which gives a torch.nn.Module that has the tensors of the dict; INPUTS, a dict of names and example tensors of a batch of 2, in the
+  // order of its forward(); and OUTPUTS, a list of names.
+  std::string code;
 };
 
 // What is known of a task before there is a run.
@@ -65,6 +74,13 @@ struct TaskEntry {
   // Throws Error(invalid_argument) where the options contradict it. Empty: nothing.
   std::function<void(TrainOptions& options, const std::filesystem::path& weights)> take_settings =
       {};
+  // Gives exported tensors the names that `library` ("timm", "transformers") has for the same network, and returns the config.json that belongs beside them, empty for none. Throws
+  // Error(unsupported) where the library lacks it. Empty: the tensors have their names in one library alone.
+  std::function<std::string(const TrainOptions& options, const TaskFacts& facts,
+                            const std::string& library, std::vector<NamedTensor>& tensors)>
+      use_names_of = {};
+  // The network of a run in Python. Throws Error(unsupported) where a library lacks it. Empty: no library has it.
+  std::function<PythonModel(const TrainOptions& options, const TaskFacts& facts)> python_model = {};
   // Its own options with their defaults.
   std::function<std::unique_ptr<TaskOptions>()> make_options = [] {
     return std::make_unique<NoTaskOptions>();

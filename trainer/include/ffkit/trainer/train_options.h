@@ -114,6 +114,9 @@ struct TrainOptions {
 
   // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
   std::filesystem::path pretrained;
+  // Where a file of weights (pretrained, a task's backbone_weights, what evaluate() takes) holds several sets of tensors: which, as "model_ema" or "ema.state_dict";
+  // also the words that begin the names of its tensors, as "teacher.backbone". Empty: those that training scripts call the model's.
+  std::string weights_key;
   int64_t epochs = 90;  // >= 1
   // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`, which count for nothing otherwise.
   int64_t steps = 0;

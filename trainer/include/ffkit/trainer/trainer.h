@@ -93,8 +93,19 @@ TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
 // with neither.
 bool is_weights_file(const std::filesystem::path& path);
 
+struct ExportOptions {
+  std::string weights_key = {};  // as TrainOptions::weights_key
+  // The library of Python whose names the tensors get; empty: those of the checkpoint. Another than a checkpoint's own needs TaskEntry::use_names_of.
+  std::string names = {};
+  bool with_script = false;  // also writes a Python script that loads them, and writes them as ONNX
+  std::FILE* lines = nullptr;  // gets a sentence on what was chosen and left out; null: nobody
+};
+
 // Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors or .pth file that load_state_dict(strict=True) of the
-// same model in Python takes, and what its task writes beside them (TaskEntry::write_beside). Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
-void export_weights(const std::filesystem::path& from, const std::filesystem::path& to);
+// same model in Python takes, and what its task writes beside them (TaskEntry::write_beside). with_script: a checkpoint's alone, of a task with
+// TaskEntry::python_model; throws Error(unsupported) otherwise. names: the same, and
+// beside model.safetensors or pytorch_model.bin a config.json for transformers' from_pretrained(). Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
+void export_weights(const std::filesystem::path& from, const std::filesystem::path& to,
+                    const ExportOptions& options = {});
 
 }  // namespace ffkit

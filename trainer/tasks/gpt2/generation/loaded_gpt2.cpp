@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/gpt2.h>
@@ -23,6 +24,11 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const WeightsSource source = find_gpt2_weights(options.model);
   const std::filesystem::path& file = source.file;
   const bool is_run = source.run.has_value();
+  if (is_run && !options.weights_key.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "is a checkpoint of fftrain, which holds one model; leave --weights-key out",
+                {.path = file.string()});
+  }
   if (!source.config) {
     throw Error(ErrorCode::not_found, "is missing, which says what network the weights are of",
                 {.path = source.config_file.string()});
@@ -59,10 +65,12 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
     return loaded;
   }
   Weights weights;
-  on_rank_0(mesh.world(), [&] { weights = read_weights(file); });
+  on_rank_0(mesh.world(), [&] { weights = read_weights(file, options.weights_key); });
   state.load(weights,
              {.name = "GPT-2 of its config", .choice = "config", .prepare = name_gpt2_tensors},
-             model, HeadPolicy::must_fit);
+             model, HeadPolicy::must_fit, &weights.notes);
+  for (std::string& note : notes_of(file, weights.notes))
+    loaded.settings.notes.push_back(std::move(note));
   return loaded;
 }
 

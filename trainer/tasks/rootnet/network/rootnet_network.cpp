@@ -123,19 +123,13 @@ at::Tensor rootnet_losses(const at::Tensor& coordinates, const at::Tensor& targe
   return (distance.select(1, 0) + distance.select(1, 1) + distance.select(1, 2) * have_depth) / 3;
 }
 
-void load_rootnet_backbone(const std::string& file, const std::string& arch,
-                           RootNetNetwork& network) {
-  Weights weights = read_weights(file);
-  constexpr std::string_view kPrefix = "backbone.";
-  std::vector<NamedTensor> own;
-  for (const NamedTensor& t : weights.tensors) {
-    if (t.name.starts_with(kPrefix)) own.push_back({t.name.substr(kPrefix.size()), t.tensor});
-  }
-  if (!own.empty()) weights.tensors = std::move(own);
-  std::erase_if(weights.tensors, [](const NamedTensor& t) { return t.name.starts_with("fc."); });
+std::vector<std::string> load_rootnet_backbone(const std::string& file, const std::string& key,
+                                               const std::string& arch, RootNetNetwork& network) {
+  Weights weights = read_weights(file, key);
   ModuleModel backbone(network.backbone());
-  load_weights(weights, {.name = "backbone of RootNet with " + arch, .choice = "--arch"}, backbone,
-               HeadPolicy::must_fit);
+  load_weights(weights, backbone_rules("RootNet with " + arch), backbone, HeadPolicy::must_fit,
+               &weights.notes);
+  return notes_of(file, weights.notes);
 }
 
 }  // namespace ffkit

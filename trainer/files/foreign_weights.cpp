@@ -1,0 +1,109 @@
+#include "files/foreign_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "format/content_kind.h"
+#include "format/file/file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOwnForms = "weights are read from .safetensors and .pth files";
+
+// By its name, where bytes do not tell; empty: nothing is known.
+std::string_view kind_by_name(std::string_view name) {
+  if (name.ends_with(".msgpack")) return "a file of Flax (MessagePack)";
+  if (name.ends_with(".onnx")) return "an ONNX model";
+  if (name.ends_with(".pb")) return "a graph of TensorFlow";
+  if (name.find(".ckpt.index") != name.npos || name.find(".ckpt.meta") != name.npos ||
+      name.find(".data-00000-of-") != name.npos) {
+    return "a part of a checkpoint of TensorFlow";
+  }
+  if (name.ends_with(".distcp")) return "a part of a checkpoint of torch.distributed.checkpoint";
+  return {};
+}
+
+std::string remedy_of(ContentKind kind) {
+  switch (kind) {
+    case ContentKind::hdf5:
+    case ContentKind::onnx:
+    case ContentKind::gguf:
+    case ContentKind::tflite:
+      return std::string(kOwnForms);
+    case ContentKind::pickle:
+      return "save its tensors with torch.save() in Python";
+    case ContentKind::numpy:
+      return "save it in Python: torch.save({NAME: torch.from_numpy(numpy.load(OLD))}, NEW)";
+    default:
+      break;
+  }
+  const std::string remedy = content_remedy(kind);
+  return remedy.empty() ? std::string(kOwnForms) : remedy;
+}
+
+}  // namespace
+
+void refuse_foreign_weights(const fs::path& path) {
+  const File file = File::open_for_reading(path);
+  std::array<std::byte, kContentHeadBytes> bytes{};
+  const auto head = std::span(bytes).first(size_t(std::min(file.size(), int64_t(bytes.size()))));
+  file.read_at(0, head);
+  const auto refuse = [&](std::string_view what, std::string_view remedy) {
+    throw Error(ErrorCode::unsupported, fmt::format("is {}, not weights; {}", what, remedy),
+                {.path = path.string()});
+  };
+  const ContentKind kind = content_kind(head);
+  if (kind != ContentKind::unknown) refuse(content_name(kind), remedy_of(kind));
+  if (const std::string_view named = kind_by_name(path.filename().native()); !named.empty())
+    refuse(named, kOwnForms);
+  if (std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; }))
+    refuse("a file that begins with zeros, as an unfinished download does", "download it again");
+  throw Error(ErrorCode::unsupported,
+              fmt::format("is neither a safetensors file nor one of torch.save(); {}", kOwnForms),
+              {.path = path.string()});
+}
+
+void refuse_foreign_folder(const fs::path& folder) {
+  constexpr std::array<std::pair<const char*, const char*>, 6> kKnown = {{
+      {"tf_model.h5",
+       "holds the weights of TensorFlow alone (tf_model.h5); transformers before 5 "
+       "converts them: from_pretrained(FOLDER, from_tf=True).save_pretrained(NEW)"},
+      {"flax_model.msgpack",
+       "holds the weights of Flax alone (flax_model.msgpack); transformers before 5 converts them: "
+       "from_pretrained(FOLDER, from_flax=True).save_pretrained(NEW)"},
+      {".metadata",
+       "is a checkpoint of torch.distributed.checkpoint; make a file of it: python -m "
+       "torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE"},
+      {"zero_to_fp32.py",
+       "is a checkpoint of DeepSpeed; make a file of it: python "
+       "zero_to_fp32.py . FILE, within the folder"},
+      {"saved_model.pb", "is a SavedModel of TensorFlow, not weights"},
+      {"adapter_model.safetensors",
+       "holds an adapter (LoRA) alone, not the weights of a model; "
+       "merge it in Python: model.merge_and_unload()"},
+  }};
+  const auto refuse = [&](const char* message) {
+    throw Error(ErrorCode::not_found, message, {.path = folder.string()});
+  };
+  for (const auto& [name, message] : kKnown) {
+    if (fs::exists(folder / name)) refuse(message);
+  }
+  constexpr char kUnpacked[] = "is an unpacked .pth; give the file that it came from";
+  if (fs::exists(folder / "data.pkl")) refuse(kUnpacked);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (fs::exists(entry.path() / "data.pkl", ignored)) refuse(kUnpacked);
+  }
+}
+
+}  // namespace ffkit

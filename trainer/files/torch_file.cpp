@@ -1,0 +1,425 @@
+#include "files/torch_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+#include "files/archive_reader.h"
+#include "format/content_kind.h"
+#include "format/file/file.h"
+#include "format/little_endian.h"
+#include "format/printable.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kValues = Pickle::Objects::as_values;
+// LONG1 of 10 bytes: 0x1950a86a20f9469cfc6c, then the end of its pickle.
+constexpr std::string_view kMagic = "\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.";
+
+[[noreturn]] void throw_corrupt_torch(const std::string& message) {
+  throw Error(ErrorCode::corrupt, message + "; the file is damaged");
+}
+[[noreturn]] void refuse_torch(const std::string& message) {
+  throw Error(ErrorCode::unsupported, message);
+}
+
+// Of each storage that a tensor of the dict needs: its bytes in memory.
+using Storages = std::map<std::string, std::span<std::byte>>;
+
+// Throws unless every element lies within the storage, which is there.
+void check_place(const StoredTensor& t, const Storages& storages) {
+  const auto storage = storages.find(t.storage);
+  if (storage == storages.end())
+    throw_corrupt_torch(fmt::format("the numbers of tensor '{}' are missing", printable(t.name)));
+  const bool is_empty = std::ranges::find(t.sizes, 0) != t.sizes.end();
+  int64_t last = t.offset, room = t.type->num_bytes, end = 0;
+  bool is_right = t.sizes.size() == t.strides.size() && t.sizes.size() <= 64 && t.offset >= 0;
+  for (size_t i = 0; is_right && i < t.sizes.size(); ++i) {
+    int64_t span = 0;
+    is_right = t.sizes[i] >= 0 && t.strides[i] >= 0;
+    if (!is_right || is_empty) continue;
+    is_right = !__builtin_mul_overflow(t.sizes[i] - 1, t.strides[i], &span) &&
+               !__builtin_add_overflow(last, span, &last) &&
+               !__builtin_mul_overflow(room, t.sizes[i], &room);
+  }
+  is_right = is_right && !__builtin_add_overflow(last, 1, &end) &&
+             !__builtin_mul_overflow(end, t.type->num_bytes, &end);
+  if (!is_right || (!is_empty && end > static_cast<int64_t>(storage->second.size()))) {
+    throw_corrupt_torch(fmt::format("tensor '{}' lies outside of its numbers", printable(t.name)));
+  }
+}
+
+void swap_bytes(std::span<std::byte> bytes, size_t word) {
+  for (size_t at = 0; at + word <= bytes.size(); at += word)
+    std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + word));
+}
+
+void swap_all(const StateDict& dict, const Storages& storages) {
+  std::set<std::string> done;
+  for (const StoredTensor& t : dict.tensors) {
+    if (done.insert(t.storage).second)
+      swap_bytes(storages.at(t.storage), size_t(t.type->word_bytes));
+  }
+}
+
+// --- zip
+
+// data.pkl, and the folder that it lies in.
+struct PickleEntry {
+  std::string folder;
+  std::vector<std::byte> bytes;
+  bool is_big_endian = false;
+};
+
+// What a zip without data.pkl, or with a program, is.
+struct ZipContents {
+  bool has_program = false, has_arrays = false, has_keras = false;
+  std::string weights;  // the name of a file of weights in it
+
+  void look_at(std::string_view name) {
+    has_program = has_program || name.ends_with("/constants.pkl") || name == "constants.pkl" ||
+                  name.find("/code/") != std::string_view::npos;
+    has_arrays = has_arrays || name.ends_with(".npy");
+    has_keras = has_keras || name.ends_with(".weights.h5");
+    for (const char* ending : {".pth", ".pt", ".bin", ".ckpt", ".safetensors"}) {
+      if (weights.empty() && name.ends_with(ending)) weights = name;
+    }
+  }
+};
+
+PickleEntry read_pickle_entry(const fs::path& path) {
+  constexpr std::string_view kName = "data.pkl";
+  constexpr std::string_view kOrder = "byteorder";
+  std::optional<PickleEntry> found;
+  std::array<std::byte, 3> byte_order{};
+  ZipContents contents;
+  read_archive(
+      path, ArchiveForm::zip,
+      [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+        contents.look_at(name);
+        const size_t slash = name.rfind('/');
+        const std::string folder = slash == std::string::npos ? "" : name.substr(0, slash + 1);
+        const std::string last = name.substr(folder.size());
+        if (last == kOrder && num_bytes == int64_t(byte_order.size())) return byte_order;
+        if (last != kName || found) return {};
+        found = PickleEntry{folder, std::vector<std::byte>(static_cast<size_t>(num_bytes))};
+        return found->bytes;
+      });
+  if (contents.has_program) {
+    refuse_torch(
+        "is a TorchScript program; save its weights in Python: "
+        "torch.save(torch.jit.load(OLD).state_dict(), NEW)");
+  }
+  if (!found && contents.has_arrays) {
+    refuse_torch(
+        "is an archive of NumPy arrays (.npz); save them in Python: torch.save({k: "
+        "torch.from_numpy(v) for k, v in numpy.load(OLD).items()}, NEW)");
+  }
+  if (!found && contents.has_keras)
+    refuse_torch("is a model of Keras; weights are read from .safetensors and .pth files");
+  if (!found && !contents.weights.empty())
+    refuse_torch(fmt::format("is a zip that holds '{}'; unpack it", printable(contents.weights)));
+  if (!found) refuse_torch("is a zip, but not one that torch.save wrote: it has no data.pkl");
+  found->is_big_endian = std::memcmp(byte_order.data(), "big", byte_order.size()) == 0;
+  return std::move(*found);
+}
+
+StateDict read_zip_form(const fs::path& path, const std::string& key, const StorageTarget& target) {
+  const PickleEntry file = read_pickle_entry(path);
+  Pickle pickle;
+  pickle.parse(file.bytes, kValues);
+  StateDict dict = find_state_dict(pickle, key);
+  std::set<std::string> wanted;
+  for (const StoredTensor& t : dict.tensors) wanted.insert(t.storage);
+  const std::string folder = file.folder + "data/";
+  Storages storages;
+  read_archive(path, ArchiveForm::zip,
+               [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+                 if (!name.starts_with(folder)) return {};
+                 const std::string storage = name.substr(folder.size());
+                 if (!wanted.contains(storage) || storages.contains(storage)) return {};
+                 return storages[storage] = target(storage, num_bytes);
+               });
+  for (const StoredTensor& t : dict.tensors) check_place(t, storages);
+  if (file.is_big_endian) swap_all(dict, storages);
+  return dict;
+}
+
+// --- pickles
+
+// Bytes from anywhere.
+struct Bytes {
+  int64_t size = 0;
+  std::function<void(int64_t offset, std::span<std::byte> out)> read_at;
+};
+
+Bytes bytes_of_file(const File& file) {
+  return {.size = file.size(),
+          .read_at = [&file](int64_t at, std::span<std::byte> out) { file.read_at(at, out); }};
+}
+Bytes bytes_of_memory(const std::vector<std::byte>& memory) {
+  return {.size = int64_t(memory.size()),
+          .read_at = [&memory](int64_t at, std::span<std::byte> out) {
+            std::copy_n(memory.begin() + at, out.size(), out.begin());
+          }};
+}
+
+// Pickles one after the other, with numbers between them.
+class PickleStream {
+ public:
+  explicit PickleStream(Bytes in) : in_(std::move(in)) {}
+
+  // The next pickle; valid until the one after it.
+  const Pickle& next() {
+    // Nobody knows its length: a part is read, and a larger one where it did not suffice.
+    for (int64_t most = kFirstBytes;; most *= 8) {
+      const int64_t num_bytes = std::min(most, in_.size - at_);
+      pickled_.resize(size_t(num_bytes));
+      in_.read_at(at_, pickled_);
+      try {
+        at_ += int64_t(pickle_.parse_first(pickled_, kValues));
+        return pickle_;
+      } catch (const Error& error) {
+        const bool is_all = num_bytes == in_.size - at_ || most > kMostPickleBytes;
+        if (error.code() != ErrorCode::corrupt || is_all) throw;
+      }
+    }
+  }
+  int64_t next_integer() {
+    const Pickle& pickle = next();
+    return pickle.integer(pickle.root(), "a count");
+  }
+  // The bytes that follow.
+  void read(std::span<std::byte> out) {
+    require(int64_t(out.size()));
+    in_.read_at(at_, out);
+    at_ += int64_t(out.size());
+  }
+  template <typename T>
+  T read_number() {
+    std::array<std::byte, sizeof(T)> bytes{};
+    read(bytes);
+    return load_le<T>(bytes.data());
+  }
+  void skip(int64_t num_bytes) {
+    require(num_bytes);
+    at_ += num_bytes;
+  }
+  void require(int64_t num_bytes) const {
+    if (num_bytes < 0 || num_bytes > in_.size - at_)
+      throw_corrupt_torch("it ends within its numbers");
+  }
+
+ private:
+  static constexpr int64_t kFirstBytes = 4096, kMostPickleBytes = int64_t{1} << 30;
+
+  const Bytes in_;
+  int64_t at_ = 0;
+  std::vector<std::byte> pickled_;
+  Pickle pickle_;
+};
+
+// "torch.FloatStorage".
+std::string_view class_of(std::string_view type) {
+  const size_t dot = type.rfind('.');
+  return dot == std::string_view::npos ? type : type.substr(dot + 1);
+}
+
+// Length and numbers of one storage; the numbers go to `target` where they are wanted.
+void read_numbers(PickleStream& stream, const std::string& key, std::string_view type,
+                  bool is_wanted, const StorageTarget& target, Storages& storages) {
+  const TorchType* known = find_torch_storage(class_of(type));
+  if (known == nullptr)
+    refuse_torch(fmt::format("has numbers in a {:.60}, which is not known here", type));
+  int64_t num_bytes = 0;
+  if (__builtin_mul_overflow(stream.read_number<int64_t>(), known->num_bytes, &num_bytes))
+    throw_corrupt_torch("it ends within its numbers");
+  stream.require(num_bytes);
+  if (!is_wanted || storages.contains(key)) return stream.skip(num_bytes);
+  stream.read(storages[key] = target(key, num_bytes));
+}
+
+StateDict read_pickles_form(const File& file, const std::string& key, const StorageTarget& target) {
+  PickleStream stream(bytes_of_file(file));
+  for (int i = 0; i < 3; ++i) stream.next();  // the magic number, a version, the machine
+  StateDict dict;
+  std::map<std::string, std::string> types;
+  {
+    const Pickle& object = stream.next();
+    dict = find_state_dict(object, key);
+    for (NamedStorage& s : all_storages(object)) types.emplace(std::move(s.key), s.type);
+  }
+  std::vector<std::string> keys;
+  {
+    const Pickle& list = stream.next();
+    for (const Pickle::Ref item : list.items(list.root(), "the list of storages"))
+      keys.emplace_back(list.text(item, "a storage's key"));
+  }
+  std::set<std::string> wanted;
+  for (const StoredTensor& t : dict.tensors) wanted.insert(t.storage);
+  Storages storages;
+  for (const std::string& storage : keys) {
+    const auto type = types.find(storage);
+    if (type == types.end()) throw_corrupt_torch("it has numbers of nothing");
+    read_numbers(stream, storage, type->second, wanted.contains(storage), target, storages);
+  }
+  for (const StoredTensor& t : dict.tensors) check_place(t, storages);
+  return dict;
+}
+
+// --- tar
+
+struct TarEntries {
+  std::vector<std::byte> pickle, storages, tensors;
+};
+
+TarEntries read_tar_entries(const fs::path& path) {
+  TarEntries entries;
+  std::set<std::string> found;
+  std::string first;
+  read_archive(path, ArchiveForm::tar,
+               [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+                 if (first.empty()) first = name;
+                 for (const auto& [wanted, bytes] : {std::pair("pickle", &entries.pickle),
+                                                     std::pair("storages", &entries.storages),
+                                                     std::pair("tensors", &entries.tensors)}) {
+                   if (name != wanted || !found.insert(name).second) continue;
+                   bytes->resize(size_t(num_bytes));
+                   return *bytes;
+                 }
+                 return {};
+               });
+  if (found.size() != 3) {
+    refuse_torch(fmt::format(
+        "is a tar archive{}; unpack it and give the weights in it",
+        first.empty() ? std::string()
+                      : fmt::format(", of which '{}' is the first file", printable(first))));
+  }
+  return entries;
+}
+
+// The triple (key, storage or place, type) before numbers.
+struct TarItem {
+  std::string key, second, type;
+
+  static TarItem next(PickleStream& stream) {
+    const Pickle& pickle = stream.next();
+    const std::vector<Pickle::Ref>& parts = pickle.items(pickle.root(), "what is before numbers");
+    if (parts.size() < 3) throw_corrupt_torch("what is before numbers is incomplete");
+    const bool has_storage = pickle.kind(parts[1]) == Pickle::Kind::integer;
+    return {std::to_string(pickle.integer(parts[0], "a key")),
+            has_storage ? std::to_string(pickle.integer(parts[1], "a storage")) : "",
+            pickle.global_name(parts[2])};
+  }
+};
+
+// Part of another storage.
+struct TarView {
+  std::string root;
+  int64_t offset = 0;
+};
+
+StateDict read_tar_form(const fs::path& path, const std::string& key, const StorageTarget& target) {
+  const TarEntries entries = read_tar_entries(path);
+  // Twice, because which are wanted is known only when their types are.
+  std::map<std::string, const TorchType*> types;
+  std::map<std::string, TarView> views;
+  const auto read_all = [&](const std::set<std::string>& wanted, Storages& storages) {
+    PickleStream stream(bytes_of_memory(entries.storages));
+    for (int64_t n = stream.next_integer(); n > 0; --n) {
+      const TarItem item = TarItem::next(stream);
+      types[item.key] = find_torch_storage(class_of(item.type));
+      read_numbers(stream, item.key, item.type, wanted.contains(item.key), target, storages);
+    }
+    const Pickle& list = stream.next();
+    for (const Pickle::Ref view : list.items(list.root(), "the views")) {
+      const std::vector<Pickle::Ref>& parts = list.items(view, "a view");
+      if (parts.size() < 3) throw_corrupt_torch("a view is incomplete");
+      views[std::to_string(list.integer(parts[0], "a view"))] = {
+          std::to_string(list.integer(parts[1], "a view")), list.integer(parts[2], "a view")};
+    }
+  };
+  Storages storages;
+  read_all({}, storages);
+
+  OutsideTensors tensors;
+  PickleStream stream(bytes_of_memory(entries.tensors));
+  for (int64_t n = stream.next_integer(); n > 0; --n) {
+    const TarItem item = TarItem::next(stream);
+    StoredTensor tensor{.name = item.key, .storage = item.second};
+    const auto rank = stream.read_number<int32_t>();
+    stream.skip(4);
+    stream.require(int64_t{rank} * 16);
+    for (int32_t i = 0; i < rank; ++i) tensor.sizes.push_back(stream.read_number<int64_t>());
+    for (int32_t i = 0; i < rank; ++i) tensor.strides.push_back(stream.read_number<int64_t>());
+    tensor.offset = stream.read_number<int64_t>();
+    if (const auto view = views.find(tensor.storage); view != views.end()) {
+      tensor.storage = view->second.root;
+      if (__builtin_add_overflow(tensor.offset, view->second.offset, &tensor.offset))
+        throw_corrupt_torch("a view lies outside of its numbers");
+    }
+    const auto type = types.find(tensor.storage);
+    if (type == types.end())
+      throw_corrupt_torch(fmt::format("the numbers of tensor {} are missing", item.key));
+    tensor.type = type->second;
+    tensors.emplace(item.key, std::move(tensor));
+  }
+
+  Pickle pickle;
+  pickle.parse(entries.pickle, kValues);
+  StateDict dict = find_state_dict(pickle, key, tensors);
+  std::set<std::string> wanted;
+  for (const StoredTensor& t : dict.tensors) wanted.insert(t.storage);
+  read_all(wanted, storages);
+  for (const StoredTensor& t : dict.tensors) check_place(t, storages);
+  return dict;
+}
+
+}  // namespace
+
+TorchForm torch_form(const fs::path& path) {
+  const File file = File::open_for_reading(path);
+  std::array<std::byte, kContentHeadBytes> bytes{};
+  const auto head = std::span(bytes).first(size_t(std::min(file.size(), int64_t(bytes.size()))));
+  file.read_at(0, head);
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  if (text.starts_with("PK\x03\x04")) return TorchForm::zip;
+  if (text.starts_with('\x80') && text.substr(0, 64).find(kMagic) != std::string_view::npos)
+    return TorchForm::pickles;
+  return content_kind(head) == ContentKind::tar ? TorchForm::tar : TorchForm::none;
+}
+
+StateDict read_torch_file(const fs::path& path, const std::string& key,
+                          const StorageTarget& target) {
+  const TorchForm form = torch_form(path);
+  try {
+    switch (form) {
+      case TorchForm::zip:
+        return read_zip_form(path, key, target);
+      case TorchForm::pickles:
+        return read_pickles_form(File::open_for_reading(path), key, target);
+      case TorchForm::tar:
+        return read_tar_form(path, key, target);
+      case TorchForm::none:
+        break;
+    }
+    refuse_torch("is no file of torch.save()");
+  } catch (const Error& e) {
+    if (!e.context().path.empty()) throw;
+    throw Error(e.code(), e.what(), {.path = path.string()});
+  }
+}
+
+}  // namespace ffkit
