@@ -58,7 +58,7 @@ if __name__ == '__main__':
 )";
 
 // As Python writes it: 'a'.
-std::string quoted(const std::string& text) {
+std::string python_text(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -88,8 +88,8 @@ void write_export_script(const fs::path& script, const fs::path& weights,
   const std::string onnx = fs::path(weights).replace_extension(".onnx").filename().string();
   const bool is_safetensors = weights.extension() == ".safetensors";
   std::string text = kScript;
-  replace_all(text, "{0!r}", quoted(weights.filename().string()));
-  replace_all(text, "{2!r}", quoted(onnx));
+  replace_all(text, "{0!r}", python_text(weights.filename().string()));
+  replace_all(text, "{2!r}", python_text(onnx));
   replace_all(text, "{0}", weights.filename().string());
   replace_all(text, "{1}", script.filename().string());
   replace_all(text, "{2}", onnx);

@@ -92,7 +92,7 @@ std::optional<Ref> member(const Pickle& pickle, Ref dict, std::string_view key) 
 bool is_call(const Pickle& pickle, Ref ref) {
   return pickle.kind(ref) == Kind::call;
 }
-std::string function_of(const Pickle& pickle, Ref call) {
+std::string called_function(const Pickle& pickle, Ref call) {
   return pickle.global_name(pickle.items(call, "a call")[0]);
 }
 const std::vector<Ref>& arguments_of(const Pickle& pickle, Ref call) {
@@ -121,7 +121,7 @@ class Describer {
       : pickle_(pickle), outside_(outside) {}
 
   bool is_tensor(Ref ref) const {
-    if (is_call(pickle_, ref)) return makes_tensor(function_of(pickle_, ref));
+    if (is_call(pickle_, ref)) return makes_tensor(called_function(pickle_, ref));
     return pickle_.kind(ref) == Kind::persistent && find_outside(ref) != nullptr;
   }
 
@@ -133,7 +133,7 @@ class Describer {
       out.tensors.back().name = std::move(name);
       return;
     }
-    const std::string function = function_of(pickle_, value);
+    const std::string function = called_function(pickle_, value);
     const std::vector<Ref>& arguments = arguments_of(pickle_, value);
     // A Parameter, or a subclass, wraps its tensor; one that wraps another wrapper is no file of PyTorch.
     const auto wraps = [](const std::string& f) {
@@ -141,7 +141,7 @@ class Describer {
              f == "torch._utils._rebuild_parameter_with_state";
     };
     if (wraps(function) && !arguments.empty() && is_tensor(arguments[0]) &&
-        !(is_call(pickle_, arguments[0]) && wraps(function_of(pickle_, arguments[0])))) {
+        !(is_call(pickle_, arguments[0]) && wraps(called_function(pickle_, arguments[0])))) {
       return add(std::move(name), arguments[0], out);
     }
     if (function == "torch._tensor._rebuild_from_type_v2" && arguments.size() >= 3 &&
@@ -299,7 +299,7 @@ const Candidate* preferred(const std::vector<Candidate>& all) {
 }
 
 [[noreturn]] void refuse_call(const Pickle& pickle, std::string_view name, Ref value) {
-  const std::string function = function_of(pickle, value);
+  const std::string function = called_function(pickle, value);
   refuse_dict(fmt::format("'{}' would call {:.80}, and nothing but tensors is ever made here",
                           printable(name),
                           function.empty() ? "something without a name" : function));
@@ -323,7 +323,7 @@ const Candidate* preferred(const std::vector<Candidate>& all) {
     refuse_dict(
         fmt::format("holds what {:.80} makes, not a dict of tensors; save model.state_dict() in "
                     "Python",
-                    function_of(pickle, root)));
+                    called_function(pickle, root)));
   }
   refuse_dict("holds no dict of tensors; save model.state_dict() in Python");
 }
