@@ -15,14 +15,16 @@ double num_warmup_steps(const TrainOptions& options, int64_t steps_per_epoch);
 
 // Learning rate of step `s` = `step` (0-based, over all epochs), with T = total_steps(), W = num_warmup_steps() of them warming up.
 //
-//   warm-up, s < W:   lr * (f + (1 - f) * s / W), f = warmup_start           torch's LinearLR
+// As torch's SequentialLR of LinearLR and the scheduler that is named on the right:
+//
+//   warm-up, s < W:   lr * (f + (1 - f) * s / W), f = warmup_start           LinearLR
 //
 // and then, with p = (s - W) / (T - W):
 //
 //   cosine:           lr_min + (lr - lr_min) / 2 * (1 + cos(pi * p))          CosineAnnealingLR
 //   polynomial:       lr_min + (lr - lr_min) * (1 - p) ^ lr_power             PolynomialLR (lr_min 0)
-//   step:             lr * lr_gamma ^ floor(s / steps_per_epoch / lr_step_epochs), counted from the first epoch; StepLR.
-//                     With lr_step_steps: lr * lr_gamma ^ floor(s / lr_step_steps)
+//   step:             lr * lr_gamma ^ floor((s - ceil(W)) / D), D = lr_step_epochs * steps_per_epoch
+//                     or lr_step_steps: counted from the end of the warm-up;    StepLR
 //   constant:         lr
 //
 // onecycle has its own warm-up and no other. As OneCycleLR with cosine annealing and its defaults: half a cosine from lr / 25 to lr over the steps

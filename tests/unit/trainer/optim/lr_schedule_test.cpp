@@ -1,5 +1,6 @@
 #include "optim/lr_schedule.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,9 +78,9 @@ TEST(LearningRate, StartsAtItsPeakWithoutWarmUp) {
 TEST(LearningRate, FallsByGammaAtStepEpochs) {
   const TrainOptions o = options(LrSchedule::step, 1);
   EXPECT_DOUBLE_EQ(learning_rate(o, 5, 5), 0.4);
-  EXPECT_DOUBLE_EQ(learning_rate(o, 5, 14), 0.4);
-  EXPECT_NEAR(learning_rate(o, 5, 15), 0.04, 1e-15);
-  EXPECT_NEAR(learning_rate(o, 5, 30), 0.004, 1e-15);
+  EXPECT_DOUBLE_EQ(learning_rate(o, 5, 19), 0.4);  // three epochs after the warm-up
+  EXPECT_NEAR(learning_rate(o, 5, 20), 0.04, 1e-15);
+  EXPECT_NEAR(learning_rate(o, 5, 35), 0.004, 1e-15);
 }
 
 TEST(LearningRate, FallsByAPowerOfWhatIsLeft) {
@@ -109,6 +110,7 @@ std::vector<double> rates(const TrainOptions& o) {
   return out;
 }
 
+// A schedule of torch's after each warm-up, step by step.
 TEST(LearningRate, EqualsTorchsSchedulers) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir folder;
@@ -130,15 +132,23 @@ def write(name, make, lr=0.4):
     np.array(values, dtype=np.float64).tofile(name)
 
 def after_warmup(steps, make):
+    if steps == 0:
+        return make
     return lambda o: SequentialLR(o, [LinearLR(o, start_factor=0.25, total_iters=steps), make(o)], [steps])
 
-write("cosine", after_warmup(10, lambda o: CosineAnnealingLR(o, T_max=30, eta_min=0.01)))
-write("polynomial", after_warmup(10, lambda o: PolynomialLR(o, total_iters=30, power=1.5)))
-write("step", lambda o: StepLR(o, step_size=12, gamma=0.1))
-write("onecycle", lambda o: OneCycleLR(o, max_lr=0.4, total_steps=40))
+for warmup in 0, 1, 8, 10, 13, 36:
+    left = 40 - warmup
+    for name, make in {
+        "cosine": lambda o: CosineAnnealingLR(o, T_max=left, eta_min=0.01),
+        "polynomial": lambda o: PolynomialLR(o, total_iters=left, power=1.5),
+        "step": lambda o: StepLR(o, step_size=12, gamma=0.1),
+        "constant": lambda o: ConstantLR(o, factor=1, total_iters=1),
+    }.items():
+        write(f"{name}-{warmup}", after_warmup(warmup, make))
+write("onecycle-0", lambda o: OneCycleLR(o, max_lr=0.4, total_steps=40))
 )",
                                   folder.path()));
-  const auto expect_equal = [&](const char* name, const TrainOptions& o) {
+  const auto expect_equal = [&](const std::string& name, const TrainOptions& o) {
     const std::vector<double> expected = testing::read_values<double>(folder / name);
     const std::vector<double> got = rates(o);
     ASSERT_EQ(expected.size(), got.size());
@@ -146,14 +156,31 @@ write("onecycle", lambda o: OneCycleLR(o, max_lr=0.4, total_steps=40))
       EXPECT_NEAR(got[i], expected[i], 1e-9) << name << ", step " << i;
     }
   };
-  TrainOptions cosine = options(LrSchedule::cosine, 2.5);
-  cosine.lr_min = 0.01;
-  expect_equal("cosine", cosine);
-  TrainOptions polynomial = options(LrSchedule::polynomial, 2.5);
-  polynomial.lr_power = 1.5;
-  expect_equal("polynomial", polynomial);
-  expect_equal("step", options(LrSchedule::step, 0));
-  expect_equal("onecycle", options(LrSchedule::onecycle, 0));
+  for (const int64_t warmup : {0, 1, 8, 10, 13, 36}) {
+    TrainOptions cosine = options(LrSchedule::cosine, double(warmup) / 4);
+    cosine.lr_min = 0.01;
+    expect_equal(fmt::format("cosine-{}", warmup), cosine);
+    TrainOptions polynomial = options(LrSchedule::polynomial, double(warmup) / 4);
+    polynomial.lr_power = 1.5;
+    expect_equal(fmt::format("polynomial-{}", warmup), polynomial);
+    TrainOptions step = options(LrSchedule::step, double(warmup) / 4);
+    expect_equal(fmt::format("step-{}", warmup), step);
+    step.lr_step_steps = 12;
+    step.lr_step_epochs = 1;
+    expect_equal(fmt::format("step-{}", warmup), step);
+    expect_equal(fmt::format("constant-{}", warmup),
+                 options(LrSchedule::constant, double(warmup) / 4));
+  }
+  expect_equal("onecycle-0", options(LrSchedule::onecycle, 0));
+}
+
+// A warm-up that ends within a step is over with the next one.
+TEST(LearningRate, CountsItsDropsFromTheFirstStepAfterAWarmUp) {
+  TrainOptions o = options(LrSchedule::step, 0.6);
+  o.lr_step_steps = 4;
+  EXPECT_DOUBLE_EQ(learning_rate(o, 4, 3), 0.4);  // 2.4 steps
+  EXPECT_DOUBLE_EQ(learning_rate(o, 4, 6), 0.4);
+  EXPECT_NEAR(learning_rate(o, 4, 7), 0.04, 1e-15);
 }
 
 }  // namespace
