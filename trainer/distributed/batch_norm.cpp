@@ -15,6 +15,8 @@
 #include <ATen/ops/var_mean.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <ffkit/format/error.h>
+
 namespace ffkit {
 namespace {
 
@@ -131,7 +133,14 @@ std::array<at::Tensor, 3> synchronised_batch_norm(const at::Tensor& x, const at:
 }
 
 at::Tensor BatchNormImpl::forward(const at::Tensor& x) {
-  if (!is_training() || communicator_ == nullptr || communicator_->is_alone()) {
+  const bool is_alone = communicator_ == nullptr || communicator_->is_alone();
+  if (is_training() && is_alone && x.numel() == x.size(1)) {
+    throw Error(ErrorCode::invalid_argument,
+                "batch norm has one value for each channel, which has no variance: a batch of one "
+                "picture that the network makes 1 pixel wide; give a batch size of 2 or more, or "
+                "larger pictures");
+  }
+  if (!is_training() || is_alone) {
     return torch::nn::BatchNorm2dImpl::forward(x);
   }
   const auto next_momentum = [this] {

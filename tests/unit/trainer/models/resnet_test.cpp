@@ -1,6 +1,7 @@
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "expect_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "support/float64.h"
+#include "support/test_models.h"
 
 namespace ffkit {
 namespace {
@@ -174,6 +177,18 @@ TEST(ResNet, GivesTheSameLogitsInChannelsLast) {
   const at::Tensor a = plain->forward(ramp());
   const at::Tensor b = last->forward(ramp().contiguous(at::MemoryFormat::ChannelsLast));
   EXPECT_LT(a.sub(b).abs().max().item<double>(), 1e-4);
+}
+
+// 32 pixels are one in the last stage: its batch norms have one value for each channel.
+TEST(ResNet, SaysWhyABatchOfOneCannotBeTrainedOn) {
+  testing::add_test_models();
+  const auto model = ModelRegistry::instance().find(testing::kTestResNet).make({.num_classes = 3});
+  EXPECT_ERROR(model->forward(at::randn({1, 3, 32, 32})), invalid_argument,
+               "batch norm has one value for each channel, which has no variance");
+  EXPECT_EQ(model->forward(at::randn({1, 3, 64, 64})).size(0), 1);
+  EXPECT_EQ(model->forward(at::randn({2, 3, 32, 32})).size(0), 2);
+  model->set_training(false);
+  EXPECT_EQ(model->forward(at::randn({1, 3, 32, 32})).size(0), 1);
 }
 
 }  // namespace
