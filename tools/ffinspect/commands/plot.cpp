@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "data/metrics_file.h"
 #include "draw/chart.h"
+#include "draw/confusion_picture.h"
 #include "text/output.h"
 #include "tools/output_file.h"
 
@@ -22,7 +23,7 @@ constexpr const char* kPlotFooter =
 
 With --json: one document with output, width, height, train: [step, epoch, loss, lr, images_per_second,
   data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. Where a task counts others than
-  images, their name stands in these places.)";
+  images, their name stands in these places. Of a confusion matrix (fftrain --evaluate RUN --confusion FILE.json): output, width, height, classes, matrix.)";
 
 constexpr Color kBlue = {31, 119, 180};
 constexpr Color kOrange = {230, 115, 10};
@@ -39,7 +40,7 @@ ChartLine make_line(const std::string& name, Color color, const std::vector<Json
                     const std::string& key) {
   ChartLine out{.name = name, .color = color, .has_marks = false, .points = {}};
   for (const Json& line : lines) {
-    if (!line.contains(key) || !line[key].is_number()) continue;  // null: not a finite number
+    if (!line.contains(key) || !line[key].is_number()) continue;  // not a finite number
     out.points.push_back({line.at("step").get<double>(), line[key].get<double>()});
   }
   return out;
@@ -65,6 +66,21 @@ std::string title_of(const PlotOptions& options, const RunMetrics& metrics) {
   return title;
 }
 
+int plot_confusion(const PlotOptions& options) {
+  require_no_input(options.output, {options.work_dir});
+  const ConfusionCounts counts = read_confusion(options.work_dir);
+  const Canvas canvas = draw_confusion(counts);
+  write_output(options.output, encode_png(canvas.view()));
+  if (options.json) {
+    print_json({{"output", options.output},
+                {"width", canvas.width()},
+                {"height", canvas.height()},
+                {"classes", counts.classes},
+                {"matrix", counts.matrix}});
+  }
+  return 0;
+}
+
 int plot(const PlotOptions& options) {
   if (options.output.empty() && options.json) {
     throw CLI::ValidationError("--json", "say with --output where the picture goes");
@@ -72,6 +88,7 @@ int plot(const PlotOptions& options) {
   if (options.output.empty() && stdout_is_terminal()) {
     throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
   }
+  if (std::filesystem::is_regular_file(options.work_dir)) return plot_confusion(options);
   require_no_input(options.output, {std::filesystem::path(options.work_dir) / "metrics.jsonl"});
   const RunMetrics metrics = read_metrics(options.work_dir);
   std::vector<ChartPanel> panels = {
@@ -112,7 +129,10 @@ void add_plot_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<PlotOptions>();
   CLI::App* command =
       app.add_subcommand("plot", "Plot as PNG: loss, metrics and throughput of a training run");
-  command->add_option("WORKDIR", options->work_dir, "Work folder of a run of fftrain")
+  command
+      ->add_option(
+          "WORKDIR", options->work_dir,
+          "Work folder of a run of fftrain, or the confusion matrix that it wrote as .json")
       ->required()
       ->option_text(" ");
   command

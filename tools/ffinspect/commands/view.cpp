@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -16,6 +17,7 @@
 
 #include "commands.h"
 #include "data/data_sets.h"
+#include "draw/class_results.h"
 #include "draw/contact_sheet.h"
 #include "draw/root_results.h"
 #include "draw/scene_view.h"
@@ -36,6 +38,7 @@ With --json: one document with split, field, output, width, height, samples: [re
 With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
   width, height; with --results also num_predictions, num_predictions_drawn.
 For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.
+With --results of classes, the class that was found and its score stand under each picture; --json has found_class and score.
 With --results of persons, each picture is what was cropped of it, with the true root in green and the found one in magenta; --json has root, found_root and
 distance of each.)";
 
@@ -49,6 +52,7 @@ struct ViewOptions {
   SheetOptions sheet;
   bool size_is_given = false;
   std::string results;
+  bool wrong = false;
   double min_score = 0.3;
   bool min_score_is_given = false;
 };
@@ -191,6 +195,19 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
   return entry;
 }
 
+// Of the records of `dataset`, the positions of the `count` most confident mistakes.
+std::vector<int64_t> most_wrong(const Dataset& dataset, const ClassResults& results,
+                                int64_t count) {
+  std::map<int64_t, int64_t> positions;  // of records of the split
+  for (int64_t i = 0; i < dataset.num_records(); ++i) positions[dataset.index_in_split(i)] = i;
+  std::vector<int64_t> out;
+  for (const int64_t record : results.wrong()) {
+    const auto found = positions.find(record);
+    if (found != positions.end() && std::ssize(out) < count) out.push_back(found->second);
+  }
+  return out;
+}
+
 int view_scene(const ViewOptions& options, const Dataset& dataset, int64_t index) {
   const int camera_width = options.size_is_given ? std::clamp(options.sheet.size, 160, 1600) : 640;
   std::optional<SceneResults> results;
@@ -234,7 +251,14 @@ int view(const ViewOptions& options) {
     return view_scene(options, dataset, *chosen);
   }
   std::optional<RootResults> roots;
-  if (!options.results.empty()) {
+  std::optional<ClassResults> classes;
+  if (!options.results.empty() && ClassResults::can_be(options.results)) {
+    classes.emplace(dataset.whole_split(), options.results);
+  } else if (options.wrong) {
+    throw Error(ErrorCode::invalid_argument,
+                "has no predicted classes, an object a line with record, class and score",
+                {.path = options.results});
+  } else if (!options.results.empty()) {
     if (!RootResults::can_be_of(dataset.schema()) || !options.field.empty()) {
       throw Error(
           ErrorCode::invalid_argument,
@@ -251,9 +275,15 @@ int view(const ViewOptions& options) {
   }
   const size_t image_field = find_image_field(dataset, options.field);
   const std::vector<int64_t> records =
-      chosen ? std::vector<int64_t>{*chosen}
-             : draw_records(dataset.num_records(), std::min(options.count, dataset.num_records()),
-                            options.seed);
+      chosen          ? std::vector<int64_t>{*chosen}
+      : options.wrong ? most_wrong(dataset, *classes, options.count)
+                      : draw_records(dataset.num_records(),
+                                     std::min(options.count, dataset.num_records()), options.seed);
+  if (records.empty() && options.wrong) {
+    throw Error(ErrorCode::invalid_argument,
+                "has no picture with a label whose predicted class is another one",
+                {.path = options.results});
+  }
   if (records.empty()) {
     throw Error(ErrorCode::invalid_argument, "has no records to look at",
                 {.path = dataset.path().string()});
@@ -263,10 +293,14 @@ int view(const ViewOptions& options) {
   for (size_t i = 0; i < records.size(); ++i) {
     entries.push_back(make_entry(dataset, records[i], image_field, samples[i]));
     if (roots) roots->add(dataset.index_in_split(records[i]), entries.back(), samples[i]);
+    if (classes) classes->add(dataset.index_in_split(records[i]), entries.back(), samples[i]);
   }
-  const std::string title = fmt::format(
-      "{}: {} of {} records{}", dataset.manifest().split, with_commas(std::ssize(records)),
-      with_commas(dataset.num_records()), roots ? "; true roots green, found ones magenta" : "");
+  const std::string title =
+      fmt::format("{}: {} of {} records{}", dataset.manifest().split,
+                  with_commas(std::ssize(records)), with_commas(dataset.num_records()),
+                  roots           ? "; true roots green, found ones magenta"
+                  : options.wrong ? "; the most confident mistakes first"
+                                  : "");
   const Canvas canvas = make_contact_sheet(title, entries, options.sheet);
   write_output(options.output, encode_png(canvas.view()));
   if (options.target.json) {
@@ -301,11 +335,18 @@ void add_view_command(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber);
   CLI::Option* results =
       command
-          ->add_option("--results", options->results,
-                       "What was found, to draw beside the truth: detections in nuScenes' official "
-                       "JSON format with --record, or roots of persons as fftrain --task rootnet "
-                       "writes them")
+          ->add_option(
+              "--results", options->results,
+              "What was found, to draw beside the truth: detections in nuScenes' official "
+              "JSON format with --record, roots of persons as fftrain --task rootnet writes "
+              "them, or classes of pictures as fftrain writes them (.jsonl)")
           ->option_text("FILE");
+  command
+      ->add_flag(
+          "--wrong", options->wrong,
+          "With --results of predicted classes: the records whose label is another class, the "
+          "most confident mistakes first")
+      ->needs(results);
   command
       ->add_option("--min-score", options->min_score, "Lowest score of a detection that is drawn")
       ->check(CLI::Range(0.0, 1.0))

@@ -16,10 +16,15 @@ namespace {
 
 constexpr std::string_view kSpeed = "_per_second";
 
+// JSON has no word for numbers that are not finite; null is that of older logs.
+bool is_a_number(const Json& json) {
+  return json.is_number() || json.is_null() || json == "nan" || json == "inf" || json == "-inf";
+}
+
 bool has_numbers(const Json& json, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     const auto it = json.find(key);
-    if (it == json.end() || !(it->is_number() || it->is_null())) return false;
+    if (it == json.end() || !is_a_number(*it)) return false;
   }
   return true;
 }
@@ -40,7 +45,7 @@ std::vector<std::string> metrics_of(const Json& line, const std::string& units) 
     const std::string& key = item.key();
     const bool is_of_all = key == "kind" || key == "step" || key == "epoch" ||
                            key == "train_loss" || key == "seconds" || key == "loss";
-    if (!is_of_all && key != units && item.value().is_number()) keys.push_back(key);
+    if (!is_of_all && key != units && is_a_number(item.value())) keys.push_back(key);
   }
   return keys;
 }

@@ -1,0 +1,103 @@
+#include "draw/class_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/error.h>
+
+#include "format/printable.h"
+
+namespace ffkit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_prediction(const Json& json) {
+  return json.is_object() && json.contains("record") && json["record"].is_number_integer() &&
+         json.contains("class") && json["class"].is_string() && json.contains("score") &&
+         json["score"].is_number();
+}
+
+Json parse(const std::string& line) {
+  return Json::parse(line, nullptr, /*allow_exceptions=*/false);
+}
+
+std::vector<std::string> ids_of(const Dataset& split) {
+  const int at = split.schema().index_of("id");
+  if (at < 0) return {};
+  const Field& field = split.schema().fields[static_cast<size_t>(at)];
+  if (field.type != FieldType::string || !field.column) return {};
+  return split.string_column("id");
+}
+
+}  // namespace
+
+bool ClassResults::can_be(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  return std::getline(in, line) && is_prediction(parse(line));
+}
+
+ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) throw Error(ErrorCode::not_found, "cannot be opened", {.path = file.string()});
+  const std::vector<std::string> ids = ids_of(split);
+  int64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const Json json = parse(line);
+    if (!is_prediction(json)) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("line {} has no record, class and score of a picture", number),
+                  {.path = file.string()});
+    }
+    const auto record = json["record"].get<int64_t>();
+    const bool is_of_split = record >= 0 && record < split.num_records();
+    const std::string id = json.value("id", std::string());
+    if (!is_of_split || (!ids.empty() && !id.empty() && ids[static_cast<size_t>(record)] != id)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("line {} is of record {}, '{}', which {} does not have; give the "
+                              "split that was predicted",
+                              number, record, printable(id), split.path().string()),
+                  {.path = file.string()});
+    }
+    const Json label = json.value("label", Json());
+    if (!found_
+             .emplace(record, Found{.name = json["class"].get<std::string>(),
+                                    .label = label.is_string() ? label.get<std::string>() : "",
+                                    .score = json["score"].get<double>()})
+             .second) {
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("line {} is of record {}, of which there was one before", number, record),
+          {.path = file.string()});
+    }
+    records_.push_back(record);
+  }
+}
+
+std::vector<int64_t> ClassResults::wrong() const {
+  std::vector<int64_t> out;
+  for (const int64_t record : records_) {
+    const Found& found = found_.at(record);
+    if (!found.label.empty() && found.label != found.name) out.push_back(record);
+  }
+  std::ranges::stable_sort(
+      out, [&](int64_t a, int64_t b) { return found_.at(a).score > found_.at(b).score; });
+  return out;
+}
+
+void ClassResults::add(int64_t record, SheetEntry& entry, Json& json) const {
+  const auto found = found_.find(record);
+  json["found_class"] = found == found_.end() ? Json() : Json(found->second.name);
+  json["score"] = found == found_.end() ? Json() : Json(found->second.score);
+  if (found == found_.end()) return;
+  entry.lines.push_back(
+      fmt::format("found {}, {:.1f} %", found->second.name, 100 * found->second.score));
+}
+
+}  // namespace ffkit
