@@ -67,7 +67,7 @@ struct Block : nn::Module {
 
 class ConvNext : public Net {
  public:
-  explicit ConvNext(int64_t num_classes) {
+  explicit ConvNext(const ModelShape& shape) {
     auto stem = std::make_shared<Chain>();
     stem->add(nn::Conv2d(nn::Conv2dOptions(3, kConvNextStages.front().channels, 4).stride(4)));
     stem->add(std::make_shared<LayerNorm2d>(kConvNextStages.front().channels));
@@ -93,8 +93,10 @@ class ConvNext : public Net {
     }
     const int64_t channels = kConvNextStages.back().channels;
     classifier_->add(std::make_shared<LayerNorm2d>(channels));
-    classifier_->add([](const at::Tensor& x) { return x.flatten(1); });
-    classifier_->add(nn::Linear(channels, num_classes));
+    classifier_->add([this, dropout = shape.dropout](const at::Tensor& x) {
+      return drop(x.flatten(1), dropout, is_training());
+    });
+    classifier_->add(nn::Linear(channels, shape.num_classes));
     register_module("features", features_);
     register_module("classifier", classifier_);
     // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws what normal_ draws.
@@ -124,7 +126,7 @@ class ConvNext : public Net {
 void register_convnext(ModelRegistry& registry) {
   registry.add(
       {.name = "convnext_tiny", .head = "classifier.2", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<ConvNext>(shape.num_classes));
+         return make_model_of(std::make_shared<ConvNext>(shape));
        }});
 }
 

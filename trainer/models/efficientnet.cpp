@@ -68,7 +68,7 @@ struct MBConv : nn::Module {
 
 class EfficientNet : public Net {
  public:
-  explicit EfficientNet(int64_t num_classes) {
+  explicit EfficientNet(const ModelShape& shape) {
     features_->add(conv_norm(
         {.in = 3, .out = kEfficientNetStages.front().in, .stride = 2, .activation = silu}));
     int64_t num_blocks = 0;
@@ -86,13 +86,13 @@ class EfficientNet : public Net {
     const int64_t channels = 4 * kEfficientNetStages.back().out;
     features_->add(conv_norm(
         {.in = kEfficientNetStages.back().out, .out = channels, .kernel = 1, .activation = silu}));
-    classifier_->add(nn::Dropout(kDropout));
-    const nn::Linear head(channels, num_classes);
+    classifier_->add(nn::Dropout(shape.dropout < 0 ? kDropout : shape.dropout));
+    const nn::Linear head(channels, shape.num_classes);
     classifier_->add(head);
     register_module("features", features_);
     register_module("classifier", classifier_);
     initialise_convolutions(*this);
-    const double range = 1 / std::sqrt(double(num_classes));
+    const double range = 1 / std::sqrt(double(shape.num_classes));
     nn::init::uniform_(head->weight, -range, range);
     nn::init::zeros_(head->bias);
   }
@@ -111,7 +111,7 @@ class EfficientNet : public Net {
 void register_efficientnet(ModelRegistry& registry) {
   registry.add(
       {.name = "efficientnet_b0", .head = "classifier.1", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<EfficientNet>(shape.num_classes));
+         return make_model_of(std::make_shared<EfficientNet>(shape));
        }});
 }
 

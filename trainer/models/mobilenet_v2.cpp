@@ -46,7 +46,7 @@ struct MobileNetV2Block : nn::Module {
 
 class MobileNetV2 : public Net {
  public:
-  explicit MobileNetV2(int64_t num_classes) {
+  explicit MobileNetV2(const ModelShape& shape) {
     struct StageSizes {
       int64_t expansion, channels, depth, stride;
     };
@@ -66,8 +66,8 @@ class MobileNetV2 : public Net {
     }
     features_->add(
         conv_norm({.in = channels, .out = kLastChannels, .kernel = 1, .activation = relu6}));
-    classifier_->add(nn::Dropout(0.2));
-    const nn::Linear head(kLastChannels, num_classes);
+    classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
+    const nn::Linear head(kLastChannels, shape.num_classes);
     classifier_->add(head);
     register_module("features", features_);
     register_module("classifier", classifier_);
@@ -90,7 +90,7 @@ class MobileNetV2 : public Net {
 void register_mobilenet_v2(ModelRegistry& registry) {
   registry.add(
       {.name = "mobilenet_v2", .head = "classifier.1", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<MobileNetV2>(shape.num_classes));
+         return make_model_of(std::make_shared<MobileNetV2>(shape));
        }});
 }
 

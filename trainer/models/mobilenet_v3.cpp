@@ -74,7 +74,7 @@ struct MobileNetV3Block : nn::Module {
 
 class MobileNetV3 : public Net {
  public:
-  MobileNetV3(std::span<const BlockConfig> blocks, int64_t hidden, int64_t num_classes) {
+  MobileNetV3(std::span<const BlockConfig> blocks, int64_t hidden, const ModelShape& shape) {
     const Function activation = function_of(hardswish);
     features_->add(
         conv_norm_v3({.in = 3, .out = blocks.front().in, .stride = 2, .activation = activation}));
@@ -87,8 +87,8 @@ class MobileNetV3 : public Net {
     const nn::Linear first(channels, hidden);
     classifier_->add(first);
     classifier_->add(activation);
-    classifier_->add(nn::Dropout(0.2));
-    const nn::Linear head(hidden, num_classes);
+    classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
+    const nn::Linear head(hidden, shape.num_classes);
     classifier_->add(head);
     register_module("features", features_);
     register_module("classifier", classifier_);
@@ -144,11 +144,11 @@ constexpr std::array kSmall = {
 void register_mobilenet_v3(ModelRegistry& registry) {
   registry.add(
       {.name = "mobilenet_v3_large", .head = "classifier.3", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<MobileNetV3>(kLarge, 1280, shape.num_classes));
+         return make_model_of(std::make_shared<MobileNetV3>(kLarge, 1280, shape));
        }});
   registry.add(
       {.name = "mobilenet_v3_small", .head = "classifier.3", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<MobileNetV3>(kSmall, 1024, shape.num_classes));
+         return make_model_of(std::make_shared<MobileNetV3>(kSmall, 1024, shape));
        }});
 }
 

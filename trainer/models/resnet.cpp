@@ -15,17 +15,19 @@ namespace {
 
 class ResNet : public Net {
  public:
-  ResNet(const ResNetConfig& config, int64_t num_classes) : body_(*this, config) {
-    fc_ = register_module("fc", torch::nn::Linear(body_.channels(3), num_classes));
+  ResNet(const ResNetConfig& config, const ModelShape& shape)
+      : body_(*this, config), dropout_(shape.dropout) {
+    fc_ = register_module("fc", torch::nn::Linear(body_.channels(3), shape.num_classes));
     initialise_convolutions(*this);
   }
 
   at::Tensor forward(const at::Tensor& images) override {
-    return fc_(global_average(body_.forward(images).back()));
+    return fc_(drop(global_average(body_.forward(images).back()), dropout_, is_training()));
   }
 
  private:
   ResNetBody body_;
+  double dropout_;
   torch::nn::Linear fc_{nullptr};
 };
 
@@ -52,7 +54,7 @@ constexpr std::array kConfigs = {
 void register_resnet(ModelRegistry& registry) {
   for (const NamedConfig& entry : kConfigs) {
     registry.add({.name = entry.name, .head = "fc", .make = [&entry](const ModelShape& shape) {
-                    return make_model_of(std::make_shared<ResNet>(entry.config, shape.num_classes));
+                    return make_model_of(std::make_shared<ResNet>(entry.config, shape));
                   }});
   }
 }

@@ -111,7 +111,8 @@ struct Encoder : nn::Module {
 
 class VisionTransformer : public Net {
  public:
-  explicit VisionTransformer(const ModelShape& shape) : image_size_(shape.image_size) {
+  explicit VisionTransformer(const ModelShape& shape)
+      : image_size_(shape.image_size), dropout_(shape.dropout) {
     class_token_ = register_parameter("class_token", at::zeros({1, 1, kWidth}));
     conv_proj_ = register_module("conv_proj",
                                  nn::Conv2d(nn::Conv2dOptions(3, kWidth, kPatch).stride(kPatch)));
@@ -138,11 +139,12 @@ class VisionTransformer : public Net {
     const at::Tensor patches = conv_proj_(images).flatten(2).transpose(1, 2);
     const at::Tensor x =
         encoder_->forward(at::cat({class_token_.expand({images.size(0), -1, -1}), patches}, 1));
-    return heads_->forward(x.select(1, 0));
+    return heads_->forward(drop(x.select(1, 0), dropout_, is_training()));
   }
 
  private:
   int64_t image_size_;
+  double dropout_;
   at::Tensor class_token_;
   nn::Conv2d conv_proj_{nullptr};
   std::shared_ptr<Encoder> encoder_;

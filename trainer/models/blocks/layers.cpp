@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
 #include <torch/nn/init.h>
 
@@ -48,6 +49,10 @@ at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_tra
   shape[0] = x.size(0);
   at::Tensor kept = at::empty(shape, x.options()).bernoulli_(1 - probability);
   return x * kept.div_(1 - probability);
+}
+
+at::Tensor drop(const at::Tensor& x, double probability, bool is_training) {
+  return probability > 0 ? at::dropout(x, probability, is_training) : x;
 }
 
 at::Tensor global_average(const at::Tensor& x) {

@@ -77,6 +77,9 @@ at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_tra
 // The mean over the pixels: [N,C,H,W] -> [N,C].
 at::Tensor global_average(const at::Tensor& x);
 
+// `x` with each number dropped with this probability in training; as it is where that is 0 or less.
+at::Tensor drop(const at::Tensor& x, double probability, bool is_training);
+
 // Draws what ResNet, MobileNet and EfficientNet begin with: convolutions by kaiming_normal_ over the fan out, their biases zero. In the order in
 // which `net` registered them. (Batch norm modules already start at weight 1 and bias 0.)
 void initialise_convolutions(torch::nn::Module& net);

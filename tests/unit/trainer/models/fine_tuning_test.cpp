@@ -1,0 +1,108 @@
+#include "model/fine_tuning.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "expect_error.h"
+#include "model/model_registry.h"
+#include "model/trained_parameters.h"
+#include "models/blocks/image_model.h"
+#include "support/test_models.h"
+
+namespace ffkit {
+namespace {
+
+std::unique_ptr<ImageModel> make(const char* name = testing::kTestResNet, double dropout = -1) {
+  testing::add_test_models();
+  return ModelRegistry::instance().find(name).make({.num_classes = 3, .dropout = dropout});
+}
+
+std::vector<std::string> trained(const std::string& freeze) {
+  const auto model = make();
+  freeze_parameters(freeze, *model, "fc");
+  std::vector<std::string> names;
+  for (const NamedTensor& p : trained_parameters(*model)) names.push_back(p.name);
+  return names;
+}
+
+std::vector<std::string> parameter_names(const char* model) {
+  std::vector<std::string> names;
+  for (const NamedTensor& p : make(model)->parameters()) names.push_back(p.name);
+  return names;
+}
+
+TEST(FineTuning, FreezesTheBackboneOrWhatIsNamed) {
+  EXPECT_EQ(trained("backbone"), (std::vector<std::string>{"fc.weight", "fc.bias"}));
+  const size_t all = trained("").size();
+  EXPECT_EQ(trained("layer1").size(), all - 6) << "a block: two convolutions, two batch norms";
+  EXPECT_EQ(trained("layer1,fc").size(), all - 8);
+  EXPECT_EQ(trained("*.bias").size(), trained("*.bias,bn1.bias").size());
+  EXPECT_ERROR(trained("layer9"), invalid_argument,
+               "freeze is 'layer9', which no parameter fits; there are conv1.weight, fc.bias and "
+               "others");
+  EXPECT_ERROR(trained("backbone,fc"), invalid_argument, "leaves nothing to train");
+  EXPECT_ERROR(freeze_parameters("backbone", *make(), ""), invalid_argument,
+               "this network has no head to train alone");
+}
+
+// What a batch norm has seen belongs to the weights that are kept.
+TEST(FineTuning, KeepsTheStatisticsOfFrozenBatchNorms) {
+  const auto model = make();
+  freeze_parameters("layer1", *model, "fc");
+  model->set_training(true);
+  std::vector<at::Tensor> before;
+  for (const NamedTensor& b : model->buffers()) before.push_back(b.tensor.clone());
+  model->forward(at::randn({4, 3, 32, 32}));
+  const std::vector<NamedTensor> after = model->buffers();
+  for (size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].tensor.equal(before[i]), after[i].name.starts_with("layer1"))
+        << after[i].name;
+  }
+}
+
+TEST(FineTuning, ScalesTheLearningRateByLayer) {
+  const TuningRates rates{.lr = 0.1, .lr_head = 0.5, .layer_decay = 0.5};
+  const auto resnet = lr_scales(rates, parameter_names("resnet18"), "fc");  // eight blocks
+  EXPECT_EQ(resnet.at("conv1.weight"), std::pow(0.5, 9));
+  EXPECT_EQ(resnet.at("bn1.bias"), std::pow(0.5, 9));
+  EXPECT_EQ(resnet.at("layer1.0.conv1.weight"), std::pow(0.5, 8));
+  EXPECT_EQ(resnet.at("layer2.0.downsample.0.weight"), std::pow(0.5, 6));
+  EXPECT_EQ(resnet.at("layer4.1.bn2.weight"), 0.5);
+  EXPECT_EQ(resnet.at("fc.weight"), 5);
+  // As BEiT's and timm's: class token, positions and patches are layer 0, norm and head the last one.
+  const auto vit = lr_scales({.layer_decay = 0.5}, parameter_names("vit_b_16"), "heads.head");
+  EXPECT_EQ(vit.at("class_token"), std::pow(0.5, 13));
+  EXPECT_EQ(vit.at("encoder.pos_embedding"), std::pow(0.5, 13));
+  EXPECT_EQ(vit.at("encoder.layers.encoder_layer_0.mlp.0.weight"), std::pow(0.5, 12));
+  EXPECT_EQ(vit.at("encoder.layers.encoder_layer_11.ln_2.bias"), 0.5);
+  EXPECT_EQ(vit.at("encoder.ln.weight"), 1);
+  EXPECT_EQ(vit.at("heads.head.bias"), 1);
+  EXPECT_EQ(lr_scales({.layer_decay = 0.5}, {"wte", "h.0.a", "h.1.a", "ln_f"}, ""),
+            (std::map<std::string, double>{
+                {"wte", 0.125}, {"h.0.a", 0.25}, {"h.1.a", 0.5}, {"ln_f", 1}}));
+  EXPECT_TRUE(lr_scales({}, {"a", "b"}, "").empty());
+  EXPECT_ERROR(lr_scales({.lr_head = 1}, {"a"}, ""), invalid_argument, "has no head");
+}
+
+TEST(FineTuning, DropsTheInputsOfTheHeadInEveryModel) {
+  for (const char* name :
+       {"resnet18", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "convnext_tiny"}) {
+    const at::NoGradGuard no_grad;
+    const auto model = make(name, 0.999999);
+    const std::string head = ModelRegistry::instance().find(name).head;
+    at::Tensor bias;
+    for (const NamedTensor& p : model->parameters()) {
+      if (p.name == head + ".bias") bias = p.tensor.fill_(7);
+    }
+    const at::Tensor images = at::randn({2, 3, 64, 64});
+    EXPECT_TRUE(model->forward(images).eq(7).all().item<bool>()) << name;
+    model->set_training(false);
+    EXPECT_FALSE(model->forward(images).eq(7).all().item<bool>()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ffkit

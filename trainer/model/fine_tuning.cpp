@@ -1,0 +1,127 @@
+#include "model/fine_tuning.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <string_view>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+constexpr std::string_view kBackbone = "backbone";
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+bool is_of_head(const std::string& parameter, const std::string& head) {
+  return !head.empty() && parameter.starts_with(head + ".");
+}
+
+bool fits(const std::string& parameter, const std::string& pattern, const std::string& head) {
+  if (pattern == kBackbone) return !is_of_head(parameter, head);
+  // A module stands for all of its parameters.
+  return ::fnmatch(pattern.c_str(), parameter.c_str(), 0) == 0 ||
+         ::fnmatch((pattern + ".*").c_str(), parameter.c_str(), 0) == 0;
+}
+
+bool is_all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
+}
+
+// "layer1.0" of "layer1.0.conv1.weight", "features.3.1" of "features.3.1.block.0.weight", "encoder.layers.encoder_layer_3" of what is in it;
+// empty: no block's.
+std::string block_of(const std::string& parameter) {
+  size_t end_of_block = 0;
+  for (size_t begin = 0; begin < parameter.size();) {
+    const size_t end = std::min(parameter.find('.', begin), parameter.size());
+    const std::string_view part = std::string_view(parameter).substr(begin, end - begin);
+    const bool is_first = end_of_block == 0;
+    // The number of a block may end a name, that of a block in a stage stands alone: "ln_1" is no block of its own.
+    const size_t line = is_first ? part.rfind('_') : std::string_view::npos;
+    if (is_all_digits(line == std::string_view::npos ? part : part.substr(line + 1))) {
+      end_of_block = end;
+    } else if (!is_first) {
+      break;
+    }
+    begin = end + 1;
+  }
+  return parameter.substr(0, end_of_block);
+}
+
+}  // namespace
+
+void freeze_parameters(const std::string& patterns, const Model& model, const std::string& head) {
+  const std::vector<NamedTensor> parameters = model.parameters();
+  for (const std::string& pattern : split_at_commas(patterns)) {
+    if (pattern == kBackbone && head.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "this network has no head to train alone; freeze parameters by their names");
+    }
+    bool is_there = false;
+    for (const NamedTensor& p : parameters) {
+      if (!fits(p.name, pattern, head)) continue;
+      p.tensor.set_requires_grad(false);
+      is_there = true;
+    }
+    if (is_there) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("freeze is '{}', which no parameter fits; there are {}, {} and others",
+                            pattern, parameters.front().name, parameters.back().name));
+  }
+  if (std::ranges::any_of(parameters,
+                          [](const NamedTensor& p) { return p.tensor.requires_grad(); }))
+    return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("freeze is '{}', which leaves nothing to train", patterns));
+}
+
+std::map<std::string, double> lr_scales(const TuningRates& rates,
+                                        const std::vector<std::string>& parameters,
+                                        const std::string& head) {
+  std::map<std::string, double> scales;
+  if (rates.layer_decay != 1) {
+    std::vector<std::string> blocks;
+    size_t last_in_block = 0;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const std::string block = is_of_head(parameters[i], head) ? "" : block_of(parameters[i]);
+      if (block.empty()) continue;
+      last_in_block = i;
+      if (std::ranges::find(blocks, block) == blocks.end()) blocks.push_back(block);
+    }
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const std::string block = is_of_head(parameters[i], head) ? "" : block_of(parameters[i]);
+      const bool is_behind =
+          block.empty() && (i > last_in_block || is_of_head(parameters[i], head));
+      const auto layer = is_behind       ? std::ssize(blocks) + 1
+                         : block.empty() ? 0
+                                         : std::ranges::find(blocks, block) - blocks.begin() + 1;
+      scales[parameters[i]] = std::pow(rates.layer_decay, double(std::ssize(blocks) + 1 - layer));
+    }
+  }
+  if (rates.lr_head > 0) {
+    if (head.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "this network has no head, so that lr-head has no meaning");
+    }
+    for (const std::string& name : parameters) {
+      if (is_of_head(name, head)) scales[name] = rates.lr_head / rates.lr;
+    }
+  }
+  return scales;
+}
+
+}  // namespace ffkit
