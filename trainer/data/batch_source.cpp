@@ -11,6 +11,7 @@
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/pinned_allocator.h>
 
+#include "data/warning.h"
 #include "launch/waiting.h"
 
 namespace ffkit {
@@ -18,15 +19,6 @@ namespace ffkit {
 int default_decoding_threads(int cores, c10::Device device) {
   return device.is_cuda() ? cores : 1 + cores / 16;
 }
-
-namespace {
-
-// Whatever fftrain prints elsewhere: a run that learns from other records than it was given says so.
-void warn_on_stderr(const std::string& sentence) {
-  fmt::print(stderr, "fftrain: warning: {}\n", sentence);
-}
-
-}  // namespace
 
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device) {

@@ -1,0 +1,74 @@
+#include "tasks/classification/class_weights.h"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "tasks/classification/classification_loss.h"
+#include "temp_dir.h"
+#include "text_file.h"
+
+namespace ffkit {
+namespace {
+
+const std::vector<std::string> kThree = {"cat", "big dog", "cow"};
+
+class ClassWeights : public ::testing::Test {
+ protected:
+  at::Tensor of(const std::string& text) {
+    testing::write_file(file(), text);
+    return class_weights(file().string(), kThree, {});
+  }
+  std::filesystem::path file() const { return folder_ / "weights"; }
+  testing::TempDir folder_;
+};
+
+TEST_F(ClassWeights, BalanceClasses) {
+  EXPECT_TRUE(class_weights("balanced", kThree, {0, 0, 0, 0, 1, 2, 2, 2})
+                  .allclose(at::tensor({8.0F / 12, 8.0F / 3, 8.0F / 9})));
+  EXPECT_TRUE(class_weights("balanced", kThree, {0, 0}).equal(at::tensor({1 / 3.0F, 0.0F, 0.0F})));
+}
+
+TEST_F(ClassWeights, AreReadFromLinesAndJson) {
+  const at::Tensor right = at::tensor({1.0F, 2.5F, 0.0F});
+  EXPECT_TRUE(of("cat 1\nbig dog 2.5\n\ncow 0\n").equal(right));
+  EXPECT_TRUE(of("cow,0\r\ncat,1\r\nbig dog,2.5\r\n").equal(right));
+  EXPECT_TRUE(of("big dog\t2.5\ncow\t0\ncat\t1").equal(right));
+  EXPECT_TRUE(of(R"( {"cat": 1, "big dog": 2.5, "cow": 0})").equal(right));
+}
+
+TEST_F(ClassWeights, SayWhatIsWrongWithAFile) {
+  EXPECT_ERROR(of("cat 1\nbig dog 2\n"), invalid_argument, "has no weight of the class 'cow'");
+  EXPECT_ERROR(of("cat 1\nbig dog 2\ncow 1\ncat 1"), invalid_argument,
+               "names the class 'cat' twice");
+  EXPECT_ERROR(of("cat 1\nhorse 2\n"), invalid_argument,
+               "names the class 'horse', which the data set does not have");
+  EXPECT_ERROR(of("cat\n"), invalid_argument, "line 1 is no class with a weight behind it");
+  EXPECT_ERROR(of("cat 1\nbig dog -2\ncow 1"), invalid_argument, "is -2, but must be 0 or more");
+  EXPECT_ERROR(of("cat nan\n"), invalid_argument, "the weight of the class 'cat' is nan");
+  EXPECT_ERROR(of("cat 0\nbig dog 0\ncow 0"), invalid_argument, "gives no class a weight");
+  EXPECT_ERROR(of("{\"cat\": \"1\"}"), invalid_argument,
+               "the weight of the class 'cat' is no number");
+  EXPECT_ERROR(of("{\"cat\": 1"), invalid_argument, "is no JSON object");
+  EXPECT_ERROR(class_weights((folder_ / "none").string(), kThree, {}), not_found,
+               "there is no such file of class weights");
+}
+
+// torch.nn.CrossEntropyLoss(weight=w): sum of w[label] * loss over the sum of w[label].
+TEST_F(ClassWeights, WeighTheLossAsTorchDoes) {
+  const at::Tensor logits = at::randn({4, 3}), labels = at::tensor({0, 1, 1, 2}, at::kLong);
+  const at::Tensor weights = at::tensor({1.0F, 2.0F, 4.0F});
+  double sum = 0, total = 0;
+  for (int64_t i = 0; i < 4; ++i) {
+    const double w = weights[labels[i].item<int64_t>()].item<double>();
+    sum += w *
+           classification_loss(logits[i].unsqueeze(0), labels[i].unsqueeze(0), 1, 0).item<double>();
+    total += w;
+  }
+  EXPECT_NEAR(classification_loss(logits, labels, 1, 0, weights).item<double>(), sum / total, 1e-6);
+}
+
+}  // namespace
+}  // namespace ffkit

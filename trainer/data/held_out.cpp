@@ -1,0 +1,59 @@
+#include "data/held_out.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+// FNV-1a, whose high bits splitmix64's last step makes as even as its low ones.
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+Dataset side_of(const Dataset& split, double share, bool is_held) {
+  const auto field = split.schema().index_of("id");
+  if (field < 0 || !split.schema().fields[static_cast<size_t>(field)].column ||
+      split.schema().fields[static_cast<size_t>(field)].type != FieldType::string) {
+    throw Error(ErrorCode::invalid_argument,
+                "has no column 'id' of texts, by which records are held out for validation",
+                {.path = split.path().string()});
+  }
+  const std::vector<std::string> ids = split.string_column("id");
+  std::vector<int64_t> chosen;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (is_held_out(ids[i], share) == is_held) chosen.push_back(static_cast<int64_t>(i));
+  }
+  if (chosen.empty() || chosen.size() == ids.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a share of {} holds {} of its {} records out; give another share",
+                            share, is_held == chosen.empty() ? "none" : "all", ids.size()),
+                {.path = split.path().string()});
+  }
+  return split.subset(chosen);
+}
+
+}  // namespace
+
+bool is_held_out(std::string_view id, double share) {
+  constexpr double kTwoTo53 = 9007199254740992;
+  return static_cast<double>(hash_of(id) >> 11) < share * kTwoTo53;
+}
+
+Dataset held_out(const Dataset& split, double share) {
+  return side_of(split, share, true);
+}
+
+Dataset without_held_out(const Dataset& split, double share) {
+  return side_of(split, share, false);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,178 @@
+#include "data/picture_source.h"
+
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/machine.h>
+
+#include "data/warning.h"
+#include "format/file/file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_picture_name(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  constexpr std::array<std::string_view, 9> kEndings = {".jpg",  ".jpeg", ".jpe", ".jfif", ".png",
+                                                        ".webp", ".bmp",  ".gif", ".ppm"};
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
+
+}  // namespace
+
+PictureFiles list_pictures(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw Error(ErrorCode::not_found, "is no folder, of pictures or of a data set",
+                {.path = folder.string()});
+  }
+  PictureFiles out;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
+                                      error);
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with('.')) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (!it->is_regular_file()) continue;
+    const std::string name = it->path().lexically_relative(folder).generic_string();
+    if (is_picture_name(it->path())) {
+      out.names.push_back(name);
+    } else if (out.num_others++ == 0) {
+      out.other = name;
+    }
+  }
+  if (error) {
+    throw Error(ErrorCode::io, "cannot be looked through",
+                {.path = folder.string(), .errno_value = error.value()});
+  }
+  std::ranges::sort(out.names);
+  return out;
+}
+
+PictureSource::PictureSource(fs::path folder, std::vector<std::string> names,
+                             const ImageOptions& image, const TrainOptions& options,
+                             const ProcessPlace& place, c10::Device device)
+    : folder_(std::move(folder)),
+      names_(std::move(names)),
+      image_(image),
+      batch_size_(options.batch_size),
+      skips_bad_(options.bad_samples == OnBadSample::skip),
+      device_(device) {
+  for (auto i = int64_t{place.rank}; i < std::ssize(names_); i += place.world_size)
+    own_.push_back(i);
+  if (options.limit_batches > 0 && std::ssize(own_) > options.limit_batches * batch_size_)
+    own_.resize(size_t(options.limit_batches * batch_size_));
+  const int threads = options.threads > 0
+                          ? options.threads
+                          : default_decoding_threads(core_share(place.local_world_size), device);
+  for (int i = 0; i < threads; ++i) pipelines_.emplace_back(image_);
+}
+
+PictureSource::~PictureSource() {
+  if (ahead_.valid()) ahead_.wait();
+}
+
+int64_t PictureSource::num_batches() const {
+  return (std::ssize(own_) + batch_size_ - 1) / batch_size_;
+}
+
+void PictureSource::start_epoch(int64_t epoch) {
+  if (ahead_.valid()) ahead_.wait();
+  ahead_ = {};
+  next_ = 0;
+  state_.epoch = epoch;
+}
+
+void PictureSource::read_ahead() {
+  if (next_ >= std::ssize(own_)) return;
+  ahead_ = std::async(std::launch::async, [this, begin = next_] { return read(begin); });
+  next_ += batch_size_;
+}
+
+DeviceBatch PictureSource::read(int64_t begin) {
+  const int64_t count = std::min(batch_size_, std::ssize(own_) - begin);
+  const ImageSize size = image_size(image_.transform);
+  at::Tensor images = at::empty({count, size.height, size.width, 3}, at::kFloat);
+  if (image_.output.layout == Layout::nchw)
+    images = at::empty({count, 3, size.height, size.width}, at::kFloat);
+  auto* const pixels = images.mutable_data_ptr<float>();
+  const int64_t stride = images.numel() / count;
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
+  std::atomic<int64_t> next = 0;
+  const auto work = [&](ImagePipeline& pipeline) {
+    PipelineTimes times;
+    for (int64_t i = next++; i < count; i = next++) {
+      const fs::path path = folder_ / names_[size_t(own_[size_t(begin + i)])];
+      try {
+        const std::vector<std::byte> bytes = read_whole_file(path);
+        pipeline.run(bytes, SampleKey{.record_index = own_[size_t(begin + i)]}, pixels + i * stride,
+                     times);
+      } catch (const Error& error) {
+        ErrorContext context = error.context();
+        if (context.path.empty()) context.path = path.string();
+        std::string message = error.what();
+        if (!error.context().path.empty()) message.erase(0, error.context().path.size() + 2);
+        errors[size_t(i)] = std::make_exception_ptr(Error(error.code(), message, context));
+      } catch (...) {
+        errors[size_t(i)] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (ImagePipeline& pipeline : pipelines_)
+      threads.emplace_back([&work, &pipeline] { work(pipeline); });
+  }
+  DeviceBatch out;
+  for (int64_t i = 0; i < count; ++i) {
+    if (errors[size_t(i)] != nullptr) {
+      if (!skips_bad_) std::rethrow_exception(errors[size_t(i)]);
+      try {
+        std::rethrow_exception(errors[size_t(i)]);
+      } catch (const Error& error) {
+        warn_on_stderr(std::string(error.what()) + "; it is left out");
+      }
+      continue;
+    }
+    const auto kept = std::ssize(out.record_indices);
+    if (kept != i) std::copy_n(pixels + i * stride, stride, pixels + kept * stride);
+    out.record_indices.push_back(own_[size_t(begin + i)]);
+  }
+  out.size = std::ssize(out.record_indices);
+  images = images.narrow(0, 0, out.size);
+  if (image_.output.layout == Layout::nhwc) images = images.permute({0, 3, 1, 2});
+  out.fields = {{.name = "image", .values = images}};
+  return out;
+}
+
+std::optional<DeviceBatch> PictureSource::next() {
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    if (!ahead_.valid()) read_ahead();
+    if (!ahead_.valid()) return std::nullopt;
+    DeviceBatch batch = ahead_.get();
+    read_ahead();
+    if (batch.size == 0) continue;  // all of them were bad
+    batch.fields.front().values = batch.fields.front().values.to(device_);
+    wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return batch;
+  }
+}
+
+}  // namespace ffkit
