@@ -13,6 +13,7 @@
 #include <ffkit/format/error.h>
 
 #include "files/durable_file.h"
+#include "report/json_number.h"
 
 namespace ffkit {
 namespace {
@@ -49,7 +50,7 @@ std::string metrics_line(const TrainMetrics& m, const std::string& units) {
   return Json{{"kind", "train"},
               {"step", m.step},
               {"epoch", m.epoch},
-              {"loss", m.loss},
+              {"loss", json_number(m.loss)},
               {"lr", m.lr},
               {units + "_per_second", m.units_per_second},
               {"data_wait_share", m.data_wait_share}}
@@ -57,9 +58,11 @@ std::string metrics_line(const TrainMetrics& m, const std::string& units) {
 }
 
 std::string metrics_line(const ValidationMetrics& m, const std::string& units) {
-  Json line = {
-      {"kind", "validation"}, {"step", m.step}, {"epoch", m.epoch}, {"train_loss", m.train_loss}};
-  for (const auto& [name, value] : m.result.metrics) line[name] = value;
+  Json line = {{"kind", "validation"},
+               {"step", m.step},
+               {"epoch", m.epoch},
+               {"train_loss", json_number(m.train_loss)}};
+  for (const auto& [name, value] : m.result.metrics) line[name] = json_number(value);
   line[units] = m.result.count;
   line["seconds"] = m.seconds;
   return line.dump();

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include <nlohmann/json.hpp>
+
+#include "report/json_number.h"
 
 namespace ffkit {
 namespace {
@@ -14,12 +14,6 @@ using ProgressJson = nlohmann::ordered_json;
 // Names of files may be no UTF-8.
 std::string line_of(const ProgressJson& json) {
   return json.dump(-1, ' ', false, ProgressJson::error_handler_t::replace);
-}
-
-// JSON has no numbers for these.
-ProgressJson number_or_text(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
 }  // namespace
@@ -39,7 +33,7 @@ std::string progress_json(const EndOfEpoch& epoch) {
                   {"step", epoch.step},
                   {"epoch", epoch.epoch},
                   {"epochs", epoch.num_epochs},
-                  {"train_loss", number_or_text(epoch.train_loss)},
+                  {"train_loss", json_number(epoch.train_loss)},
                   {"lr", epoch.lr},
                   {epoch.units + "_per_second", epoch.units_per_second},
                   {"data_wait_share", epoch.data_wait_share},
@@ -51,10 +45,10 @@ std::string progress_json(const EndOfRun& end) {
   ProgressJson json = {{"kind", "summary"}, {"state", end.state}, {"epochs_done", end.epochs_done}};
   if (end.best_epoch > 0) {
     json["best_metric"] = end.best_metric;
-    json["best"] = number_or_text(end.best);
+    json["best"] = json_number(end.best);
     json["best_epoch"] = end.best_epoch;
   }
-  for (const auto& [name, value] : end.last.metrics) json["last"][name] = number_or_text(value);
+  for (const auto& [name, value] : end.last.metrics) json["last"][name] = json_number(value);
   json[end.units + "_per_second"] = end.units_per_second;
   json["data_wait_share"] = end.data_wait_share;
   json["seconds"] = end.seconds;
@@ -64,7 +58,7 @@ std::string progress_json(const EndOfRun& end) {
 
 std::string progress_json(const EvalResult& result, const std::string& units) {
   ProgressJson json = {{"kind", "validation"}};
-  for (const auto& [name, value] : result.metrics) json[name] = number_or_text(value);
+  for (const auto& [name, value] : result.metrics) json[name] = json_number(value);
   json[units] = result.count;
   if (!result.no_metrics.empty()) json["no_metrics"] = result.no_metrics;
   return line_of(json);
