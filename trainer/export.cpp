@@ -17,6 +17,7 @@
 #include "checkpoint/work_dir.h"
 #include "device/torch_errors.h"
 #include "files/durable_file.h"
+#include "model/finite_tensors.h"
 
 namespace ffkit {
 namespace {
@@ -76,6 +77,12 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
         options.with_script ? std::optional(python_model(file, is_alone, info)) : std::nullopt;
     const fs::path script = python ? new_export_script(to) : fs::path();
     Weights weights = read_weights(file, options.weights_key);
+    const std::string wrong = first_not_finite(weights.tensors, NotFinite::nan_alone);
+    if (!wrong.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("its tensor '{}' holds nan, so that it computes nothing", wrong),
+                  {.path = file.string()});
+    }
     if (std::string note = unread_note(weights); !note.empty())
       weights.notes.push_back(std::move(note));
     const std::string config = use_names(file, is_alone, info, options, weights.tensors);

@@ -23,13 +23,14 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
   const int64_t now =
       options.global_batch_size > 0 ? options.global_batch_size : options.batch_size * shares;
   // 0: written by an fftrain that did not keep it.
-  if (before == 0 || now == before || resume.accept_batch_change) return options;
+  if (before == 0 || resume.accept_batch_change) return options;
+  if (now == before && before % shares == 0) return options;
   const std::string& samples = TaskRegistry::instance().find(stored.options.task_name()).samples;
   const ErrorContext context{.path = checkpoint.string()};
   const bool is_left_open = options.global_batch_size == 0 &&
                             options.batch_size == stored.options.batch_size &&
                             options.accumulate == stored.options.accumulate;
-  if (!is_left_open) {
+  if (!is_left_open && now != before) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, but these options make it {} with "
                             "{}; give --global-batch-size {}, or --accept-batch-change "

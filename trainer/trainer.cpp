@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -15,14 +16,11 @@
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "launch/waiting.h"
-#include "options/options_json.h"
+#include "options/given_options.h"
 #include "report/progress_json.h"
 #include "resumed_batch.h"
-#include "step/make_task.h"
+#include "run_options.h"
 #include "step/run_mesh.h"
-#include "step/trained_model.h"
-#include "step/validation.h"
-#include "step/whole_state.h"
 #include "training_run.h"
 
 namespace ffkit {
@@ -71,7 +69,7 @@ std::string best_and_last_text(const TaskEntry& task, const TrainSummary& s) {
           ? fmt::format(", last {:.{}f}{}{}", metric.scale * s.last.value(metric.name),
                         metric.digits, metric.unit.empty() ? "" : " ", metric.unit)
           : "";
-  return fmt::format("best {} (epoch {}){}; ", metric_text(metric, s.best), s.best_epoch, last);
+  return fmt::format("{}{}; ", best_text(task, s.best, s.best_epoch), last);
 }
 
 EndOfRun end_of_run(const TaskEntry& task, const TrainSummary& s, const std::string& state) {
@@ -86,21 +84,6 @@ EndOfRun end_of_run(const TaskEntry& task, const TrainSummary& s, const std::str
           .seconds = s.seconds,
           .checkpoint = s.checkpoint.string(),
           .units = task.units};
-}
-
-// With what the task takes from the weights that a run begins with, or that are evaluated. Rank 0
-// alone may see them.
-TrainOptions with_settings_of(const fs::path& weights, TrainOptions options,
-                              Communicator& communicator) {
-  const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
-  if (weights.empty() || !task.take_settings) return options;
-  std::string text;
-  on_rank_0(communicator, [&] {
-    task.take_settings(options, weights);
-    text = options_to_json(options);
-  });
-  options.any_task_options = options_from_json(communicator.broadcast(text), "").any_task_options;
-  return options;
 }
 
 // `checkpoint` empty: from the beginning.
@@ -144,15 +127,6 @@ TrainSummary run(const TrainOptions& given, const fs::path& checkpoint,
   return s;
 }
 
-void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
-                  const TrainOptions& options) {
-  if (stored.options.task_name() == options.task_name()) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("is of the task {}, but {} was asked for", stored.options.task_name(),
-                          options.task_name()),
-              {.path = checkpoint.string()});
-}
-
 // As with_batch_of(), which it says on output.lines when the processes' shares are others than before.
 TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& checkpoint,
                              const TrainOptions& given, const ProgressOutput& output,
@@ -165,6 +139,11 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
             [&] { options = with_batch_of(stored, checkpoint, given, world_size, resume); });
   // It is the same for all: what it might throw was thrown.
   options = with_batch_of(stored, checkpoint, given, world_size, resume);
+  const std::vector<std::string> others = differences(stored.options, options);
+  if (!others.empty() && output.lines != nullptr && communicator.rank() == 0) {
+    fmt::print(output.lines, "other options than the run had before: {}\n",
+               fmt::join(others, "; "));
+  }
   const bool is_changed = options.global_batch_size != given.global_batch_size;
   if (is_changed && output.lines != nullptr && communicator.rank() == 0) {
     fmt::print(output.lines, "a step takes {} {} as before, {} a process instead of {}\n",
@@ -189,75 +168,11 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
   if (output.json != nullptr) {
     print_progress(output.json, progress_json(end_of_run(task, summary, "finished")));
   } else if (output.lines != nullptr) {
-    fmt::print(output.lines, "the run is finished: {} epochs, best {} (epoch {}); {}\n",
-               info.epochs_done, metric_text(task.best_metric(), info.best), info.best_epoch,
-               checkpoint.string());
+    fmt::print(output.lines, "the run is finished: {} epochs, {}; {}\n", info.epochs_done,
+               best_text(task, info.best, info.best_epoch), checkpoint.string());
     std::fflush(output.lines);
   }
   return summary;
-}
-
-// No process waits for another's batch, so shares need not be even: batches are at most as large as training's.
-TrainOptions evaluation_options(TrainOptions options, int world_size) {
-  if (options.global_batch_size > 0) {
-    options.batch_size = std::max<int64_t>(
-        1, options.global_batch_size / (int64_t{world_size} * options.accumulate));
-  }
-  return options;
-}
-
-EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model, BatchSource& val,
-                          const RunMesh& mesh, const fs::path& results) {
-  const std::optional<EvalResult> result =
-      validate_model(task, model, val, options.amp, mesh, results);
-  if (!result)
-    throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
-  return *result;
-}
-
-EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
-                               const fs::path& results) {
-  Communicator& communicator = mesh.world();
-  std::string info;
-  on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
-  const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
-  const TrainOptions options = evaluation_options(given, mesh.data().world_size());
-  require_task(stored, file, options);
-  const std::unique_ptr<Task> task = make_task(options, mesh);
-  task->set_facts(stored.facts);
-  const std::unique_ptr<BatchSource> val = task->validation_batches();
-  Model& model = make_model(*task, options, communicator);
-  std::vector<NamedTensor> own = evaluated_state(model, stored.options);
-  append_with_prefix("task.", task->state(), own);
-  WholeState(mesh, task->parts()).load_checkpoint(file, own);
-  return evaluate_model(options, *task, model, *val, mesh, results);
-}
-
-EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
-                            const ProgressOutput& output) {
-  Communicator& communicator = mesh.world();
-  const TrainOptions options =
-      with_settings_of(file, evaluation_options(given, mesh.data().world_size()), communicator);
-  const std::unique_ptr<Task> task = make_task(options, mesh);
-  Weights weights;
-  CheckpointInfo info{.options = options};
-  std::string facts;
-  on_rank_0(communicator, [&] {
-    weights = read_weights(file, options.weights_key);
-    info.facts = task->facts_of_weights(weights.tensors, file);
-    facts = info_to_text(info);
-  });
-  task->set_facts(info_from_text(communicator.broadcast(facts)).facts);
-  const std::unique_ptr<BatchSource> val = task->validation_batches();
-  Model& model = make_model(*task, options, communicator);
-  std::vector<std::string> notes = std::move(weights.notes);
-  WholeState(mesh, task->parts())
-      .load(weights, task->weight_rules(), model, HeadPolicy::must_fit, &notes);
-  if (output.lines != nullptr && communicator.rank() == 0) {
-    for (const std::string& note : notes_of(file, notes)) fmt::print(output.lines, "{}\n", note);
-  }
-  mesh.world().broadcast(task->state());
-  return evaluate_model(options, *task, model, *val, mesh, output.results);
 }
 
 // Throws where there is no file of weights in which it could choose.
@@ -326,8 +241,8 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
                   "to continue a run needs its work folder; give --work-dir");
     }
     Communicator communicator(place, prepare_device(options, place));
-    check_same_options(communicator, options);
-    const RunMesh mesh(options, communicator);
+    const std::vector<std::string>* own = resume.given ? &*resume.given : nullptr;
+    check_same_options(communicator, options, own);
     const auto lock = lock_work_dir(communicator, options.work_dir, output);
     // Rank 0 alone may see the folder.
     std::string file, info;
@@ -347,57 +262,25 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     });
     file = communicator.broadcast(file);
     info = communicator.broadcast(info);
-    if (file.empty()) return run(options, file, output, mesh, getting_ready);
-    const CheckpointInfo stored = info_from_text(info);
-    if (is_finished(stored, options)) return finished(stored, file, output, communicator.rank());
-    return run(resumed_options(stored, file, options, output, mesh, resume), file, output, mesh,
-               getting_ready);
-  });
-}
-
-EvalResult evaluate(const TrainOptions& given, const fs::path& checkpoint,
-                    const ProgressOutput& output, const ProcessPlace& place) {
-  return with_torch_errors([&] {
-    validate(given);
-    const TrainOptions options = with_task(given);
-    const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
-    if (!output.results.empty() && task.results.empty()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the task {} writes no results; leave --results out", task.name));
-    }
-    if (!output.results.empty() && options.data.are_several()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("results are of one data set, and {} were given ({}); evaluate each "
-                              "by itself",
-                              options.data.folders().size(), options.data.string()));
-    }
-    const Waiting waiting("validating", Waiting::kNothingToLose);
-    Communicator communicator(place, prepare_device(options, place));
-    check_same_options(communicator, options);
-    const RunMesh mesh(options, communicator);
-    fs::path file = checkpoint;
-    bool is_alone = false;
-    on_rank_0(communicator, [&] {
-      file = resolve_checkpoint(checkpoint);
-      is_alone = holds_weights_alone(file);
-    });
-    file = communicator.broadcast(file.string());
-    is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
-    const EvalResult result = is_alone ? evaluate_weights(options, file, mesh, output)
-                                       : evaluate_checkpoint(options, file, mesh, output.results);
-    if (output.json != nullptr && communicator.rank() == 0) {
-      print_progress(output.json, progress_json(result, task.units));
-    } else if (output.lines != nullptr && communicator.rank() == 0) {
-      if (result.no_metrics.empty()) {
-        fmt::print(output.lines, "val {}  {} {}\n", metrics_text(task.metrics, result),
-                   result.count, task.units);
-      } else {
-        fmt::print(output.lines, "{}, so there is no metric; the results of {} {} are in {}\n",
-                   result.no_metrics, result.count, task.units, output.results.string());
+    if (file.empty()) {
+      if (options.data.empty() && !options.dummy) {
+        throw Error(ErrorCode::invalid_argument,
+                    "has no checkpoint to go on from, and no data were named to begin with",
+                    {.path = options.work_dir.string()});
       }
-      std::fflush(output.lines);
+      check_same_options(communicator, options);
+      const RunMesh mesh(options, communicator);
+      return run(options, file, output, mesh, getting_ready);
     }
-    return result;
+    const CheckpointInfo stored = info_from_text(info);
+    const TrainOptions now = own ? with_given(stored.options, options, *own) : options;
+    require_task(stored, file, now);
+    validate(now);
+    check_same_options(communicator, now);
+    if (is_finished(stored, now)) return finished(stored, file, output, communicator.rank());
+    const RunMesh mesh(now, communicator);
+    return run(resumed_options(stored, file, now, output, mesh, resume), file, output, mesh,
+               getting_ready);
   });
 }
 
@@ -406,6 +289,19 @@ TrainOptions read_checkpoint_options(const fs::path& checkpoint) {
   TrainOptions options = read_checkpoint_info(file).options;
   options.work_dir = file.parent_path();
   return options;
+}
+
+std::optional<TrainOptions> read_newest_options(const fs::path& work_dir) {
+  std::vector<CheckpointFile> files = list_checkpoints(work_dir);
+  for (; !files.empty(); files.pop_back()) {
+    try {
+      return read_checkpoint_options(files.back().path);
+    } catch (const Error& error) {
+      // train_or_resume() passes it over, too.
+      if (error.code() != ErrorCode::corrupt) throw;
+    }
+  }
+  return std::nullopt;
 }
 
 bool is_weights_file(const fs::path& path) {

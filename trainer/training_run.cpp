@@ -113,40 +113,6 @@ std::vector<NamedTensor> TrainingRun::state_tensors() const {
   return out;
 }
 
-void TrainingRun::check_fits(const CheckpointInfo& stored,
-                             const std::filesystem::path& checkpoint) const {
-  // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
-  const std::string misfit = task_->misfit(stored.options, stored.facts);
-  if (!misfit.empty()) refuse_checkpoint(checkpoint, misfit);
-  if (stored.loader.fingerprint != state_.loader.fingerprint) {
-    refuse_checkpoint(checkpoint,
-                      fmt::format("its run was on other data than {}; give the same data set, or "
-                                  "start a new run",
-                                  options_.data.string()));
-  }
-  const std::string order = train_->state().order;
-  if (options_.data.are_several() && !stored.loader.order.empty() && stored.loader.order != order) {
-    refuse_checkpoint(checkpoint,
-                      fmt::format("its run had the order '{}', and {} give '{}'; give the weights "
-                                  "of its run, {}, or start a new one",
-                                  stored.loader.order, options_.data.string(), order,
-                                  stored.options.data.string()));
-  }
-  if (stored.loader.seed != state_.loader.seed) {
-    refuse_checkpoint(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
-                                              stored.loader.seed, options_.seed));
-  }
-  if (is_finished(stored, options_)) {
-    refuse_checkpoint(
-        checkpoint,
-        options_.steps > 0
-            ? fmt::format("its run has done {} of {} steps; give more --steps to go on",
-                          stored.steps_done, options_.steps)
-            : fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
-                          stored.epochs_done, options_.epochs));
-  }
-}
-
 void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   std::string info;
   on_rank_0(communicator_, [&] {
@@ -165,6 +131,9 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   state_.options = options_;
   state_.global_batch_size = resolved_.global_batch_size;
   last_checkpoint_ = checkpoint;
+  const std::string wrong = not_finite();
+  if (!wrong.empty())
+    refuse_checkpoint(checkpoint, wrong + ": its run had diverged; go on from an earlier one");
 }
 
 void TrainingRun::begin() {
@@ -174,6 +143,11 @@ void TrainingRun::begin() {
     load_pretrained();
   } else if (task_->parts() == nullptr) {
     communicator_.broadcast(model_state(model_.model));
+  }
+  if (const std::string wrong = not_finite(); !wrong.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                wrong + " before training begins; give other weights to start from",
+                {.path = options_.pretrained.string()});
   }
   if (average_) average_->reset();
 }
@@ -223,6 +197,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   if (steps_before > 0 && steps_before != state_.epoch_steps)
     state_.epoch_loss_sum *= double(state_.epoch_steps) / double(steps_before);
   state_.steps_done = state_.epochs_done * steps_per_epoch_ + state_.epoch_steps;
+  good_checkpoint_.resumed(last_checkpoint_, state_.steps_done);
   prepare_source(state_.epochs_done);
   train_->restore(state_.loader);
   if (work_dir) {
@@ -231,6 +206,13 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   }
   report_start();
   while (state_.epochs_done < num_epochs() && !is_stopped_) {
+    if (is_out_of_patience(state_, options_)) {
+      print_lines(
+          {fmt::format("the last {} validations were no better than that of epoch {}; the "
+                       "run ends here",
+                       options_.patience, state_.best_epoch)});
+      break;
+    }
     const std::optional<EpochResult> epoch = run_epoch(work_dir);
     // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics are cut to what the checkpoint knows.
     if (epoch) report(*epoch);
@@ -245,6 +227,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     fmt::print(output_.lines, "{}\n", profiler_.report());
   // Nobody leaves while another still needs its answers.
   communicator_.barrier();
+  if (!is_stopped_) require_judged(summary.last);
   summary.is_stopped = is_stopped_;
   summary.checkpoint = last_checkpoint_;
   summary.best = state_.best;
@@ -308,6 +291,9 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
       is_stopped_ = true;
       return std::nullopt;
     }
+    if (!result.val->diverged.empty()) end_diverged(result.val->diverged);
+    // An average may be finite where the weights are not.
+    if (!average_) good_checkpoint_.proven(state_.steps_done);
   }
   ++state_.epochs_done;
   state_.epoch_steps = 0;
@@ -318,7 +304,7 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
   result.seconds = seconds_since(start);
   // Without data, the first epoch counts as the best.
   const double value = result.val ? result.val->value(entry_.best) : 0;
-  const bool is_judged = result.val || !val_;
+  const bool is_judged = (result.val || !val_) && std::isfinite(value);
   if (is_judged && (state_.best_epoch == 0 || entry_.is_better(value, state_.best))) {
     state_.best = value;
     state_.best_epoch = state_.epochs_done;
@@ -370,18 +356,13 @@ void TrainingRun::take_losses(size_t num_left) {
     const double own = losses_.front().get();
     losses_.pop_front();
     const double loss = communicator_.sum(std::vector<double>{own})[0] / communicator_.world_size();
+    const auto num_later = int64_t(losses_.size());
     if (!std::isfinite(loss)) {
-      live_.clear();
-      writer_.wait();
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("the loss became {} in epoch {}, step {}; try a smaller --lr or more "
-                      "--warmup-epochs{}",
-                      loss, state_.epochs_done + 1, state_.epoch_steps - int64_t(losses_.size()),
-                      last_checkpoint_.empty() ? ""
-                                               : fmt::format("; the last good checkpoint is {}",
-                                                             last_checkpoint_.string())));
+      end_diverged(fmt::format("the loss became {} in epoch {}, step {}",
+                               std::isnan(loss) ? "nan" : "inf", state_.epochs_done + 1,
+                               state_.epoch_steps - num_later));
     }
+    good_checkpoint_.proven(state_.steps_done - num_later - 1);
     state_.epoch_loss_sum += loss;
     last_loss_ = loss;
     show_progress(loss);
@@ -389,6 +370,10 @@ void TrainingRun::take_losses(size_t num_left) {
 }
 
 void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
+  if (const std::string wrong = not_finite(); !wrong.empty()) {
+    end_diverged(fmt::format("{} in epoch {}, after step {}", wrong, state_.epochs_done + 1,
+                             state_.epoch_steps));
+  }
   last_checkpoint_time_ = Clock::now();
   is_checkpoint_due_ = false;
   std::filesystem::path path;
@@ -399,10 +384,12 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
   }
   std::function<void()> clean_up = [] {};
   if (!path.empty()) {
-    clean_up = [dir = *work_dir, num_kept = options_.keep_checkpoints, best = state_.best_epoch,
+    good_checkpoint_.written(path, state_.steps_done);
+    clean_up = [dir = *work_dir, num_kept = options_.keep_checkpoints,
+                best = options_.keep_best ? state_.best_epoch : 0, good = good_checkpoint_.path(),
                 replaced = std::exchange(before_validation_, {})] {
       if (!replaced.empty()) remove_checkpoint(replaced);
-      dir.prune(num_kept, best);
+      dir.prune(num_kept, best, good);
     };
   }
   if (whole_state().is_divided()) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <ffkit/trainer/task.h>
@@ -16,6 +17,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_writer.h"
+#include "checkpoint/good_checkpoint.h"
 #include "checkpoint/work_dir.h"
 #include "distributed/communicator.h"
 #include "model/model_average.h"
@@ -85,7 +87,11 @@ class TrainingRun {
   void prepare_source(int64_t epoch);
   // Takes in the losses of steps but for the newest `num_left`: reading one waits for its step. Throws when one is not finite.
   void take_losses(size_t num_left);
-  // Of the state as it is; written while training goes on.
+  // What is not finite of the weights, their average or the optimiser's state, of any process; empty: all are. Collective.
+  std::string not_finite();
+  // Ends a run that has diverged; `what` says how that was seen.
+  [[noreturn]] void end_diverged(const std::string& what);
+  // Of the state as it is, which must be finite; written while training goes on.
   void write_checkpoint(const std::optional<WorkDir>& work_dir);
   // Collective; `path` and what follows the writing are rank 0's.
   void write_parts_of_checkpoint(const std::filesystem::path& path,
@@ -95,6 +101,7 @@ class TrainingRun {
   void report_start() const;
   // The state of the epoch that is under way.
   ProgressState progress(double loss, double units_per_second, double wait_share) const;
+  void require_judged(const EvalResult& last) const;
   void show_progress(double loss);
   // What was measured since the last time, at --log-every and at the end of an epoch.
   void report_window(double lr, bool is_end_of_epoch);
@@ -123,6 +130,7 @@ class TrainingRun {
       false;  // by rank 0's clock; known to all at the same step, as is_stopped_
   bool is_stopped_ = false;
   std::filesystem::path last_checkpoint_;
+  GoodCheckpoint good_checkpoint_;
   std::filesystem::path before_validation_;  // replaced by the checkpoint after it; empty: none
   Clock::time_point last_checkpoint_time_;
   ThroughputMeter throughput_;

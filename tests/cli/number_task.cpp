@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/nn/modules/linear.h>
 
+#include <cmath>
 #include <fstream>
 #include <numeric>
 #include <optional>
@@ -26,6 +27,7 @@ struct NumberOptions : OwnOptions<NumberOptions> {
   int64_t side = 16;
   double bias_lr = 1;
   int64_t team = 1;
+  int64_t no_error_before = 0;
 
   void describe(OptionTable& table, const TrainOptions&) override {
     table.group("Number");
@@ -34,6 +36,8 @@ struct NumberOptions : OwnOptions<NumberOptions> {
         .require(bias_lr > 0, "positive");
     table.add("team", team, "Processes that compute the number together")
         .require(team >= 1 && 48 % team == 0, "a divisor of 48");
+    table.add("no-error-before", no_error_before,
+              "Validations before so many steps find a mean error that is no number");
   }
 };
 
@@ -53,8 +57,8 @@ struct NumberNet : torch::nn::Module {
 
 class NumberEvaluation final : public Evaluation {
  public:
-  explicit NumberEvaluation(std::function<at::Tensor(const DeviceBatch&)> predict)
-      : predict_(std::move(predict)) {}
+  NumberEvaluation(std::function<at::Tensor(const DeviceBatch&)> predict, bool has_error)
+      : predict_(std::move(predict)), has_error_(has_error) {}
 
   void add(const DeviceBatch& batch) override {
     const at::Tensor guess = predict_(batch).to(at::kDouble);
@@ -77,7 +81,8 @@ class NumberEvaluation final : public Evaluation {
       worst = std::max(worst, errors.max().item<double>());
       count += rows.size(0);
     }
-    return {.count = count, .metrics = {{"mean_error", sum / double(count)}, {"worst", worst}}};
+    const double error = has_error_ ? sum / double(count) : std::nan("");
+    return {.count = count, .metrics = {{"mean_error", error}, {"worst", worst}}};
   }
   void write_results(const std::filesystem::path& file) override {
     std::ofstream out(file);
@@ -90,6 +95,7 @@ class NumberEvaluation final : public Evaluation {
 
  private:
   std::function<at::Tensor(const DeviceBatch&)> predict_;
+  bool has_error_;
   std::vector<at::Tensor> rows_, all_;  // record index, error
 };
 
@@ -145,7 +151,9 @@ class NumberTask final : public Task {
     return net_->forward(batch.field("image"), *setting().peers_along.at("team")) + mean_;
   }
   std::unique_ptr<Evaluation> evaluation() override {
-    return std::make_unique<NumberEvaluation>([this](const DeviceBatch& b) { return forward(b); });
+    return std::make_unique<NumberEvaluation>(
+        [this](const DeviceBatch& b) { return forward(b); },
+        steps_.item<double>() >= double(own().no_error_before));
   }
 
  private:

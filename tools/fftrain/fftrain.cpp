@@ -83,8 +83,8 @@ std::FILE* open_log() {
 }
 
 bool is_training(const ffkit::TrainCommand& command) {
-  return command.evaluate.empty() && command.benchmark.empty() && !command.bottleneck &&
-         !command.loader_only;
+  return command.evaluate.empty() && command.predict.empty() && command.benchmark.empty() &&
+         !command.bottleneck && !command.loader_only;
 }
 
 // True when it was asked for a measurement instead of a training.
@@ -136,7 +136,10 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
       output.lines = notes.file();
     }
     output.results = command.results;
-    if (!measure(command, output, place)) {
+    output.confusion = command.confusion;
+    if (!command.predict.empty()) {
+      ffkit::predict(command.options, command.predict, output, place);
+    } else if (!measure(command, output, place)) {
       ffkit::evaluate(command.options, command.evaluate, output, place);
     }
     ffkit::require_written_stdout();
@@ -168,29 +171,36 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
     ffkit::require_written_stdout();
     return 0;
   }
+  if (!command.results.empty() && command.evaluate.empty() && command.predict.empty())
+    throw CLI::RequiresError("--results", "--evaluate or --predict");
+  const std::filesystem::path& evaluated =
+      command.evaluate.empty() ? command.predict : command.evaluate;
   const std::filesystem::path checkpoint =
-      command.resume_from.empty() ? command.evaluate : command.resume_from;
+      command.resume_from.empty() ? evaluated : command.resume_from;
   if (!checkpoint.empty() && app.count("--pretrained") > 0) {
-    throw CLI::ExcludesError("--pretrained",
-                             command.resume_from.empty() ? "--evaluate" : "--resume-from");
+    throw CLI::ExcludesError("--pretrained", !command.resume_from.empty() ? "--resume-from"
+                                             : !command.evaluate.empty()  ? "--evaluate"
+                                                                          : "--predict");
   }
   if (command.late_error) std::rethrow_exception(command.late_error);
-  if (app.count("--weights-key") > 0 && !command.evaluate.empty() &&
-      !ffkit::is_weights_file(checkpoint)) {
-    throw CLI::ValidationError("--weights-key", command.evaluate.string() +
+  if (app.count("--weights-key") > 0 && !evaluated.empty() && !ffkit::is_weights_file(checkpoint)) {
+    throw CLI::ValidationError("--weights-key", evaluated.string() +
                                                     " is a checkpoint of fftrain, which holds one "
                                                     "model; leave it out");
   }
   if (app.count("--weights-key") > 0 && !command.resume_from.empty())
     throw CLI::ExcludesError("--weights-key", "--resume-from");
-  if (!command.evaluate.empty() && ffkit::is_weights_file(checkpoint)) {
+  if (!evaluated.empty() && ffkit::is_weights_file(checkpoint)) {
     for (const ffkit::Option& option : command.tables.task.options()) {
       if (!option.names_model || app.count("--" + option.name) > 0) continue;
-      throw CLI::RequiredError("--" + option.name + " (" + command.evaluate.string() +
+      throw CLI::RequiredError("--" + option.name + " (" + evaluated.string() +
                                " holds weights alone)");
     }
   }
-  if (command.options.data.empty() && !command.options.dummy && command.benchmark.empty())
+  command.resume_options.given = ffkit::given_options(app, command);
+  // Rank 0 alone may see the checkpoint that says where the data are.
+  if (command.options.data.empty() && !command.options.dummy && command.benchmark.empty() &&
+      !command.resume)
     throw CLI::RequiredError("--data");
 
   ffkit::ProcessPlace place;

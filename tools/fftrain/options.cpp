@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <utility>
 #include <variant>
@@ -33,6 +34,8 @@ constexpr char kFooter[] =
   fftrain --resume-from runs/a --epochs 120
   fftrain --data /fast/flowers --arch resnet50 --pretrained resnet50.pth --work-dir runs/d
   fftrain --evaluate runs/a
+  fftrain --evaluate runs/a/best --confusion confusion.json
+  fftrain --predict runs/a/best --data new-pictures --results out.jsonl
   fftrain --evaluate resnet50.pth --arch resnet50 --data /fast/imagenet
   fftrain --export runs/a --output resnet50.pth
 
@@ -177,8 +180,8 @@ CLI::Validator regular_file() {
 void add_run_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Run");
   app.add_flag("--resume", command.resume,
-               "Continues from the newest checkpoint in --work-dir; begins the run when there is "
-               "none")
+               "Continues from the newest checkpoint in --work-dir, with its options where none "
+               "are given here; begins the run when there is none")
       ->needs(app.get_option("--work-dir"))
       ->configurable(false);
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
@@ -215,8 +218,24 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
                      "Only validates this checkpoint; its options are the defaults. Weights "
                      "(.pth, .safetensors) need --data, and the option that names their model")
           ->excludes(resume);
-  app.add_option("--results", command.results,
-                 "With --evaluate: the file for the results of a task that writes some")
+  CLI::Option* predict =
+      app.add_option(
+             "--predict", command.predict,
+             "Only predicts --data, a data set or a folder of pictures, with this checkpoint "
+             "or weights, and writes --results")
+          ->excludes(resume)
+          ->excludes(evaluate);
+  CLI::Option* results =
+      app.add_option(
+             "--results", command.results,
+             "With --evaluate and --predict: the file for the results of a task that writes "
+             "some")
+          ->type_name("FILE")
+          ->configurable(false);
+  predict->needs(results)->needs(app.get_option("--data"));
+  app.add_option("--confusion", command.confusion,
+                 "With --evaluate: the file, .json or .csv, for how often each class was taken for "
+                 "each; prints the accuracy of each class")
       ->type_name("FILE")
       ->configurable(false)
       ->needs(evaluate);
@@ -224,8 +243,9 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
       app.add_option("--export", command.export_from,
                      "Only writes the weights of this checkpoint to --output, for Python")
           ->excludes(resume)
-          ->excludes(evaluate);
-  for (CLI::Option* option : {resume, evaluate, export_from}) {
+          ->excludes(evaluate)
+          ->excludes(predict);
+  for (CLI::Option* option : {resume, evaluate, predict, export_from}) {
     option->type_name("CHECKPOINT")->configurable(false);
   }
   CLI::Option* output = app.add_option("-o,--output", command.output,
@@ -320,6 +340,9 @@ struct TaskHints {
     let_repeat(app.add_option("--data", data));
     app.add_option("--resume-from", resume_from);
     app.add_option("--evaluate", evaluate);
+    app.add_option("--predict", evaluate);
+    app.add_flag("--resume", resume);
+    app.add_option("--work-dir", work_dir);
     app.set_config("--config")->check(regular_file());
     try {
       app.parse(argc, argv);
@@ -330,10 +353,21 @@ struct TaskHints {
 
   std::string task;
   std::vector<std::string> data;
-  std::filesystem::path resume_from, evaluate;
+  std::filesystem::path resume_from, evaluate, work_dir;
+  bool resume = false;
 };
 
 }  // namespace
+
+std::vector<std::string> given_options(const CLI::App& app, const TrainCommand& command) {
+  std::vector<std::string> names;
+  for (const OptionTable* table : {&command.tables.general, &command.tables.task}) {
+    for (const Option& option : table->options()) {
+      if (app.count("--" + option.name) > 0) names.push_back(option.name);
+    }
+  }
+  return names;
+}
 
 void set_first_options(int argc, char** argv, TrainCommand& command) {
   const TaskHints hints(argc, argv);
@@ -341,9 +375,15 @@ void set_first_options(int argc, char** argv, TrainCommand& command) {
   try {
     const std::filesystem::path checkpoint =
         hints.resume_from.empty() ? hints.evaluate : hints.resume_from;
-    const bool has_options =
+    bool has_options =
         !checkpoint.empty() && (hints.evaluate.empty() || !is_weights_file(checkpoint));
     if (has_options) command.options = read_checkpoint_options(checkpoint);
+    if (hints.resume && checkpoint.empty() && !hints.work_dir.empty()) {
+      if (std::optional<TrainOptions> before = read_newest_options(hints.work_dir)) {
+        command.options = std::move(*before);
+        has_options = true;
+      }
+    }
     if (std::find(names.begin(), names.end(), hints.task) != names.end()) {
       if (hints.task != command.options.task_name()) command.options = {};
       command.options.task = hints.task;

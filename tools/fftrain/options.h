@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -21,6 +22,7 @@ struct TrainCommand {
   bool resume = false;  // go on in the work folder, or begin
   std::filesystem::path resume_from;
   std::filesystem::path evaluate;
+  std::filesystem::path predict;
   std::filesystem::path export_from;
   std::filesystem::path output;  // of an export
   bool script = false;           // beside it
@@ -31,16 +33,20 @@ struct TrainCommand {
   bool loader_only = false;
   bool bottleneck = false;
   std::filesystem::path profile;
-  std::filesystem::path results;  // of an evaluation
+  std::filesystem::path results;    // of an evaluation
+  std::filesystem::path confusion;  // likewise
   LaunchOptions launch;
   ResumeOptions resume_options;
 };
 
 // Looks through the command line for what says which task it is, and puts the options that all others override into `command`: those of a
-// checkpoint (--resume-from, --evaluate), or the defaults of the task.
+// checkpoint (--resume-from, --resume, --evaluate), or the defaults of the task.
 void set_first_options(int argc, char** argv, TrainCommand& command);
 
 // Adds all options, --config too, and the texts of --help. They write to `command`; it and `app` must outlive the parsing.
 void add_train_options(CLI::App& app, TrainCommand& command);
+
+// The names of the options that were given, on the command line or in --config.
+std::vector<std::string> given_options(const CLI::App& app, const TrainCommand& command);
 
 }  // namespace ffkit

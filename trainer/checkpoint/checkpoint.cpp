@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,9 @@
 
 #include "checkpoint/checkpoint_parts.h"
 #include "files/safetensors.h"
+#include "model/finite_tensors.h"
 #include "options/options_json.h"
+#include "report/json_number.h"
 
 namespace ffkit {
 namespace {
@@ -33,8 +36,8 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
   const Json progress = {{"epochs_done", info.epochs_done},
                          {"steps_done", info.steps_done},
                          {"epoch_steps", info.epoch_steps},
-                         {"epoch_loss_sum", info.epoch_loss_sum},
-                         {best_key(info.options), info.best},
+                         {"epoch_loss_sum", json_number(info.epoch_loss_sum)},
+                         {best_key(info.options), json_number(info.best)},
                          {"best_epoch", info.best_epoch},
                          {"global_batch_size", info.global_batch_size}};
   const Json loader = {{"fingerprint", info.loader.fingerprint},
@@ -79,9 +82,11 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
     progress.at("epochs_done").get_to(info.epochs_done);
     progress.at("steps_done").get_to(info.steps_done);
     info.epoch_steps = progress.value("epoch_steps", int64_t{0});
-    info.epoch_loss_sum = progress.value("epoch_loss_sum", 0.0);
-    progress.at(best_key(info.options)).get_to(info.best);
+    info.epoch_loss_sum = number_of_json(progress.value("epoch_loss_sum", Json(0.0)));
+    info.best = number_of_json(progress.at(best_key(info.options)));
     progress.at("best_epoch").get_to(info.best_epoch);
+    // Older versions took what is no number for the best.
+    if (!std::isfinite(info.best)) info.best = 0, info.best_epoch = 0;
     info.global_batch_size = progress.value("global_batch_size", int64_t{0});
     part = "loader";
     const Json loader = Json::parse(text.at(part));
@@ -137,7 +142,13 @@ void require_crc(const fs::path& path, const SafeTensors& contents) {
 
 }  // namespace
 
+bool is_out_of_patience(const CheckpointInfo& stored, const TrainOptions& options) {
+  return options.patience > 0 && stored.epoch_steps == 0 &&
+         stored.epochs_done - stored.best_epoch >= options.patience * options.eval_every;
+}
+
 bool is_finished(const CheckpointInfo& stored, const TrainOptions& options) {
+  if (is_out_of_patience(stored, options)) return true;
   if (options.steps == 0) return stored.epochs_done >= options.epochs;
   // Before its last validation, an epoch is not finished.
   return stored.steps_done >= options.steps && stored.epoch_steps == 0;
@@ -231,9 +242,17 @@ std::vector<NamedTensor> model_tensors(const fs::path& path) {
 void check_checkpoint(const fs::path& path) {
   if (is_in_parts(path)) {
     check_parts(path);
-  } else {
-    require_crc(path, read_safetensors(path));
+    return;
   }
+  SafeTensors contents = read_safetensors(path);
+  require_crc(path, contents);
+  // An older version wrote what it had, whatever became of it.
+  std::erase_if(contents.tensors, [](const NamedTensor& t) { return t.name.starts_with("task."); });
+  const std::string wrong = first_not_finite(contents.tensors, NotFinite::nan_alone);
+  if (wrong.empty()) return;
+  throw Error(ErrorCode::corrupt,
+              fmt::format("its tensor '{}' holds nan: the training had diverged", wrong),
+              {.path = path.string()});
 }
 
 }  // namespace ffkit

@@ -36,6 +36,8 @@ struct CheckpointInfo {
   LoaderState loader;             // of the training loader
 };
 
+// Whether the last validations of the run, options.patience of them, were no better than the best one.
+bool is_out_of_patience(const CheckpointInfo& stored, const TrainOptions& options);
 // Whether the run of a checkpoint has nothing left to do under `options`.
 bool is_finished(const CheckpointInfo& stored, const TrainOptions& options);
 
@@ -74,7 +76,7 @@ bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
 // The parameters and buffers of the model in a checkpoint, whole, under their names there: the averaged ones of a run that kept an
 // average, which are those that were validated. Throws Error(corrupt) for a damaged one and one without a CRC.
 std::vector<NamedTensor> model_tensors(const std::filesystem::path& path);
-// Reads all of it, and throws Error(corrupt) when it is damaged.
+// Reads all of it, and throws Error(corrupt) when it is damaged, or when a tensor holds NaN.
 void check_checkpoint(const std::filesystem::path& path);
 
 }  // namespace ffkit

@@ -6,6 +6,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "options/given_options.h"
 #include "options/options_json.h"
 
 namespace ffkit {
@@ -25,25 +26,26 @@ void fail_together(Communicator& communicator, const std::string& difference) {
   }
 }
 
-Json shared_options(const TrainOptions& options) {
+Json shared_options(const TrainOptions& options, const std::vector<std::string>* given) {
   Json json = Json::parse(options_to_json(options));
   TrainOptions copy = options;
   const OptionTables tables = option_tables(copy);
   for (const Option* option : stored_options(tables.general, tables.task)) {
-    if (!option->is_local) continue;
+    if (!option->is_local && (given == nullptr || is_given(*given, option->name))) continue;
     for (const OptionPart& part : option->parts) json.erase(part.key);
   }
   // Where the data lies may differ, the shares of several sets not.
-  json["data_weights"] = options.data.weights();
+  if (given == nullptr || is_given(*given, "data")) json["data_weights"] = options.data.weights();
   json["work_dir"] = options.work_dir.empty() ? "none" : "given";
   return json;
 }
 
 }  // namespace
 
-void check_same_options(Communicator& communicator, const TrainOptions& options) {
+void check_same_options(Communicator& communicator, const TrainOptions& options,
+                        const std::vector<std::string>* given) {
   if (communicator.is_alone()) return;
-  const Json own = shared_options(options);
+  const Json own = shared_options(options, given);
   const Json first = Json::parse(communicator.broadcast(own.dump()));
   std::string difference;
   for (const auto& item : own.items()) {

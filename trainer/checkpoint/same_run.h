@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <ffkit/trainer/train_options.h>
 
@@ -12,7 +13,9 @@ namespace ffkit {
 
 // Throws Error(invalid_argument) on every rank unless all have rank 0's options; which one differs is said by the rank where it does. What
 // concerns one machine may differ: numbers of threads, the device, where the data lies, which work folder it is.
-void check_same_options(Communicator& communicator, const TrainOptions& options);
+// `given`: the names of the options that count; null: all of them.
+void check_same_options(Communicator& communicator, const TrainOptions& options,
+                        const std::vector<std::string>* given = nullptr);
 
 // The same for the content of the data set, by its fingerprint.
 void check_same_data(Communicator& communicator, const std::string& fingerprint,

@@ -93,7 +93,30 @@ std::optional<fs::path> newest_whole_checkpoint(
   return std::nullopt;
 }
 
+namespace {
+
+// The checkpoint that "run/best" or "run/last" means, where there is no such file.
+std::optional<fs::path> named_checkpoint(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const fs::path folder = path.parent_path();
+  if ((name != "best" && name != "last") || fs::exists(path)) return std::nullopt;
+  const std::vector<CheckpointFile> files = list_checkpoints(folder.empty() ? "." : folder);
+  if (files.empty()) return std::nullopt;
+  if (name == "last") return files.back().path;
+  const int64_t best = read_checkpoint_info(files.back().path).best_epoch;
+  for (const CheckpointFile& file : files) {
+    if (file.epoch == best && file.samples == 0) return file.path;
+  }
+  throw Error(ErrorCode::not_found,
+              best == 0 ? "no validation of the run was better than another"
+                        : fmt::format("the best checkpoint, that of epoch {}, is not kept", best),
+              {.path = folder.string()});
+}
+
+}  // namespace
+
 fs::path resolve_checkpoint(const fs::path& path) {
+  if (const std::optional<fs::path> named = named_checkpoint(path)) return *named;
   if (!fs::is_directory(path)) return path;
   // "run/epoch-0001.parts/" too: its work folder is the one that it lies in.
   if (is_in_parts(path)) return path.has_filename() ? path : path.parent_path();
@@ -178,11 +201,12 @@ fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples, bool in_parts)
                                in_parts ? std::string_view(kPartsSuffix) : kSuffix);
 }
 
-void WorkDir::prune(int64_t num_kept, int64_t best_epoch) const {
+void WorkDir::prune(int64_t num_kept, int64_t best_epoch, const fs::path& kept) const {
   if (num_kept == 0) return;
   const std::vector<CheckpointFile> files = list_checkpoints(folder_);
   for (size_t i = 0; i + size_t(num_kept) < files.size(); ++i) {
     if (files[i].epoch == best_epoch && files[i].samples == 0) continue;
+    if (files[i].path == kept) continue;
     remove_checkpoint(files[i].path);
   }
 }

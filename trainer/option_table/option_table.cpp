@@ -72,6 +72,16 @@ Option& OptionTable::start(std::string name, std::string help) {
   return option;
 }
 
+Option& OptionTable::add_words(std::string name, std::function<std::string()> get,
+                               std::function<void(const std::string&)> set, std::string help) {
+  Option& option = start(std::move(name), std::move(help));
+  option.parts.push_back(
+      {.key = key_of(option.name),
+       .get = [get = std::move(get)]() -> OptionValue { return get(); },
+       .set = [set = std::move(set)](const OptionValue& v) { set(std::get<std::string>(v)); }});
+  return option;
+}
+
 Option& OptionTable::add_paths(std::string name, std::function<std::vector<std::string>()> get,
                                std::function<void(const std::vector<std::string>&)> set,
                                std::string help) {

@@ -49,6 +49,13 @@ std::string options_to_json(const TrainOptions& options) {
   return json.dump();
 }
 
+bool have_same_values(const Option& a, const Option& b) {
+  for (size_t i = 0; i < a.parts.size(); ++i) {
+    if (to_json(a, a.parts[i]) != to_json(b, b.parts[i])) return false;
+  }
+  return true;
+}
+
 TrainOptions options_from_json(const std::string& text, const std::string& path) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {

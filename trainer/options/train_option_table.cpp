@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <sstream>
+#include <string>
 
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
@@ -39,6 +43,23 @@ void add_data_options(OptionTable& t, TrainOptions& o) {
         "words that begin the names of its tensors, such as teacher.backbone")
       .set_type_name("KEY")
       .set_stored(!o.weights_key.empty());
+}
+
+void add_tuning_options(OptionTable& t, TrainOptions& o) {
+  t.group("Fine-tuning");
+  t.add(
+       "freeze", o.freeze,
+       "Parameters that are not trained: backbone for all but the head, or patterns of their names "
+       "with commas between them, such as layer1,layer2.*.conv1. Batch norms that are frozen keep "
+       "their statistics")
+      .set_stored(!o.freeze.empty());
+  t.add("lr-head", o.lr_head, "Learning rate of the head, when it is another than --lr; 0: --lr")
+      .set_stored(o.lr_head != 0)
+      .require(o.lr_head >= 0 && std::isfinite(o.lr_head), "positive, or 0 for lr");
+  t.add("layer-decay", o.layer_decay,
+        "Factor of the learning rate from each block to the one before it; 1: none")
+      .set_stored(o.layer_decay != 1)
+      .require(o.layer_decay > 0 && o.layer_decay <= 1, "more than 0 and at most 1");
 }
 
 void add_batch_options(OptionTable& t, TrainOptions& o) {
@@ -188,6 +209,37 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
   t.add("device", o.device, "auto, cpu, cuda or cuda:N").set_local();
 }
 
+std::string kept_checkpoints(const TrainOptions& o) {
+  return (o.keep_best ? "best," : "") +
+         (o.keep_checkpoints == 0 ? "all" : std::to_string(o.keep_checkpoints));
+}
+
+// The newest one is always kept: a run goes on from it.
+void keep_checkpoints(const std::string& words, TrainOptions& o) {
+  int64_t num_newest = 1;
+  bool keeps_best = false, keeps_all = false;
+  std::istringstream in(words);
+  for (std::string word; std::getline(in, word, ',');) {
+    int64_t number = 0;
+    const char* end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), end, number);
+    if (word == "best") {
+      keeps_best = true;
+    } else if (word == "all") {
+      keeps_all = true;
+    } else if (error == std::errc() && rest == end && number >= 1) {
+      num_newest = std::max(num_newest, number);
+    } else if (word != "last") {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("keep is '{}', but its words are best, last, all and numbers from 1 "
+                              "on, with commas between them",
+                              words));
+    }
+  }
+  o.keep_best = keeps_best;
+  o.keep_checkpoints = keeps_all ? 0 : num_newest;
+}
+
 void add_run_options(OptionTable& t, TrainOptions& o) {
   t.group("Task and data");
   t.add("limit-batches", o.limit_batches,
@@ -201,8 +253,20 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
       .set_type_name("FOLDER")
       .set_stored(false);
   t.add("keep-checkpoints", o.keep_checkpoints,
-        "Number of checkpoints that are kept beside the best one; 0: all")
+        "Number of the newest checkpoints that are kept; 0: all")
       .require(o.keep_checkpoints >= 0, "0 or more");
+  t.add("keep-best", o.keep_best, "Keeps the best checkpoint, too (default: on)")
+      .set_stored(!o.keep_best);
+  t.add_words(
+       "keep", [&o] { return kept_checkpoints(o); },
+       [&o](const std::string& words) { keep_checkpoints(words, o); },
+       "The same in words, with commas between them: best, last, a number of the newest "
+       "ones, all")
+      .set_stored(false);
+  t.add("patience", o.patience,
+        "Ends the run when so many validations in turn were no better than the best one; 0: off")
+      .set_stored(o.patience != 0)
+      .require(o.patience >= 0, "0 or more");
   t.add("checkpoint-minutes", o.checkpoint_minutes,
         "Minutes between checkpoints within an epoch; 0: only at the end of each epoch")
       .require(o.checkpoint_minutes >= 0 && std::isfinite(o.checkpoint_minutes), "0 or more");
@@ -221,6 +285,7 @@ OptionTables option_tables(TrainOptions& options) {
   OptionTables tables;
   // In the order of the JSON.
   add_data_options(tables.general, options);
+  add_tuning_options(tables.general, options);
   add_batch_options(tables.general, options);
   add_schedule_options(tables.general, options);
   add_optimizer_options(tables.general, options);

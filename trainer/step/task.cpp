@@ -20,6 +20,14 @@ void Evaluation::write_results(const std::filesystem::path& file) {
   throw Error(ErrorCode::unsupported, "the task writes no results", {.path = file.string()});
 }
 
+std::string Evaluation::write_confusion(const std::filesystem::path& file) {
+  throw Error(ErrorCode::unsupported, "the task has no classes", {.path = file.string()});
+}
+
+std::unique_ptr<BatchSource> Task::prediction_batches() {
+  throw Error(ErrorCode::unsupported, "the task predicts nothing but what it validates");
+}
+
 void Task::set_facts(const TaskFacts& /*facts*/) {}
 
 std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored_facts) const {

@@ -5,6 +5,8 @@
 
 #include <ffkit/format/machine.h>
 
+#include "model/fine_tuning.h"
+
 namespace ffkit {
 
 Model& make_model(Task& task, const TrainOptions& options, const Communicator& communicator) {
@@ -16,11 +18,41 @@ Model& make_model(Task& task, const TrainOptions& options, const Communicator& c
   return model;
 }
 
+namespace {
+
+// What training changes is known before an optimiser and buckets of gradients are made for it.
+Model& freeze(Model& model, const Task& task, const TrainOptions& options) {
+  if (options.freeze.empty()) return model;
+  freeze_parameters(options.freeze, model, task.weight_rules().head);
+  model.set_training(true);  // of what is left
+  return model;
+}
+
+ParameterSettings parameter_settings(const Task& task, const Model& model,
+                                     const TrainOptions& options) {
+  std::vector<std::string> names;
+  if (task.parts() != nullptr) {
+    names = task.parts()->names();
+  } else {
+    for (const NamedTensor& p : model.parameters()) names.push_back(p.name);
+  }
+  return [&task,
+          scales = lr_scales(
+              {.lr = options.lr, .lr_head = options.lr_head, .layer_decay = options.layer_decay},
+              names, task.weight_rules().head)](const NamedTensor& p) {
+    ParameterSetting setting = task.parameter_setting(p);
+    const auto scale = scales.find(p.name);
+    if (scale != scales.end()) setting.lr_scale *= scale->second;
+    return setting;
+  };
+}
+
+}  // namespace
+
 TrainedModel::TrainedModel(Task& task, const TrainOptions& options, Communicator& communicator)
-    : model(make_model(task, options, communicator)),
-      optimizer(make_optimizer(
-          options, model, [&task](const NamedTensor& p) { return task.parameter_setting(p); },
-          &communicator)),
+    : model(freeze(make_model(task, options, communicator), task, options)),
+      optimizer(
+          make_optimizer(options, model, parameter_settings(task, model, options), &communicator)),
       step(options, task, model, *optimizer, communicator) {
   if (options.sync_bn) model.synchronise_batch_norm(communicator);
 }

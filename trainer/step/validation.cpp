@@ -1,7 +1,9 @@
 #include "step/validation.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
+#include <cmath>
 #include <vector>
 
 #include <ffkit/format/error.h>
@@ -13,11 +15,11 @@
 namespace ffkit {
 
 std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
-                                         const RunMesh& mesh,
-                                         const std::filesystem::path& results) {
+                                         const RunMesh& mesh, const PredictionFiles& files) {
   at::NoGradGuard no_grad;
   model.set_training(false);
   const std::unique_ptr<Evaluation> evaluation = task.evaluation();
+  if (!files.results.empty() || !files.confusion.empty()) evaluation->keep_predictions();
   StopVote vote(mesh.world());
   source.start_epoch(0);
   // Those that compute a network together leave at the same batch.
@@ -35,11 +37,20 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   if (vote.close()) return std::nullopt;
   CommunicatorPeers peers(mesh.data());
   EvalResult result = evaluation->finish(peers);
-  if (!result.no_metrics.empty() && results.empty()) {
+  if (result.diverged.empty() && result.has_value("loss") && !std::isfinite(result.value("loss")))
+    result.diverged = fmt::format("the loss of the validation is {}",
+                                  std::isnan(result.value("loss")) ? "nan" : "inf");
+  if (!result.diverged.empty()) return result;  // whose results nobody wants
+  if (!result.no_metrics.empty() && files.results.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 result.no_metrics + "; --evaluate with --results FILE writes what is found in it");
   }
-  if (!results.empty()) on_rank_0(mesh.world(), [&] { evaluation->write_results(results); });
+  on_rank_0(mesh.world(), [&] {
+    if (!files.results.empty()) evaluation->write_results(files.results);
+    if (files.confusion.empty()) return;
+    const std::string table = evaluation->write_confusion(files.confusion);
+    if (files.lines != nullptr) fmt::print(files.lines, "{}", table);
+  });
   return result;
 }
 

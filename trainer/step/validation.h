@@ -1,6 +1,8 @@
 // Validation: how good a model is on a split.
 #pragma once
 
+#include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include <ffkit/trainer/task.h>
@@ -9,11 +11,16 @@
 
 namespace ffkit {
 
+// What is written of an evaluation beside its metrics; empty: nothing.
+struct PredictionFiles {
+  std::filesystem::path results = {}, confusion = {};
+  std::FILE* lines = nullptr;  // where the table of the confusion matrix is printed; null: nowhere
+};
+
 // Evaluates `model`, which is the task's, over the whole of `source`, of which every process along "data" has its share, in evaluation mode, and leaves it in
-// training mode. The result is that of all processes; rank 0 also writes the task's results to `results`, where that is not empty. Nothing when
+// training mode. The result is that of all processes; rank 0 also writes the task's results and its confusion matrix, where these are not empty. Nothing when
 // a process was asked to stop: all leave within a batch. Throws Error(invalid_argument) when there is no truth to compare with and `results` is empty.
 std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
-                                         const RunMesh& mesh,
-                                         const std::filesystem::path& results = {});
+                                         const RunMesh& mesh, const PredictionFiles& files = {});
 
 }  // namespace ffkit

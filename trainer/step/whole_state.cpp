@@ -177,7 +177,8 @@ bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& m
                       HeadPolicy policy, std::vector<std::string>* notes) const {
   bool has_head = true;
   if (!is_divided()) {
-    on_rank_0(mesh_.world(), [&] { has_head = load_weights(weights, rules, model, policy, notes); });
+    on_rank_0(mesh_.world(),
+              [&] { has_head = load_weights(weights, rules, model, policy, notes); });
     mesh_.world().broadcast(model_state(model));
     return has_head;
   }

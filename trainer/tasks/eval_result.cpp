@@ -3,6 +3,7 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/eval_result.h>
+#include <ffkit/trainer/task_registry.h>
 
 namespace ffkit {
 
@@ -21,6 +22,13 @@ double EvalResult::value(std::string_view name) const {
   }
   throw Error(ErrorCode::not_found,
               fmt::format("there is no metric '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+std::string best_text(const TaskEntry& task, double best, int64_t epoch) {
+  const MetricInfo& metric = task.best_metric();
+  if (epoch > 0) return fmt::format("best {} (epoch {})", metric_text(metric, best), epoch);
+  return fmt::format("no validation gave a {} that is a number",
+                     metric.title.empty() ? metric.name : metric.title);
 }
 
 std::string metric_text(const MetricInfo& metric, double value) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/train_options.h>
@@ -298,6 +299,25 @@ TEST(OptionsJson, NamesTheOptionThatIsWrong) {
     EXPECT_ERROR(options_from_json(text, "run/file"), corrupt,
                  "run/file: its options are not a JSON object");
   }
+}
+
+// The newest one is kept whatever the words say.
+TEST(TrainOptions, SayInWordsWhichCheckpointsAreKept) {
+  const auto kept = [](const std::string& words) {
+    TrainOptions o;
+    option_tables(o).general.find("keep")->parts[0].set(words);
+    return std::pair(o.keep_checkpoints, o.keep_best);
+  };
+  EXPECT_EQ(kept("best,last,3"), std::pair(int64_t{3}, true));
+  EXPECT_EQ(kept("best,last"), std::pair(int64_t{1}, true));
+  EXPECT_EQ(kept("best"), std::pair(int64_t{1}, true));
+  EXPECT_EQ(kept("last"), std::pair(int64_t{1}, false));
+  EXPECT_EQ(kept("5"), std::pair(int64_t{5}, false));
+  EXPECT_EQ(kept("all,best"), std::pair(int64_t{0}, true));
+  EXPECT_ERROR(kept("best;last"), invalid_argument, "keep is 'best;last', but its words are");
+  EXPECT_ERROR(kept("0"), invalid_argument, "numbers from 1 on");
+  TrainOptions o;
+  EXPECT_EQ(option_tables(o).general.find("keep")->text(), "best,3");
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "tasks/classification/classification_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/classification.h>
+
+#include "data/held_out.h"
 
 namespace ffkit {
 namespace {
@@ -62,8 +66,37 @@ std::vector<std::string> class_list(const Dataset& dataset) {
   return classes;
 }
 
+Dataset open_train(const TrainOptions& options) {
+  const ClassificationOptions& own = classification(options);
+  Dataset train = open_mixed_split(options, {own.train_split}, classification_misfit);
+  return own.val_share > 0 ? without_held_out(train, own.val_share) : train;
+}
+
+Dataset open_val(const TrainOptions& options) {
+  const ClassificationOptions& own = classification(options);
+  if (own.val_share > 0) {
+    return held_out(open_mixed_split(options, {own.train_split}, classification_misfit),
+                    own.val_share);
+  }
+  try {
+    return open_mixed_validation(options, {own.val_split}, classification_misfit);
+  } catch (const Error& error) {
+    const std::string folder = error.context().path, prefix = folder + ": ";
+    std::string message = error.what();
+    if (error.code() != ErrorCode::not_found || !std::filesystem::is_directory(folder) ||
+        !message.starts_with(prefix))
+      throw;
+    message.erase(0, prefix.size());
+    throw Error(ErrorCode::not_found,
+                message +
+                    "; --val-split NAME validates another one, --val-share 0.1 a tenth of "
+                    "the training split",
+                error.context());
+  }
+}
+
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes) {
-  Dataset val = open_mixed_validation(options, {"val"}, classification_misfit);
+  Dataset val = open_val(options);
   const std::vector<std::string>& own = val.manifest().classes;
   if (!own.empty() && own != classes) {
     throw Error(ErrorCode::invalid_argument,
@@ -73,6 +106,41 @@ Dataset open_val(const TrainOptions& options, const std::vector<std::string>& cl
                 {.path = val.path().string()});
   }
   return val;
+}
+
+std::optional<Dataset> open_to_predict(const TrainOptions& options) {
+  namespace fs = std::filesystem;
+  const fs::path& data = options.data.only();
+  std::string split;
+  if (fs::is_directory(data) && !fs::exists(data / "manifest.json")) {
+    std::vector<std::string> splits;
+    for (const fs::directory_entry& entry : fs::directory_iterator(data)) {
+      const std::string name = entry.path().filename().string();
+      if (entry.path().extension() == ".ffr") {
+        splits.push_back(entry.path().stem().string());
+      } else if (fs::exists(entry.path() / "manifest.json")) {
+        splits.push_back(name);
+      }
+    }
+    if (splits.empty()) return std::nullopt;
+    std::ranges::sort(splits);
+    const std::string& wanted = classification(options).val_split;
+    const bool has_wanted = std::ranges::find(splits, wanted) != splits.end();
+    if (!has_wanted && splits.size() > 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("there is no split '{}'; the data set has {}; say with --val-split "
+                              "which one is to be predicted",
+                              wanted, fmt::join(splits, ", ")),
+                  {.path = data.string()});
+    }
+    split = has_wanted ? wanted : splits.front();
+  }
+  Dataset found = Dataset::open(data, split, {.max_record_bytes = options.max_record_bytes});
+  if (found.schema().index_of("image") < 0) {
+    throw Error(ErrorCode::invalid_argument, "the data set has no field 'image' to predict",
+                {.path = found.path().string()});
+  }
+  return found;
 }
 
 Dataset with_valid_labels(Dataset dataset, int64_t num_classes) {

@@ -1,9 +1,14 @@
 // Classification: a picture's class from its pixels. The first task; its checkpoints are those from before there were tasks.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -14,14 +19,18 @@
 #include <ffkit/trainer/task.h>
 
 #include "checkpoint/weights.h"
+#include "data/picture_source.h"
+#include "data/warning.h"
 #include "model/library_names.h"
 #include "model/model_registry.h"
 #include "model/zero_init_residual.h"
 #include "models/blocks/image_model.h"
 #include "tasks/classification/accuracy_meter.h"
+#include "tasks/classification/class_weights.h"
 #include "tasks/classification/classification_data.h"
 #include "tasks/classification/classification_loss.h"
 #include "tasks/classification/classification_python.h"
+#include "tasks/classification/predictions.h"
 
 namespace ffkit {
 namespace {
@@ -39,20 +48,48 @@ std::vector<std::string> parse_classes(const TaskFacts& facts) {
 
 class ClassificationEvaluation final : public Evaluation {
  public:
-  explicit ClassificationEvaluation(ImageModel& model) : model_(model) {}
+  // `ids`: of the records, asked for when they are to be written.
+  ClassificationEvaluation(ImageModel& model, const std::vector<std::string>& classes,
+                           std::function<std::vector<std::string>()> ids)
+      : model_(model), classes_(classes), ids_(std::move(ids)) {}
 
+  void keep_predictions() override { keeps_ = true; }
   void add(const DeviceBatch& batch) override {
-    const at::Tensor logits = model_.forward(batch.field("image"));
-    meter_.add(logits.to(at::kFloat), batch.field("label"));
+    const at::Tensor logits = model_.forward(batch.field("image")).to(at::kFloat);
+    const at::Tensor labels = batch.has("label") ? batch.field("label") : at::Tensor();
+    if (labels.defined()) meter_.add(logits, labels);
+    if (keeps_) rows_.push_back(prediction_rows(batch.record_indices, labels, logits));
   }
   EvalResult finish(Peers& peers) override {
     meter_.sum_over(peers);
-    return meter_.result();
+    EvalResult result = meter_.result();
+    if (!keeps_) return result;
+    const int64_t columns = prediction_columns(std::ssize(classes_));
+    rows_.insert(rows_.begin(), at::zeros({0, columns}, at::kDouble));
+    all_ = predictions_of(peers.gather_rows(at::cat(rows_)));
+    // Every process has to know it.
+    at::Tensor num_seen = at::full({1}, double(at::cat(rows_).size(0)), at::kDouble);
+    peers.sum(num_seen);
+    if (result.count > 0) return result;
+    return {.count = num_seen.item<int64_t>(), .no_metrics = "there are no labels"};
+  }
+  void write_results(const std::filesystem::path& file) override {
+    write_predictions(file, all_, classes_, ids_());
+  }
+  std::string write_confusion(const std::filesystem::path& file) override {
+    const ConfusionMatrix matrix = confusion_of(all_, classes_);
+    ffkit::write_confusion(file, matrix);
+    return confusion_table(matrix);
   }
 
  private:
   ImageModel& model_;
+  const std::vector<std::string>& classes_;
+  std::function<std::vector<std::string>()> ids_;
   AccuracyMeter meter_;
+  bool keeps_ = false;
+  std::vector<at::Tensor> rows_;
+  std::vector<Prediction> all_;  // on rank 0
 };
 
 class ClassificationTask final : public Task {
@@ -61,7 +98,7 @@ class ClassificationTask final : public Task {
       : Task(std::move(setting)), entry_(ModelRegistry::instance().find(own().arch)) {}
 
   void open() override {
-    train_ = open_mixed_split(options(), {"train"}, classification_misfit);
+    train_ = open_train(options());
     classes_ = class_list(*train_);
   }
   void open_noise() override {
@@ -88,9 +125,20 @@ class ClassificationTask final : public Task {
     require_a_step(options(), *train_);
     if (!is_train_checked_) train_ = with_valid_labels(std::move(*train_), num_classes());
     is_train_checked_ = true;
-    return std::make_unique<LoaderSource>(
-        *train_, train_loader_options(options(), setting().place, setting().device, epoch),
-        options().limit_batches * options().accumulate, setting().device);
+    LoaderOptions loader =
+        train_loader_options(options(), setting().place, setting().device, epoch);
+    if (own().balance) {
+      loader.sampler.order = Order::weighted;
+      loader.sampler.weights = std::make_shared<const std::vector<double>>(
+          class_balanced_weights(train_->int_column("label")));
+    }
+    if (!own().class_weights.empty() && !class_weights_.defined()) {
+      class_weights_ = class_weights(own().class_weights, classes_, train_->int_column("label"))
+                           .to(setting().device);
+    }
+    return std::make_unique<LoaderSource>(*train_, std::move(loader),
+                                          options().limit_batches * options().accumulate,
+                                          setting().device);
   }
   bool shares_source(int64_t epoch, int64_t other) const override {
     return train_image_size(options(), epoch) == train_image_size(options(), other);
@@ -101,14 +149,22 @@ class ClassificationTask final : public Task {
         *val_, val_loader_options(options(), setting().place, setting().device),
         options().limit_batches, setting().device);
   }
+  std::unique_ptr<BatchSource> prediction_batches() override;
   DeviceBatch noise() override;
   std::vector<std::string> notes() const override {
-    return train_ ? mixture_notes(options(), *train_, val_ ? &*val_ : nullptr)
-                  : std::vector<std::string>();
+    if (!train_) return {};
+    std::vector<std::string> notes = mixture_notes(options(), *train_, val_ ? &*val_ : nullptr);
+    if (own().val_share > 0 && val_) {
+      notes.push_back(fmt::format("{}: {} records are validated and {} trained on",
+                                  train_->path().string(), val_->num_records(),
+                                  train_->num_records()));
+    }
+    return notes;
   }
 
   Model& make_model() override {
-    model_ = entry_.make({.num_classes = num_classes(), .image_size = own().image_size});
+    model_ = entry_.make(
+        {.num_classes = num_classes(), .dropout = own().dropout, .image_size = own().image_size});
     if (own().zero_init_residual) zero_init_residual(*model_);
     if (own().channels_last) model_->use_channels_last();
     return *model_;
@@ -124,30 +180,86 @@ class ClassificationTask final : public Task {
   at::Tensor loss(const DeviceBatch& batch) override {
     const at::Tensor logits = model_->forward(batch.field("image"));
     return classification_loss(logits.to(at::kFloat), batch.field("label"), batch.mix_lambda,
-                               own().label_smoothing);
+                               own().label_smoothing, class_weights_);
   }
   at::Tensor forward(const DeviceBatch& batch) override {
     return model_->forward(batch.field("image"));
   }
   std::unique_ptr<Evaluation> evaluation() override {
-    return std::make_unique<ClassificationEvaluation>(*model_);
+    return std::make_unique<ClassificationEvaluation>(*model_, classes_, [this] { return ids(); });
   }
 
  private:
   const ClassificationOptions& own() const { return classification(options()); }
   int64_t num_classes() const { return int64_t(classes_.size()); }
+  // Of what is evaluated; empty: its records have none.
+  std::vector<std::string> ids() const {
+    if (!val_) return picture_names_;
+    const auto field = val_->schema().index_of("id");
+    const bool has_ids = field >= 0 && val_->schema().fields[size_t(field)].column &&
+                         val_->schema().fields[size_t(field)].type == FieldType::string;
+    return has_ids ? val_->string_column("id") : std::vector<std::string>();
+  }
 
   const ModelEntry& entry_;
   std::vector<std::string> classes_;
   std::optional<Dataset> train_, val_;
+  std::vector<std::string> picture_names_;  // of predictions without a data set
   bool is_train_checked_ = false;
+  at::Tensor class_weights_;  // [C]; undefined: none
   std::unique_ptr<ImageModel> model_;
 };
+
+std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
+  const std::filesystem::path& data = options().data.only();
+  LoaderOptions loader = val_loader_options(options(), setting().place, c10::kCPU);
+  val_ = open_to_predict(options());
+  if (!val_) {
+    PictureFiles files = list_pictures(data);
+    if (files.names.empty()) {
+      throw Error(ErrorCode::not_found, "holds neither a data set nor pictures",
+                  {.path = data.string()});
+    }
+    if (files.num_others > 0 && setting().place.rank == 0) {
+      warn_on_stderr(
+          fmt::format("{}: {} files are left out whose names are no pictures', such as {}",
+                      data.string(), files.num_others, files.other));
+    }
+    picture_names_ = files.names;
+    return std::make_unique<PictureSource>(data, std::move(files.names), loader.image, options(),
+                                           setting().place, setting().device);
+  }
+  const std::vector<std::string>& own = val_->manifest().classes;
+  const bool has_labels = val_->schema().index_of("label") >= 0;
+  if (!has_labels || (!own.empty() && own != classes_)) {
+    if (has_labels && setting().place.rank == 0) {
+      warn_on_stderr(
+          fmt::format("{}: its {} classes are not the {} of the model, so its labels are "
+                      "not looked at",
+                      val_->path().string(), own.size(), num_classes()));
+    }
+    loader.label_field.clear();
+  } else {
+    val_ = with_valid_labels(std::move(*val_), num_classes());
+  }
+  if (setting().device.is_cuda()) {
+    const std::string labels = loader.label_field;
+    loader = val_loader_options(options(), setting().place, setting().device);
+    loader.label_field = labels;
+  }
+  return std::make_unique<LoaderSource>(*val_, std::move(loader), options().limit_batches,
+                                        setting().device);
+}
 
 TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& weights,
                                                const std::filesystem::path& file) {
   const int64_t classes = head_rows({.path = file, .tensors = weights}, weight_rules());
-  classes_ = open_mixed_validation(options(), {"val"}, classification_misfit).manifest().classes;
+  try {
+    classes_ = open_val(options()).manifest().classes;
+  } catch (const Error& error) {
+    // What is predicted needs no labels, and a validation will say it.
+    if (error.code() != ErrorCode::not_found) throw;
+  }
   if (!classes_.empty() && int64_t(classes_.size()) != classes) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("its {} classes are not the {} of the data set {}", classes,
@@ -185,6 +297,8 @@ void register_classification_task(TaskRegistry& registry) {
                    {.name = "top5", .title = "top-5", .scale = 100, .digits = 2, .unit = "%"}},
        .best = "top1",
        .facts = {kClasses},
+       .results = "class, score and the five likeliest classes of each picture, .jsonl or .csv",
+       .has_confusion = true,
        .misfit = classification_misfit,
        .make =
            [](TaskSetting setting) {

@@ -37,7 +37,7 @@ one_line_err '^fftrain: error: .*record [0-9]: .*more than the limit of 100 \(--
 printf 'max-record = "100"\n' >low.toml
 run 1 "$FFTRAIN" --data pictures "${small[@]}" --config low.toml
 one_line_err 'more than the limit of 100 '
-run 0 "$FFTRAIN" --data pictures "${small[@]}" --config low.toml --max-record 1G --work-dir run
+run 0 "$FFTRAIN" --data pictures "${small[@]}" --config low.toml --max-record 1G --lr 0.001 --work-dir run
 check grep -Fxq 'max-record = 1073741824' run/config.toml
 run 1 "$FFTRAIN" --evaluate run --max-record 100
 one_line_err 'more than the limit of 100 '

@@ -5,7 +5,7 @@ cat >forms.py <<'PYTHON'
 import collections, json, os, struct, torch, torchvision, zipfile
 torch.manual_seed(0)
 sd = torchvision.models.mobilenet_v3_small(num_classes=3).state_dict()
-other = {k: v + 1 for k, v in sd.items()}
+other = sd | {'classifier.3.bias': torch.tensor([0., 1., 2.])}
 behind = lambda prefix, d=sd: {prefix + k: v for k, v in d.items()}
 tensors = collections.OrderedDict(a=torch.arange(6.).view(2, 3), b=torch.arange(6.).view(2, 3).t(), steps=torch.tensor(7))
 def save(value, name, **options): torch.save(value, name, **options)

@@ -65,7 +65,7 @@ cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
 run 1 "$FFTRAIN" --evaluate damaged "${one[@]}"
 one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: take the one before it'
-run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume
+run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume --tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1
 out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
 check test -e damaged/epoch-0002.parts.damaged -a -e damaged/epoch-0002.safetensors
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl damaged/metrics.jsonl 1e-5

@@ -70,12 +70,14 @@ rows = [abs(float(l.split()[1])) for l in open("results.txt")]
 last = [json.loads(l) for l in open("straight/metrics.jsonl")][-1]
 assert abs(sum(rows) / len(rows) - last["mean_error"]) < 1e-4, last'
 
-# Another task's checkpoint is refused, and so are results of a task that has none.
+# Another task's checkpoint is refused, and so is a confusion matrix of a task without classes.
 run 1 "$TRAIN_NUMBER" --resume-from straight --task classification --data data --epochs 99
 one_line_err 'is of the task number, but classification was asked for'
 run 0 "$FFTRAIN" --data data --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --limit-batches 1 --compute-threads 1 --work-dir pictures
+run 1 "$TRAIN_NUMBER" --evaluate straight --confusion c.json
+one_line_err 'the task number has no classes, and so no confusion matrix$'
 run 1 "$FFTRAIN" --evaluate pictures --results r.txt
-one_line_err 'the task classification writes no results; leave --results out'
+one_line_err 'r.txt: is to end in .jsonl or .csv$'
 run 1 "$FFTRAIN" --evaluate straight
 one_line_err "there is no task 'number'; there are bevformer, classification"
 

@@ -9,6 +9,8 @@
 
 namespace ffkit {
 
+struct TaskEntry;
+
 // A metric as a task declares it.
 struct MetricInfo {
   std::string name;   // in metrics.jsonl and TensorBoard, and to value(): "top1"
@@ -24,12 +26,16 @@ struct EvalResult {
   std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
   // Why there are no metrics, as a sentence without its full stop: the split has no truth to compare with. Empty: there are.
   std::string no_metrics = {};
+  // How the network was seen to compute what is no number, as a sentence without its full stop: an evaluation fails with it, and a training ends. Empty: all is finite.
+  std::string diverged = {};
 
   bool has_value(std::string_view name) const;
   // Throws Error(not_found) that lists the metrics there are.
   double value(std::string_view name) const;
 };
 
+// "best top-1 61.90 % (epoch 15)"; epoch 0: "no validation gave a top-1 that is a number".
+std::string best_text(const TaskEntry& task, double best, int64_t epoch);
 // "top-1 61.90 %".
 std::string metric_text(const MetricInfo& metric, double value);
 // Those that there are: "loss 1.0972  top-1 61.90 %  top-5 95.65 %".

@@ -117,6 +117,10 @@ class OptionTable {
   Option& add_paths(std::string name, std::function<std::vector<std::string>()> get,
                     std::function<void(const std::vector<std::string>&)> set, std::string help);
 
+  // A text that stands for other values.
+  Option& add_words(std::string name, std::function<std::string()> get,
+                    std::function<void(const std::string&)> set, std::string help);
+
   const std::deque<Option>& options() const { return options_; }
   // Null when there is none.
   const Option* find(std::string_view name) const;

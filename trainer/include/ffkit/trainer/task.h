@@ -46,6 +46,8 @@ struct TaskSetting {
 class Evaluation {
  public:
   virtual ~Evaluation() = default;
+  // Called before the first batch where write_results() or write_confusion() follow.
+  virtual void keep_predictions() {}
   // A batch of this process's share. The model is in evaluation mode, without gradients, in the precision of the run.
   virtual void add(const DeviceBatch& batch) = 0;
   // The metrics of TaskEntry::metrics over all processes; collective. A process may have had no batch. Without metrics (EvalResult::no_metrics) where there is no
@@ -53,6 +55,8 @@ class Evaluation {
   virtual EvalResult finish(Peers& peers) = 0;
   // Writes the results of finish() to a file, on rank 0 alone, for tasks with TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
+  // Writes which classes were taken for which others, likewise, for tasks with TaskEntry::has_confusion. Throws Error(invalid_argument), Error(io). A table of it for people.
+  virtual std::string write_confusion(const std::filesystem::path& file);
 };
 
 // What a process has of a tensor that several share: the indices of `runs` along `dimension`, one run behind the other, and all indices along the other dimensions.
@@ -111,6 +115,8 @@ class Task {
   virtual bool shares_source(int64_t /*epoch*/, int64_t /*other*/) const { return true; }
   // Every sample of what is validated on, once. Throws Error(not_found) without it.
   virtual std::unique_ptr<BatchSource> validation_batches() = 0;
+  // What is to be predicted, of options.data, whether or not it has labels, in order, each sample once: a data set, or what the task reads without a conversion. Throws Error(unsupported) where the task predicts nothing.
+  virtual std::unique_ptr<BatchSource> prediction_batches();
   // A batch of options.batch_size samples on the device that needs no data: for --dummy and measurements.
   virtual DeviceBatch noise() = 0;
   // What people should know of the data, a sentence each without its full stop; after training_batches().

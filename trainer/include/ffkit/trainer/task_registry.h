@@ -55,6 +55,7 @@ struct TaskEntry {
   std::vector<std::string> facts = {};
   // What the results are that an evaluation can write (Evaluation::write_results), for --help; empty: none.
   std::string results = {};
+  bool has_confusion = false;  // Evaluation::write_confusion
   // Why a data set of this schema is none for the task, as a sentence that follows the data set's path; empty: it fits.
   std::function<std::string(const Schema& schema)> misfit;
   std::function<std::unique_ptr<Task>(TaskSetting setting)> make;

@@ -117,6 +117,12 @@ struct TrainOptions {
   // Where a file of weights (pretrained, a task's backbone_weights, what evaluate() takes) holds several sets of tensors: which, as "model_ema" or "ema.state_dict";
   // also the words that begin the names of its tensors, as "teacher.backbone". Empty: those that training scripts call the model's.
   std::string weights_key;
+  // Parameters that training leaves as they are, with the statistics of their batch norms: patterns of names ("layer1", "features.*.weight") with commas between
+  // them; "backbone": all but the head. Empty: none.
+  std::string freeze;
+  double lr_head = 0;  // learning rate of the head, with the schedule's course; 0: lr
+  double layer_decay =
+      1;  // factor of the learning rate from a block to the one before it, 0 < layer_decay <= 1
   int64_t epochs = 90;  // >= 1
   // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`, which count for nothing otherwise.
   int64_t steps = 0;
@@ -175,9 +181,12 @@ struct TrainOptions {
       0;  // steps an epoch, in training and in validation, for a quick try; 0: all
   bool dummy =
       false;  // one batch of noise instead of data: what the model alone can do; no validation
-  int64_t keep_checkpoints = 3;  // newest ones kept beside the best one; 0: all
-  int64_t log_every = 50;        // steps between two lines of metrics.jsonl, >= 1
-  int64_t eval_every = 1;        // epochs between two validations, >= 1; the last epoch has one
+  int64_t keep_checkpoints = 3;  // newest ones kept; 0: all
+  bool keep_best = true;         // and the best one
+  // The run ends when so many validations in turn were no better than the best one; 0: it does not.
+  int64_t patience = 0;
+  int64_t log_every = 50;  // steps between two lines of metrics.jsonl, >= 1
+  int64_t eval_every = 1;  // epochs between two validations, >= 1; the last epoch has one
 
   // Also a checkpoint after so many minutes within an epoch; 0: none.
   double checkpoint_minutes = 0;

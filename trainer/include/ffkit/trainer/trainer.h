@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/launch.h>
@@ -24,7 +27,9 @@ struct ProgressOutput {
   std::filesystem::path profile =
       {};  // folder for a profile of a few steps (StepProfiler); empty: none
   std::filesystem::path results =
-      {};  // evaluate() alone: file for the results of a task that writes some; empty: none
+      {};  // evaluate() and predict(): file for the results of a task that writes some; empty: none
+  std::filesystem::path confusion =
+      {};  // evaluate() alone: file for the confusion matrix of a task that has classes (.json or .csv), printed as a table, too; empty: none
   bool has_steps = false;  // `lines` has one every TrainOptions::log_every steps, too
   // Objects of JSON, one a line, in place of the lines of steps, epochs, validations and the summary (report/progress_json.h); null: none.
   std::FILE* json = nullptr;
@@ -57,6 +62,9 @@ struct ResumeOptions {
   // Another number of samples a step. Otherwise options that say nothing of it (no global_batch_size, batch_size and accumulate as in the
   // checkpoint) keep the checkpoint's, shared anew among the processes, and options that make another one are refused.
   bool accept_batch_change = false;
+  // For train_or_resume(): the names of the options that were given, such as "lr" and "batch-size". All
+  // others have the values of the run that goes on, whatever `options` hold. Nothing: all count as given.
+  std::optional<std::vector<std::string>> given = std::nullopt;
 };
 
 // Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
@@ -69,6 +77,8 @@ TrainSummary resume_training(const TrainOptions& options, const std::filesystem:
                              const ProgressOutput& output = {}, const ProcessPlace& place = {},
                              const ResumeOptions& resume = {});
 
+// What goes on says which of its options differ from those of the run before.
+//
 // Goes on from the newest whole checkpoint in options.work_dir, or trains from the beginning when there is none: what a job that is
 // preempted and started again calls every time. A run that was finished returns at once. A damaged checkpoint is passed over, which is said.
 TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output = {},
@@ -81,6 +91,11 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
+// Predicts what options.data holds with the weights of `checkpoint`, labels or not, and writes output.results. Data are a data set, of which the split val_split is taken, or its only one; or a folder of
+// pictures, however deep. Takes what evaluate() takes, and throws alike; Error(unsupported) for a task that predicts nothing.
+EvalResult predict(const TrainOptions& options, const std::filesystem::path& checkpoint,
+                   const ProgressOutput& output = {}, const ProcessPlace& place = {});
+
 // `options` with the name of their task: the one that they name, or the one that fits the schema of their data, or kFirstTask where there is
 // no data to ask. The functions above do so themselves. Throws Error(invalid_argument) for a name that is none, and for data that fits no task
 // or several.
@@ -88,6 +103,9 @@ TrainOptions with_task(TrainOptions options);
 
 // The options of the run that wrote `checkpoint` (a file, the folder of a checkpoint in parts, or a work folder, whose newest one is taken), to start from in the functions above, which take the same.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
+
+// The same for the newest checkpoint in `work_dir` whose options can be read, which train_or_resume() may go on from; nothing where there is none.
+std::optional<TrainOptions> read_newest_options(const std::filesystem::path& work_dir);
 
 // Whether `path` is a file of weights alone, or a folder of Hugging Face's with one, and not a checkpoint or a folder with checkpoints. Throws Error(not_found) for a folder
 // with neither.

@@ -125,6 +125,7 @@ void DetectionEvaluation::add(const DeviceBatch& batch) {
                boxes.labels.to(at::kCPU, at::kDouble).unsqueeze(1),
                boxes.scores.to(at::kCPU, at::kDouble).unsqueeze(1)},
               1);
+  are_scores_finite_ = are_scores_finite_ && boxes.scores.isfinite().all().item<bool>();
   // Sizes are exponentials: a network that has hardly been trained may predict one that is no number, and then has not found the object.
   detections_.push_back(rows.index_select(0, rows.isfinite().all(1).nonzero().squeeze(1)));
 }
@@ -144,6 +145,12 @@ void DetectionEvaluation::gather(Peers& peers) {
 
 EvalResult DetectionEvaluation::finish(Peers& peers) {
   gather(peers);
+  at::Tensor num_wrong = at::full({1}, are_scores_finite_ ? 0.0 : 1.0, at::kDouble);
+  peers.sum(num_wrong);
+  if (num_wrong.item<double>() > 0) {
+    return {.count = std::ssize(keyframes_),
+            .diverged = "the scores that the network gives are not finite"};
+  }
   // Rank 0 computes for all; the last number says that it could: 1, or 2 where there is nothing to compare with.
   at::Tensor sums = at::zeros({static_cast<int64_t>(kMetrics.size()) + 1}, at::kDouble);
   std::exception_ptr error;

@@ -44,6 +44,7 @@ class DetectionEvaluation final : public Evaluation {
   at::Tensor motion_before_;  // [1, 18], absolute
   // Keyframes that were seen, and their detections [R, 12] f64: number of the keyframe, box as records have it, class, score.
   std::vector<int64_t> keyframes_;
+  bool are_scores_finite_ = true;  // of what this process has seen
   std::vector<at::Tensor> detections_;
   nuscenes::Submission submission_;  // of all processes, on rank 0
 };

@@ -21,6 +21,8 @@ namespace {
 constexpr std::array kRootMetrics = {"mrpe", "mrpe_x", "mrpe_y", "mrpe_z", "ap"};
 constexpr int64_t kNumRootMetrics = kRootMetrics.size();
 constexpr int64_t kRootColumns = 4;
+// What became of an evaluation; 0: it failed.
+constexpr double kEvaluated = 1, kDiverged = 2;
 
 }  // namespace
 
@@ -64,9 +66,8 @@ void RootNetEvaluation::evaluate(const at::Tensor& rows, at::Tensor& sums) {
         pose::root_of_map({r[1], r[2], r[3]}, person.box, person.camera, map_side_, map_side_));
     for (const double number : found_.back()) {
       if (std::isfinite(number)) continue;
-      throw Error(ErrorCode::invalid_argument,
-                  "the network's coordinates are not finite; the training has diverged",
-                  {.path = split_.path().string(), .record = records[i]});
+      sums[-1] = kDiverged;
+      return;
     }
   }
   const pose::RootEvaluation figures = pose::evaluate_roots(truth_, found_, ap_threshold_);
@@ -87,14 +88,15 @@ void RootNetEvaluation::evaluate(const at::Tensor& rows, at::Tensor& sums) {
 EvalResult RootNetEvaluation::finish(Peers& peers) {
   rows_.insert(rows_.begin(), at::zeros({0, kRootColumns}, at::kDouble));
   const at::Tensor rows = at::cat(peers.gather_rows(at::cat(rows_)));
-  // Rank 0 computes for all; the last number says that it could.
+  // Rank 0 computes for all; the last number says whether it could.
   at::Tensor sums = at::zeros({2 * kNumRootMetrics + 1}, at::kDouble);
   std::exception_ptr error;
   if (peers.rank() == 0 && rows.size(0) > 0) {
     try {
+      sums[-1] = kEvaluated;
       evaluate(rows, sums);
-      sums[-1] = 1;
     } catch (const std::exception&) {
+      sums[-1] = 0;
       error = std::current_exception();
     }
   }
@@ -107,6 +109,10 @@ EvalResult RootNetEvaluation::finish(Peers& peers) {
                 {.path = split_.path().string()});
   }
   EvalResult result{.count = rows.size(0), .metrics = {}};
+  if (sums[-1].item<double>() == kDiverged) {
+    result.diverged = "the coordinates that the network finds are not finite";
+    return result;
+  }
   for (int64_t i = 0; i < kNumRootMetrics; ++i) {
     if (sums[kNumRootMetrics + i].item<double>() == 0) continue;
     result.metrics.emplace_back(kRootMetrics[static_cast<size_t>(i)], sums[i].item<double>());

@@ -1,0 +1,48 @@
+# What is validated: another split, or a share of the training split.
+[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
+for class in cat dog; do
+  pictures source/$class 30 $((RANDOM % 9))
+done
+run 0 "$FFCONVERT" folder source data --quiet
+options=(--arch mobilenet_v3_small --image-size 32 --batch-size 8 --compute-threads 1 --limit-batches 2 --lr 0.01 --epochs 1)
+run 1 "$FFTRAIN" --data data "${options[@]}"
+one_line_err "^fftrain: error: data: there is no split 'val'; .*--val-split NAME validates another one, --val-share 0.1 a tenth of the training split$"
+
+run 0 "$FFTRAIN" --data data "${options[@]}" --val-share 0.25 --work-dir run
+out '^data/train: [0-9]+ records are validated and [0-9]+ trained on$'
+held=$(sed -n 's/^.*: \([0-9]*\) records are validated.*/\1/p' .stdout)
+check test "$held" -gt 5 -a "$held" -lt 30
+check test "$(sed -n 's/^.* and \([0-9]*\) trained on/\1/p' .stdout)" = $((60 - held))
+# The options of the run say what is validated, also on two processes.
+run 0 "$FFTRAIN" --evaluate run --limit-batches 0
+out "  $held images$"
+run 0 "$FFTRAIN" --evaluate run --limit-batches 0 --nproc 2
+out "  $held images$"
+run 0 "$FFTRAIN" --evaluate run --limit-batches 0 --val-share 0 --val-split train
+out '  60 images$'
+
+# Pictures that are added change nothing for the others; the run itself goes on with its own data alone.
+pictures source/cat-more 1
+mv source/cat-more/0000.jpg source/cat/new.jpg && rmdir source/cat-more
+run 0 "$FFCONVERT" folder source more --quiet
+run 0 "$FFTRAIN" --evaluate run --data more --limit-batches 0
+out "  ($held|$((held + 1))) images$"
+run 1 "$FFTRAIN" --resume-from run --data more --epochs 2
+one_line_err 'its run was on other data than more'
+
+run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 0.25 --val-split test
+one_line_err 'val-share must be 0 with a validation split of its own'
+run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 1
+one_line_err 'val-share must be 0 or more and less than 1'
+run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 1e-9
+one_line_err 'data/train: a share of 1e-09 holds none of its 60 records out'
+
+# Splits of other names.
+mv data/train data/training_a
+cp -r data/training_a data/held
+sed -i 's/"split": *"train"/"split": "training_a"/' data/training_a/manifest.json
+sed -i 's/"split": *"train"/"split": "held"/' data/held/manifest.json
+run 0 "$FFTRAIN" --data data "${options[@]}" --train-split training_a --val-split held
+out '^epoch 1/1 '
+run 1 "$FFTRAIN" --data data "${options[@]}" --train-split training_a --val-split test
+one_line_err "there is no split 'test'"
