@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -139,11 +138,6 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
             [&] { options = with_batch_of(stored, checkpoint, given, world_size, resume); });
   // It is the same for all: what it might throw was thrown.
   options = with_batch_of(stored, checkpoint, given, world_size, resume);
-  const std::vector<std::string> others = differences(stored.options, options);
-  if (!others.empty() && output.lines != nullptr && communicator.rank() == 0) {
-    fmt::print(output.lines, "other options than the run had before: {}\n",
-               fmt::join(others, "; "));
-  }
   const bool is_changed = options.global_batch_size != given.global_batch_size;
   if (is_changed && output.lines != nullptr && communicator.rank() == 0) {
     fmt::print(output.lines, "a step takes {} {} as before, {} a process instead of {}\n",

@@ -1,6 +1,7 @@
 #include "training_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
 #include "optim/lr_schedule.h"
+#include "options/given_options.h"
 #include "step/make_task.h"
 #include "step/validation.h"
 
@@ -128,12 +130,19 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     std::erase_if(wanted, [](const NamedTensor& t) { return t.name.starts_with(kAveragePrefix); });
   whole_state().load_checkpoint(checkpoint, wanted);
   if (average_ && !has_average) average_->reset();
-  state_.options = options_;
+  TrainOptions before = std::exchange(state_.options, options_);
+  // As many samples a step as before are no difference, however they are shared.
+  if (state_.global_batch_size == resolved_.global_batch_size)
+    before.global_batch_size = options_.global_batch_size;
   state_.global_batch_size = resolved_.global_batch_size;
   last_checkpoint_ = checkpoint;
   const std::string wrong = not_finite();
   if (!wrong.empty())
     refuse_checkpoint(checkpoint, wrong + ": its run had diverged; go on from an earlier one");
+  const std::vector<std::string> others = differences(before, options_);
+  if (!others.empty())
+    print_lines(
+        {fmt::format("other options than the run had before: {}", fmt::join(others, "; "))});
 }
 
 void TrainingRun::begin() {
