@@ -31,6 +31,18 @@ Color mixed(Color color, double share) {
   return out;
 }
 
+std::string title_of(const ConfusionCounts& counts) {
+  int64_t all = 0, right = 0;
+  for (size_t i = 0; i < counts.matrix.size(); ++i) {
+    const std::vector<int64_t>& row = counts.matrix[i];
+    all += std::accumulate(row.begin(), row.end(), int64_t{0});
+    right += row[i];
+  }
+  const double share = all > 0 ? static_cast<double>(right) / static_cast<double>(all) : 0;
+  return fmt::format("{} of {} right ({:.1f} %); rows: labels, columns: found", right, all,
+                     100 * share);
+}
+
 }  // namespace
 
 ConfusionCounts read_confusion(const std::filesystem::path& file) {
@@ -68,13 +80,13 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
   const int left = kMargin + widest + (has_names ? 8 : 0), top = kMargin + 2 * kText;
   const int side = cell * n;
   const int names_below = has_names ? kText * n : 0;
-  Canvas canvas(left + std::max(side, 420) + kMargin, top + side + kMargin + names_below, kWhite);
-  int64_t all = 0, right = 0;
+  const std::string title = title_of(counts);
+  const int title_width = kMargin + text_width(title, kText);
+  Canvas canvas(std::max(left + side, title_width) + kMargin, top + side + kMargin + names_below,
+                kWhite);
   for (int y = 0; y < n; ++y) {
     const std::vector<int64_t>& row = counts.matrix[static_cast<size_t>(y)];
     const int64_t sum = std::accumulate(row.begin(), row.end(), int64_t{0});
-    all += sum;
-    right += row[static_cast<size_t>(y)];
     for (int x = 0; x < n; ++x) {
       const int64_t count = row[static_cast<size_t>(x)];
       const double share = sum > 0 ? static_cast<double>(count) / static_cast<double>(sum) : 0.0;
@@ -93,11 +105,7 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
     draw_text(canvas, left, top + side + kMargin / 2 + y * kText,
               fmt::format("column {}: {}", y + 1, name), kSmallText, kInk);
   }
-  draw_text(
-      canvas, kMargin, kMargin,
-      fmt::format("{} of {} right ({:.1f} %); rows: labels, columns: what was found", right, all,
-                  all > 0 ? 100.0 * static_cast<double>(right) / static_cast<double>(all) : 0.0),
-      kText, kInk);
+  draw_text(canvas, kMargin, kMargin, title, kText, kInk);
   return canvas;
 }
 

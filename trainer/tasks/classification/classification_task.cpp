@@ -48,10 +48,10 @@ std::vector<std::string> parse_classes(const TaskFacts& facts) {
 
 class ClassificationEvaluation final : public Evaluation {
  public:
-  // `ids`: of the records, asked for when they are to be written.
+  // `names`: of the records, asked for when they are to be written.
   ClassificationEvaluation(ImageModel& model, const std::vector<std::string>& classes,
-                           std::function<std::vector<std::string>()> ids)
-      : model_(model), classes_(classes), ids_(std::move(ids)) {}
+                           std::function<std::vector<PredictedRecord>()> names)
+      : model_(model), classes_(classes), names_(std::move(names)) {}
 
   void keep_predictions() override { keeps_ = true; }
   void add(const DeviceBatch& batch) override {
@@ -74,7 +74,7 @@ class ClassificationEvaluation final : public Evaluation {
     return {.count = num_seen.item<int64_t>(), .no_metrics = "there are no labels"};
   }
   void write_results(const std::filesystem::path& file) override {
-    write_predictions(file, all_, classes_, ids_());
+    write_predictions(file, all_, classes_, names_());
   }
   std::string write_confusion(const std::filesystem::path& file) override {
     const ConfusionMatrix matrix = confusion_of(all_, classes_);
@@ -85,7 +85,7 @@ class ClassificationEvaluation final : public Evaluation {
  private:
   ImageModel& model_;
   const std::vector<std::string>& classes_;
-  std::function<std::vector<std::string>()> ids_;
+  std::function<std::vector<PredictedRecord>()> names_;
   AccuracyMeter meter_;
   bool keeps_ = false;
   std::vector<at::Tensor> rows_;
@@ -186,19 +186,30 @@ class ClassificationTask final : public Task {
     return model_->forward(batch.field("image"));
   }
   std::unique_ptr<Evaluation> evaluation() override {
-    return std::make_unique<ClassificationEvaluation>(*model_, classes_, [this] { return ids(); });
+    return std::make_unique<ClassificationEvaluation>(*model_, classes_,
+                                                      [this] { return record_names(); });
   }
 
  private:
   const ClassificationOptions& own() const { return classification(options()); }
   int64_t num_classes() const { return int64_t(classes_.size()); }
-  // Of what is evaluated; empty: its records have none.
-  std::vector<std::string> ids() const {
-    if (!val_) return picture_names_;
+  // Of what is evaluated. A record without an id is called by its number.
+  std::vector<PredictedRecord> record_names() const {
+    std::vector<PredictedRecord> names;
+    if (!val_) {
+      for (const std::string& name : picture_names_) names.push_back({std::ssize(names), name});
+      return names;
+    }
     const auto field = val_->schema().index_of("id");
     const bool has_ids = field >= 0 && val_->schema().fields[size_t(field)].column &&
                          val_->schema().fields[size_t(field)].type == FieldType::string;
-    return has_ids ? val_->string_column("id") : std::vector<std::string>();
+    const std::vector<std::string> ids =
+        has_ids ? val_->string_column("id") : std::vector<std::string>();
+    for (int64_t i = 0; i < val_->num_records(); ++i) {
+      const int64_t record = val_->index_in_split(i);
+      names.push_back({record, has_ids ? ids[size_t(i)] : std::to_string(record)});
+    }
+    return names;
   }
 
   const ModelEntry& entry_;

@@ -49,9 +49,9 @@ std::string dump(const Json& json) {
 }
 
 std::string json_line(const Prediction& p, const std::vector<std::string>& classes,
-                      const std::string& id) {
-  Json line = {{"id", id},
-               {"record", p.record},
+                      const PredictedRecord& name) {
+  Json line = {{"id", name.id},
+               {"record", name.record},
                {"class", classes.at(size_t(p.top.front().first))},
                {"score", p.top.front().second}};
   if (p.label >= 0) {
@@ -64,9 +64,9 @@ std::string json_line(const Prediction& p, const std::vector<std::string>& class
 }
 
 std::string csv_line(const Prediction& p, const std::vector<std::string>& classes,
-                     const std::string& id) {
+                     const PredictedRecord& name) {
   std::string line =
-      fmt::format("{},{},{},{},{},{}", csv_field(id), p.record,
+      fmt::format("{},{},{},{},{},{}", csv_field(name.id), name.record,
                   csv_field(classes.at(size_t(p.top.front().first))), p.top.front().second,
                   p.label < 0 ? "" : csv_field(classes.at(size_t(p.label))),
                   p.label < 0 ? "" : fmt::format("{}", p.loss));
@@ -146,7 +146,7 @@ std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows) {
 
 void write_predictions(const std::filesystem::path& file, const std::vector<Prediction>& all,
                        const std::vector<std::string>& classes,
-                       const std::vector<std::string>& ids) {
+                       const std::vector<PredictedRecord>& names) {
   const bool is_csv = file.extension() == ".csv";
   if (!is_csv && file.extension() != ".jsonl") refuse_ending(file, ".jsonl or .csv");
   std::string text;
@@ -157,8 +157,8 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Pred
     text += "\n";
   }
   for (const Prediction& p : all) {
-    const std::string id = ids.empty() ? std::to_string(p.record) : ids.at(size_t(p.record));
-    text += is_csv ? csv_line(p, classes, id) : json_line(p, classes, id);
+    const PredictedRecord& name = names.at(size_t(p.record));
+    text += is_csv ? csv_line(p, classes, name) : json_line(p, classes, name);
   }
   write_text(file, text);
 }

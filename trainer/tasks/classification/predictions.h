@@ -19,6 +19,12 @@ struct Prediction {
   std::vector<std::pair<int64_t, double>> top{};  // classes and their scores, the likeliest first
 };
 
+// What a record is called in files.
+struct PredictedRecord {
+  int64_t record = 0;  // its number in its whole split
+  std::string id;
+};
+
 // Rows of f64 [N, 3 + 2k]: record, label, loss, k classes, k scores. `labels` [N] i64, or undefined; k is 5, or the number of classes. Scores are the softmax of `logits` [N,C] f32.
 inline int64_t prediction_columns(int64_t num_classes) {
   return 3 + 2 * std::min<int64_t>(5, num_classes);
@@ -28,14 +34,13 @@ at::Tensor prediction_rows(const std::vector<int64_t>& records, const at::Tensor
 // In the order of the records.
 std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows);
 
-// By the ending of the file's name: .jsonl, an object a line, or .csv, with a line of names. `ids`: of the records, where they have some: the number stands for those
-// without. Throws Error(invalid_argument) for another ending, Error(io).
+// By the ending of the file's name: .jsonl, an object a line, or .csv, with a line of names. `names`: of the records that were predicted, by their numbers there. Throws Error(invalid_argument) for another ending, Error(io).
 //
 //   {"id":"cat/1.jpg","record":0,"class":"dog","score":0.93,"label":"cat","loss":2.7,"top":[{"class":"dog","score":0.93},...]}
 //   id,record,class,score,label,loss,class_2,score_2,...
 void write_predictions(const std::filesystem::path& file, const std::vector<Prediction>& all,
                        const std::vector<std::string>& classes,
-                       const std::vector<std::string>& ids);
+                       const std::vector<PredictedRecord>& names);
 
 // How often each class was taken for each: counts[label * C + class].
 struct ConfusionMatrix {

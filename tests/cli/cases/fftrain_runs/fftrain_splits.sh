@@ -21,6 +21,11 @@ out "  $held images$"
 run 0 "$FFTRAIN" --evaluate run --limit-batches 0 --val-share 0 --val-split train
 out '  60 images$'
 
+# Results name the records by their numbers in the split.
+run 0 "$FFTRAIN" --evaluate run --limit-batches 0 --results held.jsonl
+run 0 "$FFINSPECT" view data --split train --results held.jsonl --count 60 --output held.png --json
+json "sum(s['found_class'] is not None for s in d['samples']) == $held"
+
 # Pictures that are added change nothing for the others; the run itself goes on with its own data alone.
 pictures source/cat-more 1
 mv source/cat-more/0000.jpg source/cat/new.jpg && rmdir source/cat-more
