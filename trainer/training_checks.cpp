@@ -11,8 +11,8 @@
 namespace ffkit {
 namespace {
 
-[[noreturn]] void refuse_checkpoint_for(const std::filesystem::path& checkpoint,
-                                        const std::string& message) {
+[[noreturn]] void refuse_checkpoint(const std::filesystem::path& checkpoint,
+                                    const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
 }
 
@@ -20,35 +20,36 @@ namespace {
 
 void TrainingRun::check_fits(const CheckpointInfo& stored,
                              const std::filesystem::path& checkpoint) const {
-  // What the options or the data contradict is said before the tensors are compared: they would only show the consequences.
+  // What the options or the data contradict is said before the tensors are compared: they would
+  // only show the consequences.
   const std::string misfit = task_->misfit(stored.options, stored.facts);
-  if (!misfit.empty()) refuse_checkpoint_for(checkpoint, misfit);
+  if (!misfit.empty()) refuse_checkpoint(checkpoint, misfit);
   if (stored.loader.fingerprint != state_.loader.fingerprint) {
-    refuse_checkpoint_for(
-        checkpoint, fmt::format("its run was on other data than {}; give the same data set, or "
-                                "start a new run",
-                                options_.data.string()));
+    refuse_checkpoint(checkpoint,
+                      fmt::format("its run was on other data than {}; give the same data set, or "
+                                  "start a new run",
+                                  options_.data.string()));
   }
   const std::string order = train_->state().order;
   if (options_.data.are_several() && !stored.loader.order.empty() && stored.loader.order != order) {
-    refuse_checkpoint_for(
-        checkpoint, fmt::format("its run had the order '{}', and {} give '{}'; give the weights "
-                                "of its run, {}, or start a new one",
-                                stored.loader.order, options_.data.string(), order,
-                                stored.options.data.string()));
+    refuse_checkpoint(checkpoint,
+                      fmt::format("its run had the order '{}', and {} give '{}'; give the weights "
+                                  "of its run, {}, or start a new one",
+                                  stored.loader.order, options_.data.string(), order,
+                                  stored.options.data.string()));
   }
   if (stored.loader.seed != state_.loader.seed) {
-    refuse_checkpoint_for(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
-                                                  stored.loader.seed, options_.seed));
+    refuse_checkpoint(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
+                                              stored.loader.seed, options_.seed));
   }
   if (is_out_of_patience(stored, options_)) {
-    refuse_checkpoint_for(
-        checkpoint, fmt::format("its last {} validations were no better than that of epoch {}; "
-                                "give more --patience to go on",
-                                options_.patience, stored.best_epoch));
+    refuse_checkpoint(checkpoint,
+                      fmt::format("its last {} validations were no better than that of epoch {}; "
+                                  "give more --patience to go on",
+                                  options_.patience, stored.best_epoch));
   }
   if (is_finished(stored, options_)) {
-    refuse_checkpoint_for(
+    refuse_checkpoint(
         checkpoint,
         options_.steps > 0
             ? fmt::format("its run has done {} of {} steps; give more --steps to go on",

@@ -31,11 +31,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-[[noreturn]] void refuse_checkpoint(const std::filesystem::path& checkpoint,
-                                    const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
-}
-
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& output,
@@ -137,8 +132,11 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   state_.global_batch_size = resolved_.global_batch_size;
   last_checkpoint_ = checkpoint;
   const std::string wrong = not_finite();
-  if (!wrong.empty())
-    refuse_checkpoint(checkpoint, wrong + ": its run had diverged; go on from an earlier one");
+  if (!wrong.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                wrong + ": its run had diverged; go on from an earlier one",
+                {.path = checkpoint.string()});
+  }
   const std::vector<std::string> others = differences(before, options_);
   if (!others.empty())
     print_lines(

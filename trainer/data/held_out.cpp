@@ -20,28 +20,34 @@ uint64_t hash_of(std::string_view text) {
 }
 
 Dataset side_of(const Dataset& split, double share, bool is_held) {
-  const auto field = split.schema().index_of("id");
-  if (field < 0 || !split.schema().fields[static_cast<size_t>(field)].column ||
-      split.schema().fields[static_cast<size_t>(field)].type != FieldType::string) {
+  const std::optional<std::vector<std::string>> ids = record_ids(split);
+  if (!ids) {
     throw Error(ErrorCode::invalid_argument,
                 "has no column 'id' of texts, by which records are held out for validation",
                 {.path = split.path().string()});
   }
-  const std::vector<std::string> ids = split.string_column("id");
   std::vector<int64_t> chosen;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (is_held_out(ids[i], share) == is_held) chosen.push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < ids->size(); ++i) {
+    if (is_held_out((*ids)[i], share) == is_held) chosen.push_back(static_cast<int64_t>(i));
   }
-  if (chosen.empty() || chosen.size() == ids.size()) {
+  if (chosen.empty() || chosen.size() == ids->size()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a share of {} holds {} of its {} records out; give another share",
-                            share, is_held == chosen.empty() ? "none" : "all", ids.size()),
+                            share, is_held == chosen.empty() ? "none" : "all", ids->size()),
                 {.path = split.path().string()});
   }
   return split.subset(chosen);
 }
 
 }  // namespace
+
+std::optional<std::vector<std::string>> record_ids(const Dataset& dataset) {
+  const int at = dataset.schema().index_of("id");
+  if (at < 0) return std::nullopt;
+  const Field& field = dataset.schema().fields[static_cast<size_t>(at)];
+  if (field.type != FieldType::string || !field.column) return std::nullopt;
+  return dataset.string_column("id");
+}
 
 bool is_held_out(std::string_view id, double share) {
   constexpr double kTwoTo53 = 9007199254740992;

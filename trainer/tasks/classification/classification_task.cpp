@@ -19,6 +19,7 @@
 #include <ffkit/trainer/task.h>
 
 #include "checkpoint/weights.h"
+#include "data/held_out.h"
 #include "data/picture_source.h"
 #include "data/warning.h"
 #include "model/library_names.h"
@@ -200,14 +201,10 @@ class ClassificationTask final : public Task {
       for (const std::string& name : picture_names_) names.push_back({std::ssize(names), name});
       return names;
     }
-    const auto field = val_->schema().index_of("id");
-    const bool has_ids = field >= 0 && val_->schema().fields[size_t(field)].column &&
-                         val_->schema().fields[size_t(field)].type == FieldType::string;
-    const std::vector<std::string> ids =
-        has_ids ? val_->string_column("id") : std::vector<std::string>();
+    const std::optional<std::vector<std::string>> ids = record_ids(*val_);
     for (int64_t i = 0; i < val_->num_records(); ++i) {
       const int64_t record = val_->index_in_split(i);
-      names.push_back({record, has_ids ? ids[size_t(i)] : std::to_string(record)});
+      names.push_back({record, ids ? (*ids)[size_t(i)] : std::to_string(record)});
     }
     return names;
   }
