@@ -94,8 +94,8 @@ std::string post_processor_json(const Tables& tables) {
       single, known);
 }
 
-// How a special token is found in texts that make some. Where nothing is said of that, it is written
-// as it always was, for the same text of the same tokenizer.
+// How a special token is found in texts that make some. Where nothing is said of that, it is
+// written as it always was, for the same text of the same tokenizer.
 AddedToken stored_special(const Tables& tables, size_t id) {
   const auto listed = std::ranges::find(tables.added, id, &AddedToken::id);
   if (listed != tables.added.end() &&

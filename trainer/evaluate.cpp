@@ -39,7 +39,8 @@ std::unique_ptr<BatchSource> batches_for(Task& task, Purpose purpose) {
   return purpose == Purpose::prediction ? task.prediction_batches() : task.validation_batches();
 }
 
-// No process waits for another's batch, so shares need not be even: batches are at most as large as training's.
+// No process waits for another's batch, so shares need not be even: batches are at most as large as
+// training's.
 TrainOptions evaluation_options(TrainOptions options, int world_size) {
   if (options.global_batch_size > 0) {
     options.batch_size = std::max<int64_t>(

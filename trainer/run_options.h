@@ -10,7 +10,8 @@
 
 namespace ffkit {
 
-// With what the task takes from the weights that a run begins with, or that are evaluated. Collective; rank 0 alone may see them.
+// With what the task takes from the weights that a run begins with, or that are evaluated.
+// Collective; rank 0 alone may see them.
 TrainOptions with_settings_of(const std::filesystem::path& weights, TrainOptions options,
                               Communicator& communicator);
 

@@ -87,7 +87,8 @@ class TrainingRun {
   void prepare_source(int64_t epoch);
   // Takes in the losses of steps but for the newest `num_left`: reading one waits for its step. Throws when one is not finite.
   void take_losses(size_t num_left);
-  // What is not finite of the weights, their average or the optimiser's state, of any process; empty: all are. Collective.
+  // What is not finite of the weights, their average or the optimiser's state, of any process;
+  // empty: all are. Collective.
   std::string not_finite();
   // Ends a run that has diverged; `what` says how that was seen.
   [[noreturn]] void end_diverged(const std::string& what);

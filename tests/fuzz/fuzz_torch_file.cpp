@@ -1,4 +1,5 @@
-// A file of torch.save() of any bytes, of all its forms: tensors that lie within their numbers, or an Error.
+// A file of torch.save() of any bytes, of all its forms: tensors that lie within their numbers, or
+// an Error.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -263,7 +263,8 @@ device = sys.argv[2]
 make = lambda pin: ffkit.Loader(sys.argv[1], 8, image=ffkit.RandomResizedCrop(48), seed=3, pin_memory=pin)
 count = 0
 for epoch in range(20):
-    # The device is behind, and the copies of the next batches wait for it: memory that is given out too early shows here.
+    # The device is behind, and the copies of the next batches wait for it: memory that is given out
+    # too early shows here.
     late, loader = [], make(device != "cpu")
     for batch in ffkit.torch.to_device(loader, device):
         if device != "cpu": torch.cuda._sleep(2_000_000)

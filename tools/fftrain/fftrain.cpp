@@ -30,7 +30,8 @@
 
 namespace {
 
-// Sentences as objects of JSON, {"kind":"note","text":"..."}, for the lines that are not objects themselves.
+// Sentences as objects of JSON, {"kind":"note","text":"..."}, for the lines that are not objects
+// themselves.
 class Notes {
  public:
   // `to` is not owned.

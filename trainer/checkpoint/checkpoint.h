@@ -36,7 +36,8 @@ struct CheckpointInfo {
   LoaderState loader;             // of the training loader
 };
 
-// Whether the last validations of the run, options.patience of them, were no better than the best one.
+// Whether the last validations of the run, options.patience of them, were no better than the best
+// one.
 bool is_out_of_patience(const CheckpointInfo& stored, const TrainOptions& options);
 // Whether the run of a checkpoint has nothing left to do under `options`.
 bool is_finished(const CheckpointInfo& stored, const TrainOptions& options);

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// {0}: name of the weights, {1}: of the script, {2}: of the ONNX file, {3}: what to install, {4}: the task's part.
+// {0}: name of the weights, {1}: of the script, {2}: of the ONNX file, {3}: what to install, {4}:
+// the task's part.
 constexpr char kScript[] = R"(#!/usr/bin/env python3
 """Loads {0}, weights that fftrain exported, and writes them as ONNX.
 

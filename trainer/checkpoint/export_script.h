@@ -1,4 +1,5 @@
-// A Python script beside exported weights: it loads them into the same model of a Python library, and writes that as ONNX.
+// A Python script beside exported weights: it loads them into the same model of a Python library,
+// and writes that as ONNX.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,8 @@
 
 namespace ffkit {
 
-// Of the script for `weights`: their name with the ending .py. Throws Error(invalid_argument) when there is a file of that name.
+// Of the script for `weights`: their name with the ending .py. Throws Error(invalid_argument) when
+// there is a file of that name.
 std::filesystem::path new_export_script(const std::filesystem::path& weights);
 
 // Writes it.

@@ -1,6 +1,6 @@
 // GoodCheckpoint: which checkpoint of a run is good. Weights can be finite and still so large that
-// nothing they compute is a number: a checkpoint is good once its weights have given a finite loss, in
-// the step after it or in a validation.
+// nothing they compute is a number: a checkpoint is good once its weights have given a finite loss,
+// in the step after it or in a validation.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class GoodCheckpoint {
   // Empty: none yet. It is to be kept, whatever else is deleted.
   const std::filesystem::path& path() const { return good_; }
 
-  // For a run that has diverged: renames the newest checkpoint to *.not-finite if this run wrote it and
-  // it is not good, so that a run that goes on begins with the good one. The end of a message, which
-  // says what was done and which checkpoint is the last good one; may be empty. Call it when nothing is
-  // being written. Throws Error(io).
+  // For a run that has diverged: renames the newest checkpoint to *.not-finite if this run wrote it
+  // and it is not good, so that a run that goes on begins with the good one. The end of a message,
+  // which says what was done and which checkpoint is the last good one; may be empty. Call it when
+  // nothing is being written. Throws Error(io).
   std::string put_aside();
 
  private:

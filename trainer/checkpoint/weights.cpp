@@ -41,7 +41,8 @@ void change_names(Weights& weights, Change change) {
   for (UnreadTensor& t : weights.unread) change(t.name);
 }
 
-// Names of modules that only wrap others, wherever they are, and "module." of DistributedDataParallel before all names.
+// Names of modules that only wrap others, wherever they are, and "module." of
+// DistributedDataParallel before all names.
 void remove_wrappers(Weights& weights) {
   for (const std::string_view wrapper :
        {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."}) {
@@ -101,7 +102,8 @@ void take_prefix(Weights& weights, std::string prefix) {
   change_names(weights, [&](std::string& name) { name.erase(0, prefix.size()); });
 }
 
-// One file of torch.save(), or a safetensors file. What `key` does not say of the file is left in it.
+// One file of torch.save(), or a safetensors file. What `key` does not say of the file is left in
+// it.
 void append_file(const fs::path& file, std::string& key, Weights& weights) {
   if (torch_form(file) != TorchForm::none) {
     Pth pth = read_pth(file, key);

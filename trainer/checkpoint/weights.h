@@ -26,21 +26,25 @@ std::vector<std::string> notes_of(const std::filesystem::path& file,
 // A sentence on the tensors that are not read; empty where there is none.
 std::string unread_note(const Weights& weights);
 
-// Whether `path` holds weights alone, not the checkpoint of a run: every form that read_weights() reads but a file with fftrain's metadata. False for a
-// folder. Throws as read_weights().
+// Whether `path` holds weights alone, not the checkpoint of a run: every form that read_weights()
+// reads but a file with fftrain's metadata. False for a folder. Throws as read_weights().
 bool holds_weights_alone(const std::filesystem::path& path);
 
-// Reads a file of torch.save(), a safetensors file, the files that an index names (sharded_weights.h), or the weights of a checkpoint, also of one in parts,
-// whichever it is. What DistributedDataParallel, torch.compile, FSDP and checkpoint_wrapper put before or into names is taken off. `key` chooses one of
-// several sets of tensors: a dict in a file of torch.save() (find_state_dict), or those whose names begin with it, which is taken off. Throws as read_pth(),
-// read_safetensors() and refuse_foreign_weights(), and Error(invalid_argument) where `key` chooses nothing.
+// Reads a file of torch.save(), a safetensors file, the files that an index names
+// (sharded_weights.h), or the weights of a checkpoint, also of one in parts, whichever it is. What
+// DistributedDataParallel, torch.compile, FSDP and checkpoint_wrapper put before or into names is
+// taken off. `key` chooses one of several sets of tensors: a dict in a file of torch.save()
+// (find_state_dict), or those whose names begin with it, which is taken off. Throws as read_pth(),
+// read_safetensors() and refuse_foreign_weights(), and Error(invalid_argument) where `key` chooses
+// nothing.
 Weights read_weights(const std::filesystem::path& path, const std::string& key = {});
 
 // Writes the tensors to `path`, by its ending a safetensors or a .pth file; snapshot_N.pth.tar as RootNet's code does
 // (write_snapshot). Throws Error(invalid_argument) for another ending and when `path` exists, Error(io).
 void write_weights(const Weights& weights, const std::filesystem::path& path);
 
-// The rows of the head that `rules` name, whatever is before its name. Throws Error(invalid_argument) when there is none.
+// The rows of the head that `rules` name, whatever is before its name. Throws
+// Error(invalid_argument) when there is none.
 int64_t head_rows(const Weights& weights, const WeightRules& rules);
 
 enum class HeadPolicy {
@@ -52,10 +56,11 @@ enum class HeadPolicy {
 WeightRules backbone_rules(const std::string& name);
 
 // Copies `weights` into `model` by `rules`; other floating point formats are converted. Every tensor must be there and have its shape, and
-// there must be no other, but that counts of batches may be missing, as in files from before torch 0.4.1. Where the names of the model all have the same
-// words before them ("model." of a training that wrapped it), those are taken and others left out. Otherwise throws
-// Error(invalid_argument) naming the first tensor that does not fit, and nothing is changed. False: the head was left alone. `notes` gets a sentence on
-// everything that was chosen, left out or left alone.
+// there must be no other, but that counts of batches may be missing, as in files from before torch
+// 0.4.1. Where the names of the model all have the same words before them ("model." of a training
+// that wrapped it), those are taken and others left out. Otherwise throws Error(invalid_argument)
+// naming the first tensor that does not fit, and nothing is changed. False: the head was left
+// alone. `notes` gets a sentence on everything that was chosen, left out or left alone.
 bool load_weights(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
                   std::vector<std::string>* notes = nullptr);
 

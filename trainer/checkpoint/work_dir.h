@@ -32,7 +32,8 @@ struct CheckpointFile {
 // The checkpoints in `folder` by epoch; empty when there are none or no such folder.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& folder);
 
-// `path` itself; "RUN/best" and "RUN/last" of a work folder RUN; or of a folder the newest checkpoint in it, else weights_in_folder(). Throws Error(not_found) when
+// `path` itself; "RUN/best" and "RUN/last" of a work folder RUN; or of a folder the newest
+// checkpoint in it, else weights_in_folder(). Throws Error(not_found) when
 // there is none.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
@@ -84,7 +85,8 @@ class WorkDir {
   // `samples` > 0: within the epoch after `epoch`. `in_parts`: a folder (checkpoint_parts.h).
   std::filesystem::path checkpoint_path(int64_t epoch, int64_t samples = 0,
                                         bool in_parts = false) const;
-  // Deletes checkpoints but for the newest `num_kept` (0: all are kept), that of `best_epoch` and `kept`.
+  // Deletes checkpoints but for the newest `num_kept` (0: all are kept), that of `best_epoch` and
+  // `kept`.
   void prune(int64_t num_kept, int64_t best_epoch, const std::filesystem::path& kept = {}) const;
 
  private:

@@ -22,11 +22,14 @@ struct PictureFiles {
   std::string other;               // one of them
 };
 
-// Looks through the folder and all folders in it; what begins with a dot is left out. Throws Error(not_found), Error(io).
+// Looks through the folder and all folders in it; what begins with a dot is left out. Throws
+// Error(not_found), Error(io).
 PictureFiles list_pictures(const std::filesystem::path& folder);
 
-// The field "image" [N,3,H,W] f32 on the device; record_indices are numbers in `names`. Every process has its share. With OnBadSample::skip a picture that cannot be decoded is left out, which is said on stderr;
-// otherwise it is an Error(corrupt) or Error(unsupported) with its path. Not thread-safe.
+// The field "image" [N,3,H,W] f32 on the device; record_indices are numbers in `names`. Every
+// process has its share. With OnBadSample::skip a picture that cannot be decoded is left out, which
+// is said on stderr; otherwise it is an Error(corrupt) or Error(unsupported) with its path. Not
+// thread-safe.
 class PictureSource final : public BatchSource {
  public:
   PictureSource(std::filesystem::path folder, std::vector<std::string> names,

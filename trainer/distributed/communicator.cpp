@@ -46,8 +46,8 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPl
   return options;
 }
 
-// Where the user names no interface, it is found. libtorch's own default is what the machine's name stands for, 127.0.0.1 on many: no other machine gets
-// through to that.
+// Where the user names no interface, it is found. libtorch's own default is what the machine's name
+// stands for, 127.0.0.1 on many: no other machine gets through to that.
 void find_interface(const ProcessPlace& place, c10d::ProcessGroupGloo::Options& options) {
   using c10d::ProcessGroupGloo;
   if (!options.devices.empty()) return;

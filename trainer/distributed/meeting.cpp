@@ -156,8 +156,9 @@ void set_text(c10d::Store& store, const std::string& key, const std::string& tex
   store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
 }
 
-// Returns the name under which these processes and no others meet: rank 0 makes it up and gives it to each that proves, by a number of its own, that it is
-// there now. So what a run before this one wrote into the same file counts for nothing.
+// Returns the name under which these processes and no others meet: rank 0 makes it up and gives it
+// to each that proves, by a number of its own, that it is there now. So what a run before this one
+// wrote into the same file counts for nothing.
 std::string come_together(const ProcessPlace& place, c10d::Store& store, const Deadline& deadline,
                           WaitedFor& waited_for) {
   std::random_device random;

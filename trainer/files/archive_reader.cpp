@@ -37,7 +37,8 @@ using Archive = std::unique_ptr<archive, int (*)(archive*)>;
   throw_archive_error(file, reason != nullptr ? reason : "its structure is broken");
 }
 
-// Whether the warning is about a CRC-32 that was never written. What was read is right then, as far as anybody can tell.
+// Whether the warning is about a CRC-32 that was never written. What was read is right then, as far
+// as anybody can tell.
 bool lacks_crc(const Archive& archive) {
   const char* reason = archive_error_string(archive.get());
   const std::string_view text = reason != nullptr ? reason : "";

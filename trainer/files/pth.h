@@ -1,4 +1,5 @@
-// .pth files: the state dict of a model as Python's torch.save() writes it (torch_file.h), as tensors.
+// .pth files: the state dict of a model as Python's torch.save() writes it (torch_file.h), as
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct Pth {
   std::vector<std::string> notes;  // sentences on what was chosen and left out
 };
 
-// The state dict in `path` that `key` names (find_state_dict). On the CPU, with the strides of the file: a tensor may be larger than the file. Throws as
-// read_torch_file().
+// The state dict in `path` that `key` names (find_state_dict). On the CPU, with the strides of the
+// file: a tensor may be larger than the file. Throws as read_torch_file().
 Pth read_pth(const std::filesystem::path& path, const std::string& key = {});
 
 // Writes `path` atomically, replacing what was there: a dict of tensors that torch.load(weights_only=True) gives back. Throws Error(io).

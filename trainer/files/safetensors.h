@@ -37,8 +37,8 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensors& con
 
 // Reads a whole file. Throws Error(not_found), Error(io), and Error(corrupt) naming the first thing
 // that is wrong: a length beyond the end of the file, a header that is not one, tensors that
-// overlap, leave gaps or do not fit their shape, a wrong CRC. Throws as refuse_foreign_weights() for
-// a file that does not begin as one.
+// overlap, leave gaps or do not fit their shape, a wrong CRC. Throws as refuse_foreign_weights()
+// for a file that does not begin as one.
 SafeTensors read_safetensors(const std::filesystem::path& path);
 // Only the metadata; the numbers are neither read nor checked.
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);

@@ -1,4 +1,5 @@
-// Weights in several files, as transformers keeps large models: model.safetensors.index.json, or pytorch_model.bin.index.json, names the file of each tensor.
+// Weights in several files, as transformers keeps large models: model.safetensors.index.json, or
+// pytorch_model.bin.index.json, names the file of each tensor.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +10,8 @@
 
 namespace ffkit {
 
-// Of a folder of Hugging Face's: model.safetensors, pytorch_model.bin, or the index of either; in the order in which transformers looks for them.
+// Of a folder of Hugging Face's: model.safetensors, pytorch_model.bin, or the index of either; in
+// the order in which transformers looks for them.
 std::optional<std::filesystem::path> weights_in_folder(const std::filesystem::path& folder);
 
 bool is_weights_index(const std::filesystem::path& path);

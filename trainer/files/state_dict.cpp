@@ -135,7 +135,8 @@ class Describer {
     }
     const std::string function = called_function(pickle_, value);
     const std::vector<Ref>& arguments = arguments_of(pickle_, value);
-    // A Parameter, or a subclass, wraps its tensor; one that wraps another wrapper is no file of PyTorch.
+    // A Parameter, or a subclass, wraps its tensor; one that wraps another wrapper is no file of
+    // PyTorch.
     const auto wraps = [](const std::string& f) {
       return f == "torch._utils._rebuild_parameter" ||
              f == "torch._utils._rebuild_parameter_with_state";

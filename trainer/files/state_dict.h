@@ -1,5 +1,6 @@
-// The tensors in a pickle of torch.save(): which of its dicts are a model's, and where the numbers of their tensors are. Nothing is run: of the
-// functions that a pickle names, those that make tensors are recognised and all others refused. Needs no libtorch.
+// The tensors in a pickle of torch.save(): which of its dicts are a model's, and where the numbers
+// of their tensors are. Nothing is run: of the functions that a pickle names, those that make
+// tensors are recognised and all others refused. Needs no libtorch.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +48,11 @@ struct StateDict {
 // By their numbers, the tensors that torch before 0.2 kept outside of its pickle.
 using OutsideTensors = std::map<std::string, StoredTensor>;
 
-// The state dict that `key` names ("ema", "ema.state_dict"); of those that the root or dicts in it hold, or a whole module that was pickled. What remains of
-// the key begins the names of the tensors that are asked for. `key` empty: the one that training scripts call the model's. Throws Error(unsupported)
-// where there is none, or none can be preferred, and for calls of what makes no tensor; Error(corrupt).
+// The state dict that `key` names ("ema", "ema.state_dict"); of those that the root or dicts in it
+// hold, or a whole module that was pickled. What remains of the key begins the names of the tensors
+// that are asked for. `key` empty: the one that training scripts call the model's. Throws
+// Error(unsupported) where there is none, or none can be preferred, and for calls of what makes no
+// tensor; Error(corrupt).
 StateDict find_state_dict(const Pickle& pickle, const std::string& key,
                           const OutsideTensors& outside = {});
 

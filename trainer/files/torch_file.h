@@ -1,4 +1,5 @@
-// Files of Python's torch.save(), of all its forms: what they hold, and the bytes of their numbers. Needs no libtorch.
+// Files of Python's torch.save(), of all its forms: what they hold, and the bytes of their numbers.
+// Needs no libtorch.
 //
 //   zip      since torch 1.6: <name>/data.pkl, and the numbers of each storage in <name>/data/<key> (torch/serialization.py)
 //   pickles  before: a magic number, a version, the machine, the object, the keys of the storages; behind them each storage's length and numbers
@@ -17,16 +18,19 @@
 namespace ffkit {
 
 enum class TorchForm { none, zip, pickles, tar };
-// By the first bytes of a file. Another zip or tar is one of torch.save() too until it is read. Throws as File does.
+// By the first bytes of a file. Another zip or tar is one of torch.save() too until it is read.
+// Throws as File does.
 TorchForm torch_form(const std::filesystem::path& path);
 
 // Memory for the numbers of a storage.
 using StorageTarget =
     std::function<std::span<std::byte>(const std::string& storage, int64_t num_bytes)>;
 
-// The state dict that `key` names (find_state_dict). The numbers of each storage that one of its tensors needs are read into what `target` gives, once and in
-// this machine's byte order. Every tensor lies within its storage. What is claimed of `target` is no more than the file can hold (read_archive). Throws
-// Error(not_found), Error(io), Error(corrupt), and Error(unsupported) for what is no state dict.
+// The state dict that `key` names (find_state_dict). The numbers of each storage that one of its
+// tensors needs are read into what `target` gives, once and in this machine's byte order. Every
+// tensor lies within its storage. What is claimed of `target` is no more than the file can hold
+// (read_archive). Throws Error(not_found), Error(io), Error(corrupt), and Error(unsupported) for
+// what is no state dict.
 StateDict read_torch_file(const std::filesystem::path& path, const std::string& key,
                           const StorageTarget& target);
 

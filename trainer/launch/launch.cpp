@@ -30,10 +30,12 @@ constexpr std::array kLaunchers = {
 
 constexpr int kNodePort = 2223;  // of node-level launchers that name none
 
-// Slurm's numbers from here on are no steps that srun started: the terminal of salloc, a batch script, what adopts a login.
+// Slurm's numbers from here on are no steps that srun started: the terminal of salloc, a batch
+// script, what adopts a login.
 constexpr uint64_t kFirstStepOfItsOwn = 4294967290;
 
-// Whether Slurm started this process by itself and not as one of the tasks of a step. A batch script has SLURM_PROCID too.
+// Whether Slurm started this process by itself and not as one of the tasks of a step. A batch
+// script has SLURM_PROCID too.
 bool is_alone_in_slurm(const Variables& v) {
   const std::string step = v.text({"SLURM_STEP_ID", "SLURM_STEPID"}).value_or("");
   uint64_t number = 0;
@@ -64,7 +66,8 @@ Launcher find_launcher(const Variables& v) {
   return Launcher::none;
 }
 
-// What is read of the environment depends on `needs_meeting_point`: false where --dist-init-method names one.
+// What is read of the environment depends on `needs_meeting_point`: false where --dist-init-method
+// names one.
 ProcessPlace torchrun_place(const Variables& v, bool needs_meeting_point) {
   ProcessPlace place;
   place.world_size = int(v.required({"WORLD_SIZE"}));
@@ -86,7 +89,8 @@ ProcessPlace torchrun_place(const Variables& v, bool needs_meeting_point) {
 
 ProcessPlace slurm_place(const Variables& v, bool needs_meeting_point) {
   ProcessPlace place;
-  // Where the user says that it is Slurm, a step without a number is taken for one of several tasks.
+  // Where the user says that it is Slurm, a step without a number is taken for one of several
+  // tasks.
   if (v.has("SLURM_STEP_ID") && is_alone_in_slurm(v)) return place;
   place.world_size = int(v.required({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}));
   place.rank = v.rank({"SLURM_PROCID"}, place.world_size, "SLURM_NTASKS");
@@ -97,7 +101,8 @@ ProcessPlace slurm_place(const Variables& v, bool needs_meeting_point) {
     place.local_world_size = std::max(place.local_world_size, std::atoi(tasks->c_str()));
   }
   if (place.world_size == 1) return place;
-  // Numbers of jobs have passed 2^31, and only the port is made of them. Several steps of one job may share a machine.
+  // Numbers of jobs have passed 2^31, and only the port is made of them. Several steps of one job
+  // may share a machine.
   const std::string job = v.text({"SLURM_JOB_ID", "SLURM_JOBID"}).value_or("");
   const std::string step = v.text({"SLURM_STEP_ID", "SLURM_STEPID"}).value_or("0");
   place.key_prefix =

@@ -34,7 +34,8 @@ struct MpiNames {
   const char* how_to_give;  // a variable to the processes
   bool is_certain;          // see is_started_by_mpi()
 };
-// Open MPI is asked first: jsrun sets its names too. Flux gives its processes PMI_RANK as well, and what it itself was started with, of Slurm for one.
+// Open MPI is asked first: jsrun sets its names too. Flux gives its processes PMI_RANK as well, and
+// what it itself was started with, of Slurm for one.
 constexpr std::array kMpiNames = {
     MpiNames{"OMPI_COMM_WORLD_RANK",
              "OMPI_COMM_WORLD_SIZE",
@@ -93,7 +94,8 @@ const char* first_set(const Variables& v, const std::array<const char*, 3>& name
   return v.has(torchs) ? torchs : nullptr;
 }
 
-// The mpirun, or its agent on this machine, that is among this process' ancestors, by number and time of start: what all of its processes share.
+// The mpirun, or its agent on this machine, that is among this process' ancestors, by number and
+// time of start: what all of its processes share.
 std::optional<std::string> starter_of_mpi() {
   constexpr std::array<std::string_view, 14> kNames = {
       "mpirun", "mpiexec",         "mpiexec.hydra", "hydra_pmi_proxy", "orterun",
@@ -116,7 +118,8 @@ std::optional<std::string> starter_of_mpi() {
   return std::nullopt;
 }
 
-// Those of this machine. Returns whether all processes are known to be on it: what nobody says is not guessed, for then all would meet at 127.0.0.1.
+// Those of this machine. Returns whether all processes are known to be on it: what nobody says is
+// not guessed, for then all would meet at 127.0.0.1.
 bool find_local_place(const Variables& v, const MpiNames& names, ProcessPlace& place) {
   const char* const rank_name = first_set(v, names.local_rank, kLocalRank);
   if (rank_name == nullptr) {
@@ -179,7 +182,8 @@ ProcessPlace mpi_place(const Variables& variables, bool needs_meeting_point) {
   place.rank = v.rank({names.rank}, place.world_size, names.size);
   if (place.world_size == 1) return place;
   const bool is_one_machine = find_local_place(v, names, place);
-  // Something that all processes of this job share and others do not: the port is made of it. (A descriptor's number is the same in every job.)
+  // Something that all processes of this job share and others do not: the port is made of it. (A
+  // descriptor's number is the same in every job.)
   std::optional<std::string> job =
       v.text({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_hnp_uri", "PMI_KVS",
               "FLUX_JOB_ID", "PALS_APID"});

@@ -13,7 +13,8 @@ namespace ffkit {
 
 [[noreturn]] void refuse_launch(const std::string& message);
 
-// Variables that are set to nothing count as not set. Errors are Error(invalid_argument) that name the variable.
+// Variables that are set to nothing count as not set. Errors are Error(invalid_argument) that name
+// the variable.
 class Variables {
  public:
   // `environment` outlives this.
@@ -38,7 +39,8 @@ class Variables {
   const Environment& environment_;
 };
 
-// A port that all processes of a step of this job know. Jobs and steps whose numbers follow each other, which may share a machine, get different ones.
+// A port that all processes of a step of this job know. Jobs and steps whose numbers follow each
+// other, which may share a machine, get different ones.
 int port_of_job(std::string_view job, std::string_view step = {});
 
 }  // namespace ffkit

@@ -42,15 +42,16 @@ bool is_all_digits(std::string_view text) {
   });
 }
 
-// "layer1.0" of "layer1.0.conv1.weight", "features.3.1" of "features.3.1.block.0.weight", "encoder.layers.encoder_layer_3" of what is in it;
-// empty: no block's.
+// "layer1.0" of "layer1.0.conv1.weight", "features.3.1" of "features.3.1.block.0.weight",
+// "encoder.layers.encoder_layer_3" of what is in it; empty: no block's.
 std::string block_of(const std::string& parameter) {
   size_t end_of_block = 0;
   for (size_t begin = 0; begin < parameter.size();) {
     const size_t end = std::min(parameter.find('.', begin), parameter.size());
     const std::string_view part = std::string_view(parameter).substr(begin, end - begin);
     const bool is_first = end_of_block == 0;
-    // The number of a block may end a name, that of a block in a stage stands alone: "ln_1" is no block of its own.
+    // The number of a block may end a name, that of a block in a stage stands alone: "ln_1" is no
+    // block of its own.
     const size_t line = is_first ? part.rfind('_') : std::string_view::npos;
     if (is_all_digits(line == std::string_view::npos ? part : part.substr(line + 1))) {
       end_of_block = end;

@@ -13,7 +13,8 @@ enum class NotFinite {
   nan_and_inf,
 };
 
-// The name of the first floating-point tensor of which a number is NaN, or infinite; empty: there is none.
+// The name of the first floating-point tensor of which a number is NaN, or infinite; empty: there
+// is none.
 std::string first_not_finite(const std::vector<NamedTensor>& tensors, NotFinite what);
 
 }  // namespace ffkit

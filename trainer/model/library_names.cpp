@@ -140,7 +140,8 @@ constexpr ConvNextWords kTransformersConvNext = {
     "convnext.layernorm.",
     "classifier."};
 
-// timm's names of convolution and norm in a block that expands its channels, and in one that does not.
+// timm's names of convolution and norm in a block that expands its channels, and in one that does
+// not.
 constexpr std::array kExpanding = {std::pair("conv_pw", "bn1"), std::pair("conv_dw", "bn2"),
                                    std::pair("conv_pwl", "bn3")};
 constexpr std::array kPlain = {std::pair("conv_dw", "bn1"), std::pair("conv_pw", "bn2")};

@@ -1,4 +1,5 @@
-// Numbers in JSON, which has no word for those that are not finite: they are texts there, "nan", "inf" and "-inf".
+// Numbers in JSON, which has no word for those that are not finite: they are texts there, "nan",
+// "inf" and "-inf".
 #pragma once
 
 #include <cmath>

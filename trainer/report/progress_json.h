@@ -5,7 +5,8 @@
 //   {"kind":"epoch","step":156,"epoch":1,"epochs":15,"train_loss":1.72,"lr":0.1,"images_per_second":812.4,"data_wait_share":0.002,"skipped_steps":0,"seconds":9.1}
 //   {"kind":"summary","state":"done","best_metric":"top1","best":0.619,"best_epoch":15,...,"seconds":140.2,"checkpoint":"run/epoch-0015.safetensors"}
 //
-// "state" is done, stopped or finished (there was nothing left to do). A validation by itself has neither step nor epoch.
+// "state" is done, stopped or finished (there was nothing left to do). A validation by itself has
+// neither step nor epoch.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,8 @@ class WholeState {
   // needs; otherwise rank 0 alone reads. Throws as load_checkpoint() on the process that reads, Error(io) on the others.
   void load_checkpoint(const std::filesystem::path& checkpoint,
                        const std::vector<NamedTensor>& own) const;
-  // As load_weights() into `model`, which rank 0 alone does; then all have them. What load_weights() gives is rank 0's, notes too. Collective.
+  // As load_weights() into `model`, which rank 0 alone does; then all have them. What
+  // load_weights() gives is rank 0's, notes too. Collective.
   bool load(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
             std::vector<std::string>* notes = nullptr) const;
 

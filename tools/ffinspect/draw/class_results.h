@@ -1,4 +1,5 @@
-// Predicted classes of a results file beside those of a split of labelled pictures, for a contact sheet.
+// Predicted classes of a results file beside those of a split of labelled pictures, for a contact
+// sheet.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,23 @@ namespace ffkit {
 
 class ClassResults {
  public:
-  // Whether the file is one of predicted classes: its first line is an object with a record, a class and a score.
+  // Whether the file is one of predicted classes: its first line is an object with a record, a
+  // class and a score.
   static bool can_be(const std::filesystem::path& file);
 
-  // Reads fftrain's results, an object a line, of some records of `split`, a whole split. Throws Error(corrupt) naming the first line that is none, and Error(invalid_argument) where a record or its id is not the split's.
+  // Reads fftrain's results, an object a line, of some records of `split`, a whole split. Throws
+  // Error(corrupt) naming the first line that is none, and Error(invalid_argument) where a record
+  // or its id is not the split's.
   ClassResults(const Dataset& split, const std::filesystem::path& file);
 
-  // Numbers of the records whose label is another class than was predicted, the most confident first.
+  // Numbers of the records whose label is another class than was predicted, the most confident
+  // first.
   std::vector<int64_t> wrong() const;
   // All records that there are results of, in the order of the file.
   const std::vector<int64_t>& records() const { return records_; }
 
-  // A line below the entry's picture: "found dog, 97.1 %". `json` gets found_class and score; null for a record without a result.
+  // A line below the entry's picture: "found dog, 97.1 %". `json` gets found_class and score; null
+  // for a record without a result.
   void add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const;
 
  private:

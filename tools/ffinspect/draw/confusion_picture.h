@@ -19,7 +19,8 @@ struct ConfusionCounts {
 // Reads what fftrain --confusion wrote as .json. Throws Error(not_found), Error(corrupt).
 ConfusionCounts read_confusion(const std::filesystem::path& file);
 
-// A square for each pair of classes, the darker the larger its share of the row; what is right is green, what is wrong red. Names and counts where there is room: up to 40 classes.
+// A square for each pair of classes, the darker the larger its share of the row; what is right is
+// green, what is wrong red. Names and counts where there is room: up to 40 classes.
 Canvas draw_confusion(const ConfusionCounts& counts);
 
 }  // namespace ffkit

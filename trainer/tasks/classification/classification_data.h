@@ -21,13 +21,15 @@ std::string classification_misfit(const Schema& schema);
 
 // The training split without what is held out of it for validation.
 Dataset open_train(const TrainOptions& options);
-// What is validated: the records that are held out of the training split, or the validation split of the data sets that have one. Throws Error(not_found) when there is none; the second one
+// What is validated: the records that are held out of the training split, or the validation split
+// of the data sets that have one. Throws Error(not_found) when there is none; the second one
 // Error(invalid_argument) when its classes are not `classes`.
 Dataset open_val(const TrainOptions& options);
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes);
 
-// What is to be predicted: what options.data is itself, a split or a file; the validation split of a data set; its only split. Nothing where it is no data set. Throws Error(invalid_argument) where it has several others,
-// or no pictures.
+// What is to be predicted: what options.data is itself, a split or a file; the validation split of
+// a data set; its only split. Nothing where it is no data set. Throws Error(invalid_argument) where
+// it has several others, or no pictures.
 std::optional<Dataset> open_to_predict(const TrainOptions& options);
 
 // `dataset` itself. Throws Error(invalid_argument) naming the first record whose label is not in 0 .. num_classes-1.

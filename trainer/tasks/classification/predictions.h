@@ -25,7 +25,8 @@ struct PredictedRecord {
   std::string id;
 };
 
-// Rows of f64 [N, 3 + 2k]: record, label, loss, k classes, k scores. `labels` [N] i64, or undefined; k is 5, or the number of classes. Scores are the softmax of `logits` [N,C] f32.
+// Rows of f64 [N, 3 + 2k]: record, label, loss, k classes, k scores. `labels` [N] i64, or
+// undefined; k is 5, or the number of classes. Scores are the softmax of `logits` [N,C] f32.
 inline int64_t prediction_columns(int64_t num_classes) {
   return 3 + 2 * std::min<int64_t>(5, num_classes);
 }
@@ -34,7 +35,9 @@ at::Tensor prediction_rows(const std::vector<int64_t>& records, const at::Tensor
 // In the order of the records.
 std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows);
 
-// By the ending of the file's name: .jsonl, an object a line, or .csv, with a line of names. `names`: of the records that were predicted, by their numbers there. Throws Error(invalid_argument) for another ending, Error(io).
+// By the ending of the file's name: .jsonl, an object a line, or .csv, with a line of names.
+// `names`: of the records that were predicted, by their numbers there. Throws
+// Error(invalid_argument) for another ending, Error(io).
 //
 //   {"id":"cat/1.jpg","record":0,"class":"dog","score":0.93,"label":"cat","loss":2.7,"top":[{"class":"dog","score":0.93},...]}
 //   id,record,class,score,label,loss,class_2,score_2,...
@@ -50,11 +53,14 @@ struct ConfusionMatrix {
 ConfusionMatrix confusion_of(const std::vector<Prediction>& all,
                              const std::vector<std::string>& classes);
 
-// By the ending: .json, {"classes": [...], "matrix": [[...]], "per_class": [{"class", "pictures", "accuracy", "precision"}]}; or .csv, a row for each label and a column for each class.
-// Numbers that there are none of, such as the precision of a class that was never found, are null. Throws as write_predictions().
+// By the ending: .json, {"classes": [...], "matrix": [[...]], "per_class": [{"class", "pictures",
+// "accuracy", "precision"}]}; or .csv, a row for each label and a column for each class. Numbers
+// that there are none of, such as the precision of a class that was never found, are null. Throws
+// as write_predictions().
 void write_confusion(const std::filesystem::path& file, const ConfusionMatrix& matrix);
 
-// "class  pictures  accuracy  precision  most often taken for", the worst first; at most `most` classes, and a line that says how many were left out.
+// "class  pictures  accuracy  precision  most often taken for", the worst first; at most `most`
+// classes, and a line that says how many were left out.
 std::string confusion_table(const ConfusionMatrix& matrix, size_t most = 30);
 
 }  // namespace ffkit

@@ -100,7 +100,8 @@ TEST(SafeTensors, ReadsFilesOfOtherPrograms) {
   EXPECT_FALSE(back.is_checked);
 }
 
-// As other programs write them: nothing for metadata, tensors without numbers, and dtypes that came later.
+// As other programs write them: nothing for metadata, tensors without numbers, and dtypes that came
+// later.
 TEST(SafeTensors, ReadsWhatIsRare) {
   const testing::TempDir temp;
   testing::write_file(

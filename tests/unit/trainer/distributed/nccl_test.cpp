@@ -1,4 +1,5 @@
-// NCCL by the module that fftrain opens where there is a GPU. A GPU takes part once: this is a world of one process, whose calls go through NCCL all the same.
+// NCCL by the module that fftrain opens where there is a GPU. A GPU takes part once: this is a
+// world of one process, whose calls go through NCCL all the same.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <gtest/gtest.h>

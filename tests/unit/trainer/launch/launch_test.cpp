@@ -90,8 +90,8 @@ TEST(PlanLaunch, TakesSlurmsPlace) {
   EXPECT_FALSE(p.place.is_served);
   v["SLURM_RESTART_COUNT"] = "1";
   EXPECT_NE(plan(v).place.key_prefix, p.place.key_prefix);
-  // A batch script itself is one process, whatever number of tasks it may start; so are the terminal of salloc and what else Slurm gives a number that is
-  // no step's.
+  // A batch script itself is one process, whatever number of tasks it may start; so are the
+  // terminal of salloc and what else Slurm gives a number that is no step's.
   for (const char* step :
        {"", "4294967290", "4294967291", "4294967292", "4294967293", "4294967294", "interactive"}) {
     v["SLURM_STEP_ID"] = step;

@@ -72,7 +72,8 @@ TEST(FineTuning, ScalesTheLearningRateByLayer) {
   EXPECT_EQ(resnet.at("layer2.0.downsample.0.weight"), std::pow(0.5, 6));
   EXPECT_EQ(resnet.at("layer4.1.bn2.weight"), 0.5);
   EXPECT_EQ(resnet.at("fc.weight"), 5);
-  // As BEiT's and timm's: class token, positions and patches are layer 0, norm and head the last one.
+  // As BEiT's and timm's: class token, positions and patches are layer 0, norm and head the last
+  // one.
   const auto vit = lr_scales({.layer_decay = 0.5}, parameter_names("vit_b_16"), "heads.head");
   EXPECT_EQ(vit.at("class_token"), std::pow(0.5, 13));
   EXPECT_EQ(vit.at("encoder.pos_embedding"), std::pow(0.5, 13));

@@ -13,7 +13,8 @@
 
 namespace ffkit::testing {
 
-// Runs `body` once for each rank, each on a thread of its own; rethrows the first error. They meet in `file`, or in one that is empty.
+// Runs `body` once for each rank, each on a thread of its own; rethrows the first error. They meet
+// in `file`, or in one that is empty.
 inline void run_world(int world_size, const std::function<void(Communicator&)>& body,
                       double timeout_seconds = 60, const std::string& file = {}) {
   const TempDir temp;

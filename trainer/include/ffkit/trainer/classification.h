@@ -26,7 +26,8 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   std::string arch = "resnet50";  // one of arch_names()
   std::string train_split = "train";
   std::string val_split = "val";
-  // This share of the training split is validated instead of val_split, and not trained on, 0 <= val_share < 1: a choice by the records' ids, which stays the same when records are added.
+  // This share of the training split is validated instead of val_split, and not trained on, 0 <=
+  // val_share < 1: a choice by the records' ids, which stays the same when records are added.
   double val_share = 0;
   int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1
   // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from 0), then larger ones by steps of 32 pixels,
@@ -51,9 +52,12 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
       0;                    // probability that a rectangle of a training picture is blanked, 0 .. 1
   double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
   double cutmix_alpha = 0;  // CutMix likewise; with both, each batch takes one of them
-  // Probability that an input of the head is dropped in training, 0 <= dropout < 1; -1: the model's own.
+  // Probability that an input of the head is dropped in training, 0 <= dropout < 1; -1: the model's
+  // own.
   double dropout = -1;
-  // Weight of each class in the training loss, as torch's CrossEntropyLoss(weight=...): "balanced", n / (classes * n of the class), or a file of lines "class weight" or a JSON object. Empty: none.
+  // Weight of each class in the training loss, as torch's CrossEntropyLoss(weight=...): "balanced",
+  // n / (classes * n of the class), or a file of lines "class weight" or a JSON object. Empty:
+  // none.
   std::string class_weights;
   // Training draws each class equally often, with replacement.
   bool balance = false;

@@ -26,7 +26,8 @@ struct EvalResult {
   std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
   // Why there are no metrics, as a sentence without its full stop: the split has no truth to compare with. Empty: there are.
   std::string no_metrics = {};
-  // How the network was seen to compute what is no number, as a sentence without its full stop: an evaluation fails with it, and a training ends. Empty: all is finite.
+  // How the network was seen to compute what is no number, as a sentence without its full stop: an
+  // evaluation fails with it, and a training ends. Empty: all is finite.
   std::string diverged = {};
 
   bool has_value(std::string_view name) const;

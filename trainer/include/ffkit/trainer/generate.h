@@ -27,8 +27,8 @@ struct GenerateOptions {
   // Folder or file of a tokenizer (Tokenizer::open); empty: the model's.
   std::filesystem::path tokenizer;
   int64_t max_tokens = 100;  // behind each prompt, >= 1
-  // Logits are divided by it; 0: always the likeliest token, which contradicts top_k and top_p; >= 0.
-  // Without one: 1 where top_k or top_p say what is drawn from, as in transformers, else 0.
+  // Logits are divided by it; 0: always the likeliest token, which contradicts top_k and top_p; >=
+  // 0. Without one: 1 where top_k or top_p say what is drawn from, as in transformers, else 0.
   std::optional<double> temperature;
   int64_t top_k = 0;  // one of the k likeliest tokens; 0: of all, >= 0
   // One of the likeliest tokens that have this probability together, 0 < top_p <= 1.
@@ -36,8 +36,8 @@ struct GenerateOptions {
   // Tokens that a sequence has, the prompt's too, become less likely above 1 and more likely below
   // (transformers' RepetitionPenaltyLogitsProcessor); > 0.
   double repetition_penalty = 1;
-  // A text ends with the token that completes one of these, as with transformers' stop_strings; none
-  // is empty.
+  // A text ends with the token that completes one of these, as with transformers' stop_strings;
+  // none is empty.
   std::vector<std::string> stop;
   bool hides_stop = false;  // the text ends before the stop string
   // Names of special tokens in prompts, such as "<|endoftext|>", are these tokens, not text.
@@ -55,7 +55,8 @@ struct GenerateOptions {
 };
 
 struct GeneratedText {
-  // The prompt and what follows it; a special token that ends it, such as <|endoftext|>, is left out.
+  // The prompt and what follows it; a special token that ends it, such as <|endoftext|>, is left
+  // out.
   std::string text;
   std::vector<uint32_t> tokens;  // behind the prompt, with one that ends it
   bool has_ended = false;        // by a token: eos_token_id of the model, or the run's end of text
@@ -71,7 +72,9 @@ struct GenerateResult {
 };
 
 // Continues each prompt; an empty one begins a document. A text ends with a token of the model's
-// eos_token_id (generation_config.json, else config.json), or of a run, with its tokenizer's end of text. What is drawn for a prompt depends on its place in the list and on the seed. Blocks, and sets the number of libtorch's threads for
+// eos_token_id (generation_config.json, else config.json), or of a run, with its tokenizer's end of
+// text. What is drawn for a prompt depends on its place in the list and on the seed. Blocks, and
+// sets the number of libtorch's threads for
 // the process. `place`: of this process among those that compute the network together, which all call this with the same options and prompts and get the same texts; they see the same
 // files. Throws Error(invalid_argument) for options out of range, a prompt that with max_tokens is longer than the network can take, and tokens that it does not know; otherwise
 // what reading the files throws.

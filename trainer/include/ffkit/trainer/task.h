@@ -55,7 +55,8 @@ class Evaluation {
   virtual EvalResult finish(Peers& peers) = 0;
   // Writes the results of finish() to a file, on rank 0 alone, for tasks with TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
-  // Writes which classes were taken for which others, likewise, for tasks with TaskEntry::has_confusion. Throws Error(invalid_argument), Error(io). A table of it for people.
+  // Writes which classes were taken for which others, likewise, for tasks with
+  // TaskEntry::has_confusion. Throws Error(invalid_argument), Error(io). A table of it for people.
   virtual std::string write_confusion(const std::filesystem::path& file);
 };
 
@@ -115,7 +116,9 @@ class Task {
   virtual bool shares_source(int64_t /*epoch*/, int64_t /*other*/) const { return true; }
   // Every sample of what is validated on, once. Throws Error(not_found) without it.
   virtual std::unique_ptr<BatchSource> validation_batches() = 0;
-  // What is to be predicted, of options.data, whether or not it has labels, in order, each sample once: a data set, or what the task reads without a conversion. Throws Error(unsupported) where the task predicts nothing.
+  // What is to be predicted, of options.data, whether or not it has labels, in order, each sample
+  // once: a data set, or what the task reads without a conversion. Throws Error(unsupported) where
+  // the task predicts nothing.
   virtual std::unique_ptr<BatchSource> prediction_batches();
   // A batch of options.batch_size samples on the device that needs no data: for --dummy and measurements.
   virtual DeviceBatch noise() = 0;

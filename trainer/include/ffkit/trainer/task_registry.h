@@ -35,8 +35,9 @@ struct MeshDimension {
 // The network of a run in Python, for a script that loads its exported weights.
 struct PythonModel {
   std::string packages;  // that it needs, for pip: "torch torchvision"
-  // Defines make_model(weights), which gives a torch.nn.Module that has the tensors of the dict; INPUTS, a dict of names and example tensors of a batch of 2, in the
-  // order of its forward(); and OUTPUTS, a list of names.
+  // Defines make_model(weights), which gives a torch.nn.Module that has the tensors of the dict;
+  // INPUTS, a dict of names and example tensors of a batch of 2, in the order of its forward(); and
+  // OUTPUTS, a list of names.
   std::string code;
 };
 
@@ -70,17 +71,20 @@ struct TaskEntry {
                      const std::filesystem::path& weights)>
       write_beside = {};
   // Takes from `weights`, which a run begins with or which are evaluated by themselves, what the
-  // options leave open, such as what a file beside them says of their network. Rank 0 calls it, whose
-  // options of the task all processes then take.
-  // Throws Error(invalid_argument) where the options contradict it. Empty: nothing.
+  // options leave open, such as what a file beside them says of their network. Rank 0 calls it,
+  // whose options of the task all processes then take. Throws Error(invalid_argument) where the
+  // options contradict it. Empty: nothing.
   std::function<void(TrainOptions& options, const std::filesystem::path& weights)> take_settings =
       {};
-  // Gives exported tensors the names that `library` ("timm", "transformers") has for the same network, and returns the config.json that belongs beside them, empty for none. Throws
-  // Error(unsupported) where the library lacks it. Empty: the tensors have their names in one library alone.
+  // Gives exported tensors the names that `library` ("timm", "transformers") has for the same
+  // network, and returns the config.json that belongs beside them, empty for none. Throws
+  // Error(unsupported) where the library lacks it. Empty: the tensors have their names in one
+  // library alone.
   std::function<std::string(const TrainOptions& options, const TaskFacts& facts,
                             const std::string& library, std::vector<NamedTensor>& tensors)>
       use_names_of = {};
-  // The network of a run in Python. Throws Error(unsupported) where a library lacks it. Empty: no library has it.
+  // The network of a run in Python. Throws Error(unsupported) where a library lacks it. Empty: no
+  // library has it.
   std::function<PythonModel(const TrainOptions& options, const TaskFacts& facts)> python_model = {};
   // Its own options with their defaults.
   std::function<std::unique_ptr<TaskOptions>()> make_options = [] {

@@ -114,11 +114,14 @@ struct TrainOptions {
 
   // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
   std::filesystem::path pretrained;
-  // Where a file of weights (pretrained, a task's backbone_weights, what evaluate() takes) holds several sets of tensors: which, as "model_ema" or "ema.state_dict";
-  // also the words that begin the names of its tensors, as "teacher.backbone". Empty: those that training scripts call the model's.
+  // Where a file of weights (pretrained, a task's backbone_weights, what evaluate() takes) holds
+  // several sets of tensors: which, as "model_ema" or "ema.state_dict"; also the words that begin
+  // the names of its tensors, as "teacher.backbone". Empty: those that training scripts call the
+  // model's.
   std::string weights_key;
-  // Parameters that training leaves as they are, with the statistics of their batch norms: patterns of names ("layer1", "features.*.weight") with commas between
-  // them; "backbone": all but the head. Empty: none.
+  // Parameters that training leaves as they are, with the statistics of their batch norms: patterns
+  // of names ("layer1", "features.*.weight") with commas between them; "backbone": all but the
+  // head. Empty: none.
   std::string freeze;
   double lr_head = 0;  // learning rate of the head, with the schedule's course; 0: lr
   double layer_decay =

@@ -31,7 +31,8 @@ struct ProgressOutput {
   std::filesystem::path confusion =
       {};  // evaluate() alone: file for the confusion matrix of a task that has classes (.json or .csv), printed as a table, too; empty: none
   bool has_steps = false;  // `lines` has one every TrainOptions::log_every steps, too
-  // Objects of JSON, one a line, in place of the lines of steps, epochs, validations and the summary (report/progress_json.h); null: none.
+  // Objects of JSON, one a line, in place of the lines of steps, epochs, validations and the
+  // summary (report/progress_json.h); null: none.
   std::FILE* json = nullptr;
 };
 
@@ -62,8 +63,9 @@ struct ResumeOptions {
   // Another number of samples a step. Otherwise options that say nothing of it (no global_batch_size, batch_size and accumulate as in the
   // checkpoint) keep the checkpoint's, shared anew among the processes, and options that make another one are refused.
   bool accept_batch_change = false;
-  // For train_or_resume(): the names of the options that were given, such as "lr" and "batch-size". All
-  // others have the values of the run that goes on, whatever `options` hold. Nothing: all count as given.
+  // For train_or_resume(): the names of the options that were given, such as "lr" and "batch-size".
+  // All others have the values of the run that goes on, whatever `options` hold. Nothing: all count
+  // as given.
   std::optional<std::vector<std::string>> given = std::nullopt;
 };
 
@@ -91,8 +93,10 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// Predicts what options.data holds with the weights of `checkpoint`, labels or not, and writes output.results. Data are a data set, of which the split val_split is taken, or its only one; or a folder of
-// pictures, however deep. Takes what evaluate() takes, and throws alike; Error(unsupported) for a task that predicts nothing.
+// Predicts what options.data holds with the weights of `checkpoint`, labels or not, and writes
+// output.results. Data are a data set, of which the split val_split is taken, or its only one; or a
+// folder of pictures, however deep. Takes what evaluate() takes, and throws alike;
+// Error(unsupported) for a task that predicts nothing.
 EvalResult predict(const TrainOptions& options, const std::filesystem::path& checkpoint,
                    const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
@@ -104,7 +108,8 @@ TrainOptions with_task(TrainOptions options);
 // The options of the run that wrote `checkpoint` (a file, the folder of a checkpoint in parts, or a work folder, whose newest one is taken), to start from in the functions above, which take the same.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
 
-// The same for the newest checkpoint in `work_dir` whose options can be read, which train_or_resume() may go on from; nothing where there is none.
+// The same for the newest checkpoint in `work_dir` whose options can be read, which
+// train_or_resume() may go on from; nothing where there is none.
 std::optional<TrainOptions> read_newest_options(const std::filesystem::path& work_dir);
 
 // Whether `path` is a file of weights alone, or a folder of Hugging Face's with one, and not a checkpoint or a folder with checkpoints. Throws Error(not_found) for a folder
@@ -113,16 +118,19 @@ bool is_weights_file(const std::filesystem::path& path);
 
 struct ExportOptions {
   std::string weights_key = {};  // as TrainOptions::weights_key
-  // The library of Python whose names the tensors get; empty: those of the checkpoint. Another than a checkpoint's own needs TaskEntry::use_names_of.
+  // The library of Python whose names the tensors get; empty: those of the checkpoint. Another than
+  // a checkpoint's own needs TaskEntry::use_names_of.
   std::string names = {};
   bool with_script = false;  // also writes a Python script that loads them, and writes them as ONNX
   std::FILE* lines = nullptr;  // gets a sentence on what was chosen and left out; null: nobody
 };
 
 // Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors or .pth file that load_state_dict(strict=True) of the
-// same model in Python takes, and what its task writes beside them (TaskEntry::write_beside). with_script: a checkpoint's alone, of a task with
-// TaskEntry::python_model; throws Error(unsupported) otherwise. names: the same, and
-// beside model.safetensors or pytorch_model.bin a config.json for transformers' from_pretrained(). Written atomically; throws Error(invalid_argument) when `to` exists or has another ending.
+// same model in Python takes, and what its task writes beside them (TaskEntry::write_beside).
+// with_script: a checkpoint's alone, of a task with TaskEntry::python_model; throws
+// Error(unsupported) otherwise. names: the same, and beside model.safetensors or pytorch_model.bin
+// a config.json for transformers' from_pretrained(). Written atomically; throws
+// Error(invalid_argument) when `to` exists or has another ending.
 void export_weights(const std::filesystem::path& from, const std::filesystem::path& to,
                     const ExportOptions& options = {});
 

@@ -26,24 +26,24 @@ struct WeightsSource {
 // Error(invalid_argument) for the run of another task, and what reading the files throws.
 WeightsSource find_gpt2_weights(const std::filesystem::path& path);
 
-// Takes from `weights`, which a run begins with or which are evaluated, what the options leave open.
-// Throws Error(invalid_argument) where they contradict it, and as find_gpt2_weights().
+// Takes from `weights`, which a run begins with or which are evaluated, what the options leave
+// open. Throws Error(invalid_argument) where they contradict it, and as find_gpt2_weights().
 void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weights);
 
-// Throws Error(invalid_argument) unless `weights`, where their network is known, are of `config`, but
-// for its number of tokens where `any_vocabulary` says so. Weights do not say all: another number of
-// heads has the same tensors.
+// Throws Error(invalid_argument) unless `weights`, where their network is known, are of `config`,
+// but for its number of tokens where `any_vocabulary` says so. Weights do not say all: another
+// number of heads has the same tensors.
 void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& config,
                        bool any_vocabulary = false);
 
-// Rows of an embedding belong to tokens: throws Error(invalid_argument) where a tokenizer lies beside
-// `weights` (or in their run) whose tokens have other numbers than those of `tokenizer`, the text of
-// a tokenizer.json. Only numbers that both have are compared.
+// Rows of an embedding belong to tokens: throws Error(invalid_argument) where a tokenizer lies
+// beside `weights` (or in their run) whose tokens have other numbers than those of `tokenizer`, the
+// text of a tokenizer.json. Only numbers that both have are compared.
 void check_same_tokens(const std::filesystem::path& weights, const std::string& tokenizer);
 
 // Gives the embedding among `tensors` `vocabulary` rows: rows of new tokens are the mean of the
-// others (Hewitt, "Initializing New Word Embeddings for Pretrained Language Models", 2021), and rows
-// beyond are left out.
+// others (Hewitt, "Initializing New Word Embeddings for Pretrained Language Models", 2021), and
+// rows beyond are left out.
 void resize_gpt2_vocabulary(std::vector<NamedTensor>& tensors, int64_t vocabulary);
 
 }  // namespace ffkit

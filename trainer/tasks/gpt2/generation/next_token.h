@@ -16,8 +16,9 @@ struct TokenChoice {
 };
 
 // Makes tokens that a sequence has less likely, by a `penalty` above 1, as transformers'
-// RepetitionPenaltyLogitsProcessor: of each token of `sequence`, once, a logit above 0 is divided by
-// it and one below is multiplied (Keskar et al., "CTRL", 2019). Tokens beyond `logits` do not count.
+// RepetitionPenaltyLogitsProcessor: of each token of `sequence`, once, a logit above 0 is divided
+// by it and one below is multiplied (Keskar et al., "CTRL", 2019). Tokens beyond `logits` do not
+// count.
 void penalize_repetition(std::span<float> logits, std::span<const uint32_t> sequence,
                          double penalty);
 

@@ -15,7 +15,8 @@ constexpr std::string_view kHead = "lm_head.weight";
 constexpr std::string_view kTokens = "transformer.wte.weight";
 constexpr std::string_view kPositions = "wpe.weight";
 
-// What is before "transformer.", or before the names where that is left out, such as "model.". The shortest: copies of a model are named after it.
+// What is before "transformer.", or before the names where that is left out, such as "model.". The
+// shortest: copies of a model are named after it.
 std::string_view words_before(const std::vector<NamedTensor>& tensors) {
   const NamedTensor* found = nullptr;
   for (const NamedTensor& t : tensors) {
