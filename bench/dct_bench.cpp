@@ -1,5 +1,6 @@
-// dct_bench: the dct code of JPEGs against the JPEGs: bytes, speed of writing it and of making the JPEG again, and decoding. Everything is in memory; one thread; processor time of
-// the thread. JPEG and dct code take turns picture by picture, and the median of the rounds counts.
+// dct_bench: the dct code of JPEGs against the JPEGs: bytes, speed of writing it and of making the
+// JPEG again, and decoding. Everything is in memory; one thread; processor time of the thread. JPEG
+// and dct code take turns picture by picture, and the median of the rounds counts.
 //
 // Pictures are made, unless --images names a folder of JPEGs, in files or tars.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Deformable attention on the CPU against the same by grid_sample(), at the sizes that BEVFormer-tiny has in its three attentions.
+// Deformable attention on the CPU against the same by grid_sample(), at the sizes that
+// BEVFormer-tiny has in its three attentions.
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

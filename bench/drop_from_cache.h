@@ -6,7 +6,8 @@
 
 #include <filesystem>
 
-// Drops `file` from the page cache, as far as the kernel follows; what cannot be opened is passed over.
+// Drops `file` from the page cache, as far as the kernel follows; what cannot be opened is passed
+// over.
 inline void drop_from_cache(const std::filesystem::path& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;

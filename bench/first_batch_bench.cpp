@@ -1,5 +1,6 @@
-// first_batch_bench: from nothing to the first batch of a data set of many shards: what every start of a training run waits for. Opening
-// the data set, opening the loader and next(), each a share of the time; with the files in the page cache and dropped from it.
+// first_batch_bench: from nothing to the first batch of a data set of many shards: what every start
+// of a training run waits for. Opening the data set, opening the loader and next(), each a share of
+// the time; with the files in the page cache and dropped from it.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

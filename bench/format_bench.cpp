@@ -1,8 +1,10 @@
-// How fast shards are checked, written, read and opened, and the ceilings beside it: memcpy, write(2) and pread(2) of the same bytes.
+// How fast shards are checked, written, read and opened, and the ceilings beside it: memcpy,
+// write(2) and pread(2) of the same bytes.
 //
-// Files are made in $TMPDIR (/tmp): the file system to be measured. FFKIT_BENCH_MB is what one writer's iteration writes and what the
-// reader reads from, FFKIT_BENCH_SHARDS and FFKIT_BENCH_SHARD_RECORDS the size of the data set that is opened.
-// Run with --benchmark_repetitions=5 --benchmark_report_aggregates_only=true for median and spread.
+// Files are made in $TMPDIR (/tmp): the file system to be measured. FFKIT_BENCH_MB is what one
+// writer's iteration writes and what the reader reads from, FFKIT_BENCH_SHARDS and
+// FFKIT_BENCH_SHARD_RECORDS the size of the data set that is opened. Run with
+// --benchmark_repetitions=5 --benchmark_report_aggregates_only=true for median and spread.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <malloc.h>

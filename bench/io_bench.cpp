@@ -1,10 +1,11 @@
-// io_bench: random reads of records through the loader, beside what the disk and the page cache give at all.
+// io_bench: random reads of records through the loader, beside what the disk and the page cache
+// give at all.
 //
 //   cold   O_DIRECT, at one queue depth:   the loader, checked or not, with sqpoll, with pread      fio
 //   warm   page cache:                     the loader, checked or not, read by either thread        two threads of pread(2)
 //
-// The loader has two threads and decodes nothing. All kinds take turns, so that a busy machine slows each of them. fio is left out
-// where it is not installed.
+// The loader has two threads and decodes nothing. All kinds take turns, so that a busy machine
+// slows each of them. fio is left out where it is not installed.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
@@ -251,7 +252,8 @@ std::optional<Measurement> run_fio(const Dataset& dataset, int64_t block_bytes, 
   return Measurement{read.at("bw_bytes").get<double>(), iops, cpu};
 }
 
-// One kind of reading and its repetitions; ratios are taken repetition by repetition against `base`, the row of the ceiling.
+// One kind of reading and its repetitions; ratios are taken repetition by repetition against
+// `base`, the row of the ceiling.
 struct Row {
   std::string name;
   std::function<std::optional<Measurement>(uint64_t seed)> run;

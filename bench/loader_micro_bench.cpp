@@ -1,4 +1,5 @@
-// What the loader computes per sample outside of decoding: the order of the records, where they lie, and random numbers.
+// What the loader computes per sample outside of decoding: the order of the records, where they
+// lie, and random numbers.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -99,7 +100,8 @@ void locate(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kBatch);
 }
 
-// What a batch in random order pays for the search for neighbours, locate() included. Merging is left out by a limit of 1 byte.
+// What a batch in random order pays for the search for neighbours, locate() included. Merging is
+// left out by a limit of 1 byte.
 void plan(benchmark::State& state) {
   RandomBatches& batches = random_batches();
   ReadPlan plan;

@@ -1,7 +1,9 @@
-// How many images a second one thread (or several) turns from JPEG bytes into their place in a batch, and the ceilings beside it.
+// How many images a second one thread (or several) turns from JPEG bytes into their place in a
+// batch, and the ceilings beside it.
 //
-// Images are made, unless FFKIT_BENCH_IMAGES names a folder: then all JPEGs below it are taken. Everything is in memory
-// before the clock starts. Run with --benchmark_repetitions=5 --benchmark_report_aggregates_only=true for median and spread.
+// Images are made, unless FFKIT_BENCH_IMAGES names a folder: then all JPEGs below it are taken.
+// Everything is in memory before the clock starts. Run with --benchmark_repetitions=5
+// --benchmark_report_aggregates_only=true for median and spread.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -58,8 +60,8 @@ const Images& images() {
   return loaded;
 }
 
-// Calls `step(encoded image, its number)` for all images in each iteration, so that every run does the same work; threads begin
-// at different ones.
+// Calls `step(encoded image, its number)` for all images in each iteration, so that every run does
+// the same work; threads begin at different ones.
 template <typename Step>
 void run(benchmark::State& state, const Step& step) {
   const Images& all = images();
@@ -143,7 +145,8 @@ void augmented(benchmark::State& state, const std::vector<Augmentation>& augment
   run_pipeline(state, {.augmentations = augmentations, .erasing = erasing});
 }
 
-// One operation on the pixels of a sample. It changes them, so they are fetched anew each time: "nothing" is the time of that.
+// One operation on the pixels of a sample. It changes them, so they are fetched anew each time:
+// "nothing" is the time of that.
 template <typename Operation>
 void operation(benchmark::State& state, const Operation& apply) {
   const auto picture = testing::make_picture(224, 224);
@@ -157,7 +160,8 @@ void operation(benchmark::State& state, const Operation& apply) {
   state.SetItemsProcessed(state.iterations());
 }
 
-// From RGB pixels to a normalised sample: what the augmented way writes in one pass more than the fused one.
+// From RGB pixels to a normalised sample: what the augmented way writes in one pass more than the
+// fused one.
 void write_only(benchmark::State& state, DType dtype, Layout layout) {
   auto picture = testing::make_picture(224, 225);  // a row of slack
   const PixelWriter writer(224, {dtype, layout, dtype != DType::u8});

@@ -1,7 +1,9 @@
-// reencode_bench: how fast a conversion with --max-resolution re-encodes pictures, beside a bare loop over the same pictures in memory: libjpeg-turbo's
-// decoder, ImageResizer, libjpeg-turbo's encoder, on as many threads. Both in turns; median and spread of the rounds.
+// reencode_bench: how fast a conversion with --max-resolution re-encodes pictures, beside a bare
+// loop over the same pictures in memory: libjpeg-turbo's decoder, ImageResizer, libjpeg-turbo's
+// encoder, on as many threads. Both in turns; median and spread of the rounds.
 //
-// Pictures are made, unless --images names a source as `ffconvert imagenet` or, with --kind folder, `ffconvert folder` takes it; records go to $TMPDIR and are removed.
+// Pictures are made, unless --images names a source as `ffconvert imagenet` or, with --kind folder,
+// `ffconvert folder` takes it; records go to $TMPDIR and are removed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -102,7 +104,8 @@ std::vector<std::vector<std::byte>> read_all(const Repeated& source) {
   return images;
 }
 
-// libjpeg-turbo alone, its structures kept from one picture to the next. Ends the program on a broken picture.
+// libjpeg-turbo alone, its structures kept from one picture to the next. Ends the program on a
+// broken picture.
 class BareCodec {
  public:
   BareCodec() {

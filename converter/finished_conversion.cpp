@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 using Words = std::map<std::string, std::string>;
 
-// The first that is not the same in both; words about the part of a conversion and, where they are paths, about the place of the source do not count.
+// The first that is not the same in both; words about the part of a conversion and, where they are
+// paths, about the place of the source do not count.
 std::string first_difference(const Words& found, const Words& planned, const char* what) {
   Words all = found;
   all.insert(planned.begin(), planned.end());
@@ -65,7 +66,8 @@ std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
   return next == found.num_shards() ? "" : "the shards";
 }
 
-// What the source listed when `manifest` was written; empty in data sets of the first releases, and in those that were merged of others.
+// What the source listed when `manifest` was written; empty in data sets of the first releases, and
+// in those that were merged of others.
 std::string listing_of(const Manifest& manifest) {
   const auto at = manifest.source.find(kListing);
   return at == manifest.source.end() ? "" : at->second;

@@ -155,7 +155,8 @@ struct SampleWriter::Impl {
     }
   }
 
-  // Whoever ends the job that is next appends it, and those behind it that are done: one thread at a time.
+  // Whoever ends the job that is next appends it, and those behind it that are done: one thread at
+  // a time.
   void append_done(std::unique_lock<std::mutex>& lock) {
     if (is_appending) return;
     is_appending = true;

@@ -87,7 +87,8 @@ constexpr std::array kSignatures = {
     Signature{0, "\xFE\xFF"sv, ContentKind::utf16},
 };
 
-// ISO base media files (AVIF, HEIC, MP4) say in the box "ftyp" what they are: ISO/IEC 14496-12, 4.3.
+// ISO base media files (AVIF, HEIC, MP4) say in the box "ftyp" what they are: ISO/IEC 14496-12,
+// 4.3.
 ContentKind kind_of_brand(std::string_view brand) {
   if (brand == "avif"sv || brand == "avis"sv) return ContentKind::avif;
   if (brand == "crx "sv) return ContentKind::camera_raw;
@@ -148,7 +149,8 @@ bool is_bmp(std::string_view text) {
   return n == 12 || n == 16 || n == 40 || n == 52 || n == 56 || n == 64 || n == 108 || n == 124;
 }
 
-// "BZh", the size of the blocks, and the mark of the first block or of the end: "BZh" alone begins texts as well.
+// "BZh", the size of the blocks, and the mark of the first block or of the end: "BZh" alone begins
+// texts as well.
 bool is_bzip2(std::string_view text) {
   return text.size() >= 10 && text.starts_with("BZh"sv) && text[3] >= '1' && text[3] <= '9' &&
          (text.substr(4, 6) == "1AY&SY"sv || text.substr(4, 6) == "\x17rE8P\x90"sv);

@@ -1,5 +1,5 @@
-// What a file is by its first bytes, whatever its name says. For sources that decide by it, and for messages about files that
-// are something else than was expected.
+// What a file is by its first bytes, whatever its name says. For sources that decide by it, and for
+// messages about files that are something else than was expected.
 #pragma once
 
 #include <cstddef>
@@ -71,16 +71,17 @@ enum class ContentKind : uint8_t {
 // Bytes that content_kind() needs at most.
 inline constexpr size_t kContentHeadBytes = 512;
 
-// The kind of a file that begins with `head`: its first kContentHeadBytes, or all of it where it is shorter. What other programs write
-// before the signature (white space, a byte order mark) is passed over for HTML and XML. Never throws.
+// The kind of a file that begins with `head`: its first kContentHeadBytes, or all of it where it is
+// shorter. What other programs write before the signature (white space, a byte order mark) is
+// passed over for HTML and XML. Never throws.
 ContentKind content_kind(std::span<const std::byte> head) noexcept;
 
-// With its article, for a message: "gzip data", "an AVIF picture", "an HTML page". "data of an unknown kind" for unknown, "an empty file"
-// for empty.
+// With its article, for a message: "gzip data", "an AVIF picture", "an HTML page". "data of an
+// unknown kind" for unknown, "an empty file" for empty.
 const char* content_name(ContentKind kind) noexcept;
 
-// What somebody who wanted a picture (or a text) can do about it, as a clause without a full stop: "download the file itself with git lfs
-// pull". Empty where there is nothing but another file.
+// What somebody who wanted a picture (or a text) can do about it, as a clause without a full stop:
+// "download the file itself with git lfs pull". Empty where there is nothing but another file.
 const char* content_remedy(ContentKind kind) noexcept;
 
 // gzip, zstd, bzip2, xz or lz4: one stream of other data.

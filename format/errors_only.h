@@ -1,4 +1,5 @@
-// errors_only: the edge of the library, behind which the failures of the standard library are Errors too.
+// errors_only: the edge of the library, behind which the failures of the standard library are
+// Errors too.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,10 @@
 
 namespace ffkit {
 
-// Throws the exception that is being handled again: Errors as they are; memory that there is not, and what <filesystem> and <system_error> say, as an Error of
-// `path` and `record`; `remedy` says how less memory is needed, or more had. Anything else, such as what a user's own code throws, as it is.
+// Throws the exception that is being handled again: Errors as they are; memory that there is not,
+// and what <filesystem> and <system_error> say, as an Error of `path` and `record`; `remedy` says
+// how less memory is needed, or more had. Anything else, such as what a user's own code throws, as
+// it is.
 [[noreturn]] void rethrow_as_error(const std::filesystem::path& path, int64_t record,
                                    const char* remedy);
 

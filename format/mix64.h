@@ -1,5 +1,6 @@
-// mix64: the finaliser of splitmix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014): a bijection
-// of 64-bit numbers whose every output bit depends on every input bit.
+// mix64: the finaliser of splitmix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+// Generators", 2014): a bijection of 64-bit numbers whose every output bit depends on every input
+// bit.
 #pragma once
 
 #include <cstdint>

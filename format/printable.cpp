@@ -8,7 +8,8 @@
 namespace ffkit {
 namespace {
 
-// Length of the UTF-8 sequence at the beginning of `text`, which is not empty; 0 when it is none (Unicode 15, table 3-7).
+// Length of the UTF-8 sequence at the beginning of `text`, which is not empty; 0 when it is none
+// (Unicode 15, table 3-7).
 size_t sequence_length(std::string_view text) {
   const auto byte = [text](size_t i) -> uint32_t {
     return i < text.size() ? static_cast<uint8_t>(text[i]) : 0;

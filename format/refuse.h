@@ -24,7 +24,8 @@ inline void check_probability(std::string_view what, double value) {
   check_between(what, value, 0, 1);
 }
 
-// The ranges of a crop or of what is erased: shares of the image's area and width / height or height / width.
+// The ranges of a crop or of what is erased: shares of the image's area and width / height or
+// height / width.
 template <typename Options>
 void check_scale_and_ratio(std::string_view name, const Options& o) {
   const auto named = [&](const char* value) { return fmt::format("{} {}", name, value); };

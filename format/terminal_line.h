@@ -1,4 +1,5 @@
-// TerminalLine: one line on a terminal that is drawn over and over: how far something is. Not thread-safe.
+// TerminalLine: one line on a terminal that is drawn over and over: how far something is. Not
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,8 @@ namespace ffkit {
 
 class TerminalLine {
  public:
-  // `fd`: a terminal, not owned, or -1: nothing is drawn. `interval`: how long a line stays at least.
+  // `fd`: a terminal, not owned, or -1: nothing is drawn. `interval`: how long a line stays at
+  // least.
   TerminalLine(int fd, std::chrono::milliseconds interval) : fd_(fd), interval_(interval) {}
   // Wipes the line.
   ~TerminalLine() { wipe(); }
@@ -18,10 +20,11 @@ class TerminalLine {
   // `fd`, or -1 when it is no terminal.
   static int fd_of_terminal(int fd);
 
-  // Whether a line may be drawn now: there is somewhere to draw, and the last one has stayed long enough or was wiped.
+  // Whether a line may be drawn now: there is somewhere to draw, and the last one has stayed long
+  // enough or was wiped.
   bool is_due() const;
-  // Draws `text` in place of the line, cut to the width of the terminal: a line that wraps cannot be drawn over. A terminal that has gone away is no
-  // reason to fail.
+  // Draws `text` in place of the line, cut to the width of the terminal: a line that wraps cannot
+  // be drawn over. A terminal that has gone away is no reason to fail.
   void draw(const std::string& text);
   // Removes the line, so that something else can be printed. Does nothing when there is none.
   void wipe() noexcept;

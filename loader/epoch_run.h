@@ -1,5 +1,5 @@
-// EpochRun: epochs in progress, one after another, from a given position: the I/O thread and the queue of its batches. Used by the
-// consumer thread.
+// EpochRun: epochs in progress, one after another, from a given position: the I/O thread and the
+// queue of its batches. Used by the consumer thread.
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,13 @@ class EpochRun {
   EpochRun(const EpochRun&) = delete;
   EpochRun& operator=(const EpochRun&) = delete;
 
-  // Waits for the reads and the decoding of samples in progress, drops the rest. False when they are not over after `limit`: then all that
-  // the threads use must stay, nothing but another stop() makes sense.
+  // Waits for the reads and the decoding of samples in progress, drops the rest. False when they
+  // are not over after `limit`: then all that the threads use must stay, nothing but another stop()
+  // makes sense.
   bool stop(std::chrono::nanoseconds limit);
 
-  // Goes on to `epoch` with what has been read ahead. False, and nothing changes, unless all batches of the one before it were returned.
+  // Goes on to `epoch` with what has been read ahead. False, and nothing changes, unless all
+  // batches of the one before it were returned.
   bool go_on_to(int64_t epoch);
   // As Loader::next().
   std::optional<Batch> next();

@@ -66,7 +66,8 @@ struct Loader::Impl {
     at_epoch_start = statistics();
     run = std::make_unique<EpochRun>(parts, epoch, position);
   }
-  // Begins where it is when no epoch was started, and where a start had to wait too long for the run before it.
+  // Begins where it is when no epoch was started, and where a start had to wait too long for the
+  // run before it.
   EpochRun& running() {
     if (run == nullptr || run->is_stopping()) {
       const Place here = place();
@@ -94,7 +95,8 @@ struct Loader::Impl {
                             process));
   }
 
-  // Destroys `impl`, or gives it up, with its memory, where threads are still at it or are those of another process.
+  // Destroys `impl`, or gives it up, with its memory, where threads are still at it or are those of
+  // another process.
   static void end(std::unique_ptr<Impl> impl) noexcept {
     if (impl == nullptr) return;
     if (!impl->is_inherited()) {

@@ -33,7 +33,8 @@ struct LoaderParts {
   std::chrono::nanoseconds read_timeout() const;
   // What is said of `work` that does not end.
   Error hanging_error(const ReadWatch::Work& work) const;
-  // Entries of `watch`: the reads come first, by their slot of the I/O thread, then the planning of reads, then the decoding threads.
+  // Entries of `watch`: the reads come first, by their slot of the I/O thread, then the planning of
+  // reads, then the decoding threads.
   size_t planning_entry() const { return static_cast<size_t>(options.io.queue_depth); }
 
   const Dataset dataset;

@@ -17,10 +17,12 @@
 namespace ffkit {
 namespace {
 
-// Large enough for sequential reads to reach a disk's full rate, small enough that decoding starts at once.
+// Large enough for sequential reads to reach a disk's full rate, small enough that decoding starts
+// at once.
 constexpr int64_t kMaxMergedBytes = 512 << 10;
 
-// Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it over 1 us.
+// Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it
+// over 1 us.
 constexpr size_t kChunkBytes = 16 << 10;
 // Reads this small complete faster than a thread is woken for one of them: several are waited for.
 constexpr int64_t kSmallReadBytes = 16 << 10;
@@ -286,7 +288,8 @@ void ReadLoop::drain() noexcept {
     while (parts_.engine->num_in_flight() > 0) parts_.engine->wait_for(1);
     for (size_t i = 0; i <= parts_.planning_entry(); ++i) parts_.watch.end(i);
   } catch (...) {  // NOLINT(bugprone-empty-catch)
-    // The engine is broken and says so again to whoever uses it next; it waits for what is left when it is destroyed.
+    // The engine is broken and says so again to whoever uses it next; it waits for what is left
+    // when it is destroyed.
   }
 }
 

@@ -1,4 +1,5 @@
-// ReadLoop: what the I/O thread does: opens batches, epoch after epoch, submits their reads and hands what was read to the decoders.
+// ReadLoop: what the I/O thread does: opens batches, epoch after epoch, submits their reads and
+// hands what was read to the decoders.
 #pragma once
 
 #include <atomic>
@@ -17,11 +18,12 @@ namespace ffkit {
 
 class ReadLoop {
  public:
-  // Reads `epoch` from global position `start`, then the epochs that follow, unless LoaderOptions::read_ahead_epochs forbids it.
+  // Reads `epoch` from global position `start`, then the epochs that follow, unless
+  // LoaderOptions::read_ahead_epochs forbids it.
   ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start);
 
-  // Returns when all is read, or soon after `stop` was set and parts.io_wake notified. No read is in flight then. Errors of
-  // single reads go into their batch; throws what concerns all of them.
+  // Returns when all is read, or soon after `stop` was set and parts.io_wake notified. No read is
+  // in flight then. Errors of single reads go into their batch; throws what concerns all of them.
   void run(const std::atomic<bool>& stop);
 
  private:

@@ -40,7 +40,8 @@ struct SampleFilter {
   std::vector<BoxInterior> racks;
 };
 
-// Position of each of the submission's samples in the ground truth. Both must have the same samples.
+// Position of each of the submission's samples in the ground truth. Both must have the same
+// samples.
 std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& submission) {
   std::unordered_map<std::string_view, size_t> places;
   for (size_t i = 0; i < truth.samples.size(); ++i) places.emplace(truth.samples[i].token, i);

@@ -65,7 +65,8 @@ void add_errors(const DetectionBox& truth, const DetectionBox& detection, double
   errors[4].push_back(attribute_error(truth, detection));
 }
 
-// Means of all values so far without the NaNs among them; ones when all are NaN, 0 before the first number.
+// Means of all values so far without the NaNs among them; ones when all are NaN, 0 before the first
+// number.
 std::vector<double> cumulative_mean(const std::vector<double>& values) {
   const auto is_nan = [](double value) { return std::isnan(value); };
   std::vector<double> means(values.size(), 1);

@@ -1,4 +1,5 @@
-// DetectionCurves: detections of one class matched to the ground truth at one distance: precision and errors over 101 steps of recall.
+// DetectionCurves: detections of one class matched to the ground truth at one distance: precision
+// and errors over 101 steps of recall.
 //
 // As accumulate(), calc_ap() and calc_tp() of the devkit's eval/detection/algo.py.
 #pragma once
@@ -30,7 +31,8 @@ struct DetectionCurves {
   std::array<Curve, kTpErrors.size()> errors{};  // as kTpErrors
 };
 
-// `class_number` decides what half a turn means. Throws Error(invalid_argument) for a matched box whose size is not above 0.
+// `class_number` decides what half a turn means. Throws Error(invalid_argument) for a matched box
+// whose size is not above 0.
 DetectionCurves match_detections(const ClassBoxes& boxes, int class_number, double max_distance);
 
 double average_precision(const DetectionCurves& curves, double min_recall, double min_precision);

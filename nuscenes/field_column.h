@@ -1,4 +1,5 @@
-// FieldColumn: one field of a split's records, one record after another, without the rest of them. Not thread-safe; `split` must outlive it.
+// FieldColumn: one field of a split's records, one record after another, without the rest of them.
+// Not thread-safe; `split` must outlive it.
 #pragma once
 
 #include <fmt/format.h>

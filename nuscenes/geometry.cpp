@@ -123,7 +123,8 @@ Transform operator*(const Transform& a, const Transform& b) {
 
 Transform between_sensors(const Pose& sensor_to_ego, const Pose& ego_to_global,
                           const Pose& target_to_ego, const Pose& target_ego_to_global) {
-  // From left to right, as the devkit's reduce(np.dot, ...): coordinates in the global frame are large, and the order shows in the last bits.
+  // From left to right, as the devkit's reduce(np.dot, ...): coordinates in the global frame are
+  // large, and the order shows in the last bits.
   return inverse(make_transform(target_to_ego)) * inverse(make_transform(target_ego_to_global)) *
          make_transform(ego_to_global) * make_transform(sensor_to_ego);
 }

@@ -65,7 +65,8 @@ double read_number(ondemand::value value) {
   double number = 0;
   const auto error = value.get_double().get(number);
   if (error == simdjson::SUCCESS) return number;
-  // Numbers beyond f64 are infinite in Python. strtod() takes more than JSON does, but none with an exponent of digits alone.
+  // Numbers beyond f64 are infinite in Python. strtod() takes more than JSON does, but none with an
+  // exponent of digits alone.
   const bool is_plain = token.find_first_not_of("+-.0123456789eE") == std::string_view::npos;
   const double beyond = is_plain ? std::strtod(std::string(token).c_str(), nullptr) : 0;
   if (!std::isinf(beyond)) throw simdjson::simdjson_error(error);

@@ -1,7 +1,9 @@
-// JSON as Python's json module reads it, with simdjson: NaN, Infinity and -Infinity are numbers, true and false count as 1 and 0, and all of
-// a value is looked at, also of one that nobody wants. Pure functions: thread-safe.
+// JSON as Python's json module reads it, with simdjson: NaN, Infinity and -Infinity are numbers,
+// true and false count as 1 and 0, and all of a value is looked at, also of one that nobody wants.
+// Pure functions: thread-safe.
 //
-// All read the value to its end, whatever it is, and throw simdjson::simdjson_error where it is no JSON.
+// All read the value to its end, whatever it is, and throw simdjson::simdjson_error where it is no
+// JSON.
 #pragma once
 
 #include <simdjson.h>

@@ -14,8 +14,9 @@
 
 #include "python_json.h"
 
-// What is taken and what is refused is what Python's json and the devkit's DetectionBox take and refuse: NaN and Infinity are numbers, of a
-// member that is there twice the last one counts, and all of the file must be JSON. So nothing is judged before its object has been read.
+// What is taken and what is refused is what Python's json and the devkit's DetectionBox take and
+// refuse: NaN and Infinity are numbers, of a member that is there twice the last one counts, and
+// all of the file must be JSON. So nothing is judged before its object has been read.
 
 namespace ffkit::nuscenes {
 namespace {

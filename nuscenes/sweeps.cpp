@@ -15,7 +15,8 @@ namespace {
 float from_half(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000U) << 16;
   const uint32_t rest = half & 0x7fffU;
-  // Shifted into place, an f16 number is too small by 2^112; infinities and NaNs keep their exponent.
+  // Shifted into place, an f16 number is too small by 2^112; infinities and NaNs keep their
+  // exponent.
   const float magnitude = rest >= 0x7c00U
                               ? std::bit_cast<float>(0x7f800000U | (rest & 0x3ffU) << 13)
                               : std::bit_cast<float>(rest << 13) * 0x1p112F;

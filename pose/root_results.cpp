@@ -118,7 +118,8 @@ bool is_same_box(const Box& a, const Box& b) {
          std::abs(a.width - b.width) < kTolerance && std::abs(a.height - b.height) < kTolerance;
 }
 
-// Of the entries `candidates`, all of the person's picture, the one of `person`; takes it out of them. Null where none is its own.
+// Of the entries `candidates`, all of the person's picture, the one of `person`; takes it out of
+// them. Null where none is its own.
 const RootResult* take_entry(const RootPerson& person, bool is_alone,
                              std::vector<const RootResult*>& candidates) {
   const auto is_own = [&](const RootResult* entry) {

@@ -9,7 +9,8 @@ void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& 
   if (tables.is_plain && !takes_special) return sink.add(text);
   const AddedTokens& early = takes_special ? tables.early_special : tables.early;
   const AddedTokens& late = takes_special ? tables.late_special : tables.late;
-  // As Hugging Face's: tokens that are no matter of the normalizer first, what is left is normalised, then the other tokens, then the steps of the pre-tokenizer.
+  // As Hugging Face's: tokens that are no matter of the normalizer first, what is left is
+  // normalised, then the other tokens, then the steps of the pre-tokenizer.
   std::vector<TextPart> parts, inner;
   std::string buffer;
   early.split(text, parts);

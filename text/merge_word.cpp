@@ -11,7 +11,8 @@
 namespace ffkit {
 namespace {
 
-// A longer word is merged by way of a heap: looking for the best pair among all takes the square of their number.
+// A longer word is merged by way of a heap: looking for the best pair among all takes the square of
+// their number.
 constexpr size_t kShortWord = 40;
 
 uint32_t token_of_byte(const Tokenizer::Tables& tables, char byte) {

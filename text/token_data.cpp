@@ -21,7 +21,8 @@ int64_t number_option(const Manifest& manifest, const char* name) {
   return error == std::errc{} && end == text.data() + text.size() ? number : -1;
 }
 
-// A tensor of one dimension, and of `dtype` where it is given; aligned to its numbers, as all fields are.
+// A tensor of one dimension, and of `dtype` where it is given; aligned to its numbers, as all
+// fields are.
 TensorView vector_field(const RecordView& record, const Schema& schema, const char* name,
                         DType dtype) {
   TensorView view = record.tensor(schema.require(name));

@@ -154,7 +154,8 @@ std::string to_tokenizer_json(const Tables& tables) {
     if (is_special && !matches_added) {
       added += (added.empty() ? "" : ",") + added_token_json(stored_special(tables, id));
     }
-    // Special tokens are among the others, as they always were. Where words are looked up, no added token may be.
+    // Special tokens are among the others, as they always were. Where words are looked up, no added
+    // token may be.
     if (tables.is_only_added[id] && (matches_added || tables.ignores_merges)) continue;
     vocabulary += fmt::format("{}{}:{}", vocabulary.empty() ? "" : ",", name, id);
   }

@@ -1,4 +1,5 @@
-// What tokenizer.json says beside vocabulary and merges: each member is done, has no effect, or is refused by its name.
+// What tokenizer.json says beside vocabulary and merges: each member is done, has no effect, or is
+// refused by its name.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -26,8 +26,9 @@ namespace ffkit {
 
 inline constexpr uint32_t kNoToken = std::numeric_limits<uint32_t>::max();
 
-// Pairs of neighbours that are joined: an open-addressed hash table, of 2 MB for GPT-2. Most pairs that are looked for are not in it: a bitmap of 128 KB, which
-// stays in a core's cache, tells that of nine in ten.
+// Pairs of neighbours that are joined: an open-addressed hash table, of 2 MB for GPT-2. Most pairs
+// that are looked for are not in it: a bitmap of 128 KB, which stays in a core's cache, tells that
+// of nine in ten.
 class MergeTable {
  public:
   struct Merge {
@@ -105,21 +106,25 @@ class TextSink : public PieceSink {
  public:
   virtual void add_token(uint32_t id) = 0;
 };
-// Cuts `text`, valid UTF-8, into added tokens and pieces, which GPT-2's pattern cuts into words where the tables say so.
+// Cuts `text`, valid UTF-8, into added tokens and pieces, which GPT-2's pattern cuts into words
+// where the tables say so.
 void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& sink,
               SpecialTokens special = SpecialTokens::as_text);
 
-// Of tokens as texts (GPT-2's bytes_to_unicode): a printable character of Latin-1 is its byte; the other 68 bytes are U+0100 .. U+0143.
+// Of tokens as texts (GPT-2's bytes_to_unicode): a printable character of Latin-1 is its byte; the
+// other 68 bytes are U+0100 .. U+0143.
 std::string text_of_bytes(std::string_view bytes);
 // Inverse; false when `text` has another character.
 bool bytes_of_text(std::string_view text, std::string& bytes);
 
-// Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) when one of the bytes is no token.
+// Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) when one of the
+// bytes is no token.
 void merge_word(const Tokenizer::Tables& tables, std::string_view word, std::vector<uint32_t>& ids);
 
 // An added token as tokenizer.json has it.
 std::string added_token_json(const AddedToken& token);
-// What tokenizer.json says beside vocabulary and merges (tokenizer_parts.cpp). Throws Error(unsupported) for what is not known, and names it.
+// What tokenizer.json says beside vocabulary and merges (tokenizer_parts.cpp). Throws
+// Error(unsupported) for what is not known, and names it.
 void read_parts(const nlohmann::json& json, Tokenizer::Tables& tables,
                 const std::filesystem::path& path);
 // Its added tokens, without their numbers.

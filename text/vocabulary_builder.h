@@ -1,4 +1,5 @@
-// What both forms of tokenizer files consist of: a vocabulary and a list of merges, checked while they are read.
+// What both forms of tokenizer files consist of: a vocabulary and a list of merges, checked while
+// they are read.
 #pragma once
 
 #include <cstdint>

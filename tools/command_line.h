@@ -1,4 +1,5 @@
-// What the mains of all tools share: errors as one line on stderr, exit status 0, 1 (failed), 2 (wrong use) or 130 (stopped by a signal).
+// What the mains of all tools share: errors as one line on stderr, exit status 0, 1 (failed), 2
+// (wrong use) or 130 (stopped by a signal).
 #pragma once
 
 #include <fcntl.h>
@@ -24,7 +25,8 @@
 
 namespace ffkit {
 
-// A data set of hundreds of shards takes more open files than the 1,024 that shells allow by default: takes what the system allows.
+// A data set of hundreds of shards takes more open files than the 1,024 that shells allow by
+// default: takes what the system allows.
 inline void raise_open_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -32,8 +34,8 @@ inline void raise_open_file_limit() {
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // if not, opening the shards says so
 }
 
-// A closed stdin, stdout or stderr would become the number of the first file that is opened, and messages would be written into a data set. Reading and
-// writing these fails as before.
+// A closed stdin, stdout or stderr would become the number of the first file that is opened, and
+// messages would be written into a data set. Reading and writing these fails as before.
 inline void occupy_closed_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -41,9 +43,10 @@ inline void occupy_closed_streams() {
   }
 }
 
-// Says on stderr what the exception that is being handled says, on one line, and returns the exit status. Needs next to no memory, and
-// writes to a stderr that is closed or full as well: these are no reason to end with a signal.
-// `command`: the subcommand whose help explains a wrong use, or empty.
+// Says on stderr what the exception that is being handled says, on one line, and returns the exit
+// status. Needs next to no memory, and writes to a stderr that is closed or full as well: these are
+// no reason to end with a signal. `command`: the subcommand whose help explains a wrong use, or
+// empty.
 inline int report_exception(const char* name, const std::string& command = "") noexcept {
   const auto print = [name](const char* message) {
     for (const char* text : {name, ": error: ", message, "\n"}) {
@@ -81,7 +84,8 @@ inline int report_exception(const char* name, const std::string& command = "") n
   }
 }
 
-// For what was asked for: a disk that is full, or a reader that has ended, must not pass for success.
+// For what was asked for: a disk that is full, or a reader that has ended, must not pass for
+// success.
 inline void require_written_stdout() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
@@ -89,8 +93,8 @@ inline void require_written_stdout() {
 }
 
 // The whole main() of a tool called `name`: `run` makes the command line and calls run_tool().
-// An exception that nobody can catch, as of a thread of TBB's that meets a limit, ends the process with its one line too, and with files as kill -9
-// would leave them.
+// An exception that nobody can catch, as of a thread of TBB's that meets a limit, ends the process
+// with its one line too, and with files as kill -9 would leave them.
 template <typename Run>
 int run_main(const char* name, Run run) {
   static const char* name_of_tool = name;
@@ -107,7 +111,8 @@ int run_main(const char* name, Run run) {
   }
 }
 
-// A text that is empty is a shell's variable that is not set: `--work-dir "$RUNS"` must not mean to keep nothing.
+// A text that is empty is a shell's variable that is not set: `--work-dir "$RUNS"` must not mean to
+// keep nothing.
 inline void refuse_empty_texts(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_expected_min() == 0) continue;  // a flag, or an option that may stand alone
@@ -120,7 +125,8 @@ inline void refuse_empty_texts(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) refuse_empty_texts(*command);
 }
 
-// Parses the command line of `app`, whose name is the program's, and runs `action`, which returns the exit status.
+// Parses the command line of `app`, whose name is the program's, and runs `action`, which returns
+// the exit status.
 template <typename Action>
 int run_tool(CLI::App& app, int argc, char** argv, Action action) {
   occupy_closed_streams();

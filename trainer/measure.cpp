@@ -138,7 +138,8 @@ ThroughputMeter time_training(Setting& s, Task& task, BatchSource& source) {
 
 double time_loader(Setting& s, const Task& task, BatchSource& loader) {
   EndlessSource batches(loader);
-  // What was read ahead before the clock started does not count, and small batches are gone too fast to be timed by their number.
+  // What was read ahead before the clock started does not count, and small batches are gone too
+  // fast to be timed by their number.
   const auto num_ahead = s.options.prefetch + ThroughputMeter::kWarmupSteps;
   for (int64_t i = 0; i < num_ahead; ++i) batches.next();
   const Clock::time_point start = Clock::now();

@@ -126,7 +126,8 @@ TrainSummary run(const TrainOptions& given, const fs::path& checkpoint,
   return s;
 }
 
-// As with_batch_of(), which it says on output.lines when the processes' shares are others than before.
+// As with_batch_of(), which it says on output.lines when the processes' shares are others than
+// before.
 TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& checkpoint,
                              const TrainOptions& given, const ProgressOutput& output,
                              const RunMesh& mesh, const ResumeOptions& resume) {

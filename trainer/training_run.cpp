@@ -197,8 +197,8 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   const Clock::time_point start = Clock::now();
   last_checkpoint_time_ = start;
   TrainSummary summary;
-  // With another batch size than before the schedule goes on from the same sample, and the mean loss of the epoch's steps so far stands for as
-  // many samples as it was taken over.
+  // With another batch size than before the schedule goes on from the same sample, and the mean
+  // loss of the epoch's steps so far stands for as many samples as it was taken over.
   const int64_t steps_before = state_.epoch_steps;
   state_.epoch_steps = state_.loader.position / resolved_.global_batch_size;
   if (steps_before > 0 && steps_before != state_.epoch_steps)
@@ -221,7 +221,8 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
       break;
     }
     const std::optional<EpochResult> epoch = run_epoch(work_dir);
-    // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics are cut to what the checkpoint knows.
+    // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics
+    // are cut to what the checkpoint knows.
     if (epoch) report(*epoch);
     write_checkpoint(work_dir);
     if (!epoch) break;
@@ -333,7 +334,8 @@ bool TrainingRun::run_step(double lr) {
 
 void TrainingRun::update_average() {
   if (!average_ || state_.steps_done % options_.ema_steps != 0) return;
-  // As torchvision's reference training: weights that change as fast as in the warm-up are no use to an average.
+  // As torchvision's reference training: weights that change as fast as in the warm-up are no use
+  // to an average.
   const bool is_warming_up =
       double(state_.steps_done) < num_warmup_steps(options_, steps_per_epoch_);
   if (state_.steps_done == 0 || is_warming_up) {
@@ -352,8 +354,9 @@ void TrainingRun::prepare_source(int64_t epoch) {
 
 void TrainingRun::take_losses(size_t num_left) {
   while (losses_.size() > num_left) {
-    // All processes learn at the same step that one of them is to stop, or that rank 0 is to write a checkpoint: what follows from it
-    // is collective. Before the loss: a GPU's may wait for a process that is gone, and here, on the CPU, that is found out.
+    // All processes learn at the same step that one of them is to stop, or that rank 0 is to write
+    // a checkpoint: what follows from it is collective. Before the loss: a GPU's may wait for a
+    // process that is gone, and here, on the CPU, that is found out.
     const bool is_due = communicator_.rank() == 0 && options_.checkpoint_minutes > 0 &&
                         seconds_since(last_checkpoint_time_) > 60 * options_.checkpoint_minutes;
     const std::vector<double> flags =
@@ -423,7 +426,8 @@ void TrainingRun::write_parts_of_checkpoint(const std::filesystem::path& path,
 }
 
 std::optional<EvalResult> TrainingRun::validate_epoch() {
-  // What rank 0 validates is what its checkpoint holds: running statistics are not the same everywhere.
+  // What rank 0 validates is what its checkpoint holds: running statistics are not the same
+  // everywhere.
   communicator_.broadcast(model_.model.buffers());
   if (average_ && task_->parts() == nullptr) communicator_.broadcast(average_->tensors());
   const AveragedWeights averaged(average_.get());

@@ -1,5 +1,5 @@
-// TrainingRun: one run of training of a task, from its first or from a later step to its last. Every process that trains along has
-// one; rank 0's writes and talks.
+// TrainingRun: one run of training of a task, from its first or from a later step to its last.
+// Every process that trains along has one; rank 0's writes and talks.
 #pragma once
 
 #include <chrono>
@@ -34,19 +34,23 @@ namespace ffkit {
 
 class TrainingRun {
  public:
-  // Opens the data, seeds libtorch and draws the initial weights. `options` name the task. Throws as train().
+  // Opens the data, seeds libtorch and draws the initial weights. `options` name the task. Throws
+  // as train().
   TrainingRun(const TrainOptions& options, const ProgressOutput& output, const RunMesh& mesh);
 
-  // Takes over the state of a checkpoint; all processes call it, before run(). Throws as resume_training().
+  // Takes over the state of a checkpoint; all processes call it, before run(). Throws as
+  // resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
   // What the task says of its data, on output.lines.
   void print_notes() const;
-  // Begins a new run: with the task's initial weights and those in options.pretrained, which rank 0 alone reads. Throws as load_weights().
+  // Begins a new run: with the task's initial weights and those in options.pretrained, which rank 0
+  // alone reads. Throws as load_weights().
   void begin();
 
-  // Trains what is left, with a checkpoint before each validation, which the one after it replaces; these, the metrics and the configuration are
-  // not written without a `work_dir`, which only rank 0 has. Ends early when a process was asked to stop.
+  // Trains what is left, with a checkpoint before each validation, which the one after it replaces;
+  // these, the metrics and the configuration are not written without a `work_dir`, which only rank
+  // 0 has. Ends early when a process was asked to stop.
   TrainSummary run(const std::optional<WorkDir>& work_dir);
 
  private:
@@ -85,7 +89,8 @@ class TrainingRun {
   void update_average();
   // Makes the source anew where that of before is not for `epoch`.
   void prepare_source(int64_t epoch);
-  // Takes in the losses of steps but for the newest `num_left`: reading one waits for its step. Throws when one is not finite.
+  // Takes in the losses of steps but for the newest `num_left`: reading one waits for its step.
+  // Throws when one is not finite.
   void take_losses(size_t num_left);
   // What is not finite of the weights, their average or the optimiser's state, of any process;
   // empty: all are. Collective.

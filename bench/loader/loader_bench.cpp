@@ -1,6 +1,7 @@
-// loader_bench: whole epochs through the loader, beside the ceiling: the same records, already in memory, through ImagePipeline alone
-// on as many threads. Both are measured in turns, so that a busy machine slows both; the processor time of a picture, which hardly
-// depends on the load, tells what the loader costs beside decoding.
+// loader_bench: whole epochs through the loader, beside the ceiling: the same records, already in
+// memory, through ImagePipeline alone on as many threads. Both are measured in turns, so that a
+// busy machine slows both; the processor time of a picture, which hardly depends on the load, tells
+// what the loader costs beside decoding.
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -193,7 +194,8 @@ void print(const char* name, const std::vector<Measurement>& all, double bytes_p
       *high);
 }
 
-// What was counted after `before`, in `seconds`: the loader's own clock ran during the ceiling's turns too.
+// What was counted after `before`, in `seconds`: the loader's own clock ran during the ceiling's
+// turns too.
 ffkit::LoaderStatistics since(const ffkit::LoaderStatistics& before, ffkit::LoaderStatistics now,
                               double seconds) {
   now.num_batches -= before.num_batches;

@@ -1,11 +1,13 @@
-// Loading nuScenes keyframes: six cameras resized to 704 x 256 as normalised f32, and a cloud of ten sweeps. Prints samples/s and the processor's seconds a
-// sample as JSON. With --bevformer what BEVFormer trains with: the six cameras distorted, halved and padded, no cloud. With --dct the pictures are in the
-// dct code.
+// Loading nuScenes keyframes: six cameras resized to 704 x 256 as normalised f32, and a cloud of
+// ten sweeps. Prints samples/s and the processor's seconds a sample as JSON. With --bevformer what
+// BEVFormer trains with: the six cameras distorted, halved and padded, no cloud. With --dct the
+// pictures are in the dct code.
 //
 //   nuscenes_bench --folder FOLDER [--root ROOT]   ROOT: a nuScenes data root, of which one keyframe's images and cloud are taken
 //
-// The data set is made in FOLDER (set, set-dct) when it is not there: keyframes of one scene, nine sweeps between them, every record with those
-// images and that cloud (without ROOT: made-up ones). FOLDER/files holds the same as files with an index, which opencv_loader.py reads.
+// The data set is made in FOLDER (set, set-dct) when it is not there: keyframes of one scene, nine
+// sweeps between them, every record with those images and that cloud (without ROOT: made-up ones).
+// FOLDER/files holds the same as files with an index, which opencv_loader.py reads.
 #include <fmt/format.h>
 
 #include <chrono>

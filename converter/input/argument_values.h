@@ -15,7 +15,8 @@
 
 namespace ffkit {
 
-// The dtype that the text `name` says, one of `allowed`, whose first is the default. Throws Error(invalid_argument) for another one.
+// The dtype that the text `name` says, one of `allowed`, whose first is the default. Throws
+// Error(invalid_argument) for another one.
 DType dtype_of(const SourceArguments& arguments, const char* name,
                std::initializer_list<DType> allowed);
 

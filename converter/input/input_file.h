@@ -20,7 +20,8 @@ class InputFile {
   // Follows symbolic links. Throws Error(not_found) for a missing file, Error(unsupported) for what
   // is not a regular file, Error(io) otherwise.
   explicit InputFile(std::filesystem::path path);
-  // Takes over `descriptor`, of a file that is open for reading; `name` stands for it in messages. Throws Error(io).
+  // Takes over `descriptor`, of a file that is open for reading; `name` stands for it in messages.
+  // Throws Error(io).
   InputFile(int descriptor, std::filesystem::path name);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
@@ -33,11 +34,12 @@ class InputFile {
   // Time of modification when it was opened, in ns since 1970.
   int64_t modified_ns() const { return modified_ns_; }
 
-  // Throws Error(not_found) when it was opened with another length or time of modification than it was listed with.
+  // Throws Error(not_found) when it was opened with another length or time of modification than it
+  // was listed with.
   void require(const FileStamp& listed) const;
 
-  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(not_found) when it was written to since it was opened,
-  // Error(io) otherwise.
+  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before,
+  // Error(not_found) when it was written to since it was opened, Error(io) otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
   // Has the kernel fetch the range, without waiting for it.
   void will_read(int64_t offset, int64_t num_bytes) const;
@@ -60,7 +62,8 @@ FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error);
 // CRC-32C of the whole file, which is read once.
 uint32_t crc32c_of(const InputFile& file);
 
-// All of a small file; throws as InputFile does, and Error(unsupported) when it has more than `max_bytes`.
+// All of a small file; throws as InputFile does, and Error(unsupported) when it has more than
+// `max_bytes`.
 std::vector<std::byte> read_whole(const std::filesystem::path& path, int64_t max_bytes);
 
 }  // namespace ffkit

@@ -1,5 +1,6 @@
-// Locks that keep merges, appends and what is written as FFRecord v1 apart. The data set folders themselves are locked, by flock(2): nothing
-// has to be made and cleared away. Where the file system has no locks, a file in the folder stands for one (format/file/claim_file.h).
+// Locks that keep merges, appends and what is written as FFRecord v1 apart. The data set folders
+// themselves are locked, by flock(2): nothing has to be made and cleared away. Where the file
+// system has no locks, a file in the folder stands for one (format/file/claim_file.h).
 #pragma once
 
 #include <filesystem>
@@ -19,9 +20,10 @@ class FolderLocks {
     change,  // shards are added or removed
   };
 
-  // Locks `folder` for as long as this object lives. A folder that is locked by it already stays as it is. Does not wait: throws Error(invalid_argument) when
-  // another process uses the folder otherwise, Error(not_found) or Error(io) when it cannot be opened. Where the file system has no locks,
-  // `note` gets a sentence.
+  // Locks `folder` for as long as this object lives. A folder that is locked by it already stays as
+  // it is. Does not wait: throws Error(invalid_argument) when another process uses the folder
+  // otherwise, Error(not_found) or Error(io) when it cannot be opened. Where the file system has no
+  // locks, `note` gets a sentence.
   void add(const std::filesystem::path& folder, Use use,
            const std::function<void(const std::string&)>& note);
 

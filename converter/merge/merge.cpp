@@ -80,14 +80,16 @@ std::string report_of(const PlannedSplit& split) {
   return lines;
 }
 
-// The report.jsonl of a data set that is added to. Lines are durable before the manifest that lists the records they are about.
+// The report.jsonl of a data set that is added to. Lines are durable before the manifest that lists
+// the records they are about.
 class GrowingReport {
  public:
   explicit GrowingReport(fs::path path) : path_(std::move(path)) {
     if (fs::exists(path_)) text_ = read_text_file(path_);
   }
 
-  // Unless they stand at the end already, where an addition that was killed before its manifest has left them.
+  // Unless they stand at the end already, where an addition that was killed before its manifest has
+  // left them.
   void add(const std::string& lines) {
     if (lines.empty() || text_.ends_with(lines)) return;
     before_ = text_;
@@ -95,7 +97,8 @@ class GrowingReport {
     write_text_file(path_, text_);
   }
 
-  // Takes the lines of the last add() away, as far as that can be done: they say nothing wrong of records that are there.
+  // Takes the lines of the last add() away, as far as that can be done: they say nothing wrong of
+  // records that are there.
   void take_back() noexcept {
     if (!before_) return;
     try {

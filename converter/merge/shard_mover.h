@@ -1,4 +1,5 @@
-// ShardMover: brings shards into a split's folder, by hard link or copy, and takes them back unless they are kept.
+// ShardMover: brings shards into a split's folder, by hard link or copy, and takes them back unless
+// they are kept.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@ class ShardMover {
 
   // Makes a folder, if it is not there.
   void make_folder(const std::filesystem::path& folder);
-  // Makes `to`, which does not exist, a durable file with the bytes of `from`; its name is durable once its folder is fsynced. Throws
-  // Error(cancelled), Error(io).
+  // Makes `to`, which does not exist, a durable file with the bytes of `from`; its name is durable
+  // once its folder is fsynced. Throws Error(cancelled), Error(io).
   void bring(const std::filesystem::path& from, const std::filesystem::path& to);
   // What was made in `folder` stays.
   void keep(const std::filesystem::path& folder);

@@ -21,7 +21,8 @@ constexpr double kMuchSlower = 3;
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds that it takes to read pieces of the file past the page cache, or less than 0 when that cannot be done.
+// Seconds that it takes to read pieces of the file past the page cache, or less than 0 when that
+// cannot be done.
 double read_seconds(int fd, const std::vector<int64_t>& offsets) {
   std::vector<std::jthread> threads;  // which join when one of them cannot be started
   std::vector<char> ok(kNumThreads, 1);

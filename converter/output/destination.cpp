@@ -219,7 +219,8 @@ void Destination::make_folders() {
 }
 
 void Destination::lock_marker() {
-  // Another process that makes a marker, or commits, between two steps makes it necessary to look again.
+  // Another process that makes a marker, or commits, between two steps makes it necessary to look
+  // again.
   while (!try_lock_marker()) {
     marker_.close();
     claim_file_.release();
@@ -233,8 +234,9 @@ void Destination::refuse_user(const ClaimFile::User& user) const {
               {.path = folder_.string()});
 }
 
-// Opens the marker that is there, or makes one where there is none: never the one while it looks like the other, since a data set that
-// has just been finished must not be taken for an unfinished one. Returns false when this changed meanwhile.
+// Opens the marker that is there, or makes one where there is none: never the one while it looks
+// like the other, since a data set that has just been finished must not be taken for an unfinished
+// one. Returns false when this changed meanwhile.
 bool Destination::try_lock_marker() {
   const fs::path marker = folder_ / kUnfinishedMarker;
   require_usable(folder_, claim_.kind);
@@ -266,7 +268,8 @@ bool Destination::try_lock_marker() {
   lock_note_ = std::move(hold.note);
   // Whoever held the lock before may have finished and removed the file that we locked.
   if (!marker_.is_still_at(marker)) return false;
-  // A data set was finished, or another program put something here, in the moment before the marker was made.
+  // A data set was finished, or another program put something here, in the moment before the marker
+  // was made.
   if (!made_marker_ || is_empty(list_contents(folder_, claim_.kind))) return true;
   ::unlink(marker.c_str());
   made_marker_ = false;
@@ -330,7 +333,8 @@ void Destination::set_plan(const std::string& plan) {
   }
 }
 
-// Shards get their names when they are complete. Mounted object stores cannot rename: said before the work, not after it.
+// Shards get their names when they are complete. Mounted object stores cannot rename: said before
+// the work, not after it.
 void Destination::require_renames() const {
   const fs::path before = folder_ / "before.tmp";
   const fs::path after = folder_ / "after.tmp";

@@ -31,11 +31,13 @@ class Destination {
   // What is made in a folder.
   enum class Kind {
     conversion,  // hours of work: only another conversion may remove what one has left
-    merge,  // these two are made again in no time, or at the speed of the disk, from sources that are there
+    // these two are made again in no time, or at the speed of the disk, from sources that are there
+    merge,
     v1,
     split,  // one split, in the folder itself; cannot be gone on with
   };
-  // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished conversion left. Changes nothing.
+  // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished
+  // conversion left. Changes nothing.
   static void require_usable(const std::filesystem::path& folder, Kind kind = Kind::conversion);
 
   enum class Unfinished { remove, go_on };
@@ -48,8 +50,9 @@ class Destination {
   };
 
   // Makes `folder` (and its parents) if need be and claims it. Throws Error(invalid_argument) when
-  // it holds anything that was not left unfinished, work that this claim's kind may neither remove nor go on with, or when another process has
-  // claimed it; Error(io) when it cannot be made. Nothing is changed then.
+  // it holds anything that was not left unfinished, work that this claim's kind may neither remove
+  // nor go on with, or when another process has claimed it; Error(io) when it cannot be made.
+  // Nothing is changed then.
   explicit Destination(const std::filesystem::path& folder, Claim claim);
   explicit Destination(const std::filesystem::path& folder) : Destination(folder, Claim()) {}
   ~Destination();
@@ -69,7 +72,8 @@ class Destination {
   // Whether there are finished shards, or samples that were all gathered.
   bool holds_work() const;
 
-  // What set_plan() was given for the conversion that was found; empty when it had not come that far.
+  // What set_plan() was given for the conversion that was found; empty when it had not come that
+  // far.
   const std::string& found_plan() const { return found_.plan; }
   // Writes durably into the marker what is being made here: one line.
   void set_plan(const std::string& plan);

@@ -1,4 +1,5 @@
-// What every command that makes a data set folder checks, and what it adds to the errors of the system.
+// What every command that makes a data set folder checks, and what it adds to the errors of the
+// system.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace ffkit {
 
-// Throws Error(invalid_argument) when `destination` lies inside one of `roots`, the folders that are read, or is one of them.
+// Throws Error(invalid_argument) when `destination` lies inside one of `roots`, the folders that
+// are read, or is one of them.
 void refuse_destination_inside(const std::vector<std::filesystem::path>& roots,
                                const std::filesystem::path& destination);
 
@@ -19,8 +21,9 @@ int64_t free_space(const std::filesystem::path& folder);
 // Throws Error(io) when the disk of `folder`, which exists, has less than `num_bytes` free.
 void require_free_space(int64_t num_bytes, const std::filesystem::path& folder);
 
-// The exception that is being handled as an Error, whatever it is: what the system and its libraries throw when a limit is met has no place
-// behind a public function. `place` is named where the exception names no path of its own.
+// The exception that is being handled as an Error, whatever it is: what the system and its
+// libraries throw when a limit is met has no place behind a public function. `place` is named where
+// the exception names no path of its own.
 Error current_error(const std::filesystem::path& place);
 
 // Throws `error`, with words on what can be done where the system's own do not say it.

@@ -1,10 +1,12 @@
-// Gathering: an archive read once, front to back, although its records are written in another order.
+// Gathering: an archive read once, front to back, although its records are written in another
+// order.
 //
 //   1. samples in archive order ─▶ read, encode ─▶ <split>/shard-00012.gather.tmp   each shard's records, as they come
 //   2. shard by shard: its gather file ─▶ memory ─▶ record order ─▶ SplitWriter, and the gather file goes
 //
-// Each byte is written twice, in long runs: for spinning disks and network file systems, which dislike scattered reads. At most one shard is in
-// memory. When step 1 is complete, <split>/gathered.tmp says so, and a conversion that goes on begins with step 2.
+// Each byte is written twice, in long runs: for spinning disks and network file systems, which
+// dislike scattered reads. At most one shard is in memory. When step 1 is complete,
+// <split>/gathered.tmp says so, and a conversion that goes on begins with step 2.
 #pragma once
 
 #include <filesystem>
@@ -23,16 +25,18 @@ namespace ffkit {
 // Whether step 1 is complete in the split's `folder`.
 bool is_gathered(const std::filesystem::path& folder);
 
-// Makes the shards of `units` in `writer`, whose folder is `folder`. As pack_samples(), and Error(corrupt) when a gather file has changed.
-// `on_progress` is called in step 1. What is left in the folder
+// Makes the shards of `units` in `writer`, whose folder is `folder`. As pack_samples(), and
+// Error(corrupt) when a gather file has changed. `on_progress` is called in step 1. What is left in
+// the folder
 // under names that end in ".tmp" is for the caller to remove.
 PackProgress gather_samples(const Source& source, const SplitPlan& plan,
                             std::span<const PackUnit> units, const std::filesystem::path& folder,
                             const ConvertOptions& options, SplitWriter& writer,
                             const std::function<void(const PackProgress&)>& on_progress);
 
-// Whether the samples of `units`, in their order, lie scattered in one archive on a disk or file system that reads scattered pieces of 128 KiB much
-// slower than long runs. Measured on the archive, in a quarter of a second at most.
+// Whether the samples of `units`, in their order, lie scattered in one archive on a disk or file
+// system that reads scattered pieces of 128 KiB much slower than long runs. Measured on the
+// archive, in a quarter of a second at most.
 bool dislikes_scattered_reads(const Source& source, size_t split, std::span<const PackUnit> units);
 
 }  // namespace ffkit

@@ -1,4 +1,5 @@
-// SplitWriter: the shards of a split, each closed on a thread of its own while the next one is written.
+// SplitWriter: the shards of a split, each closed on a thread of its own while the next one is
+// written.
 //
 //   <split>/shard-00012.ffr              complete, or it would not have this name
 //   <split>/shard-00012.report.tmp       what there is to say about its samples, if anything; made durable before the shard

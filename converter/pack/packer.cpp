@@ -153,7 +153,8 @@ class Packer {
               {.path = source_.describe(split_, sample)});
   }
 
-  // Errors are judged here, in order: which one is reported must not depend on which thread was first.
+  // Errors are judged here, in order: which one is reported must not depend on which thread was
+  // first.
   void append(Batch* batch) {
     if (batch->is_first) sink_.begin(batch->unit);
     for (size_t i = 0; i < batch->samples.size(); ++i) {

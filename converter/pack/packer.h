@@ -1,10 +1,12 @@
-// pack_samples: the pipeline that turns samples of a split into records, in an order given beforehand.
+// pack_samples: the pipeline that turns samples of a split into records, in an order given
+// beforehand.
 //
 //   units ─▶ batches of samples ─▶ read, check, encode, CRC ─▶ in order, to a PackSink
 //                                  (parallel)                  (one at a time)
 //
-// A batch holds up to 16 samples of one unit; at most two batches a thread are under way. Whatever the number
-// of threads, the sink sees the same calls, and the same bad sample is the first to be reported.
+// A batch holds up to 16 samples of one unit; at most two batches a thread are under way. Whatever
+// the number of threads, the sink sees the same calls, and the same bad sample is the first to be
+// reported.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +43,9 @@ struct PackProgress {
   int64_t record_bytes = 0;
 };
 
-// Sends every sample of `units` to `sink`; begin() and end() come for units without samples too. `on_progress` is called after every few
-// samples. Blocks; throws the Error of the first bad sample under OnError::fail, Error(cancelled) unless all are sent already, or what the sink throws.
+// Sends every sample of `units` to `sink`; begin() and end() come for units without samples too.
+// `on_progress` is called after every few samples. Blocks; throws the Error of the first bad sample
+// under OnError::fail, Error(cancelled) unless all are sent already, or what the sink throws.
 PackProgress pack_samples(const Source& source, size_t split, std::span<const PackUnit> units,
                           const ConvertOptions& options, const CompressionOptions& compression,
                           PackSink& sink,

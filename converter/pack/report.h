@@ -15,12 +15,14 @@
 
 namespace ffkit {
 
-// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action": "re-encoded"}, one line a problem, with
-// "picture" behind the source where a sample has several; the action for a sample with an error is "left out". Empty when there is nothing to say.
+// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action":
+// "re-encoded"}, one line a problem, with "picture" behind the source where a sample has several;
+// the action for a sample with an error is "left out". Empty when there is nothing to say.
 std::string report_lines(const Source& source, size_t split, int64_t sample,
                          const EncodedSample& encoded);
 
-// How many of the lines are about a picture without a dct code, by the reason: "progressive", "damaged or cut", ...
+// How many of the lines are about a picture without a dct code, by the reason: "progressive",
+// "damaged or cut", ...
 std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines);
 
 // How many of the lines are kPictureRemarks, by their words: "has 16 bits a channel: kept; ...".
@@ -28,7 +30,8 @@ std::map<std::string, int64_t> remarks_by_words(std::string_view lines);
 // The lines with a SampleProblem::count, by the action: {"document left out": 3 lines, ...}.
 std::map<std::string, ReportedAction> counts_by_action(std::string_view lines);
 
-// DST/report.jsonl while it is being written, under another name. Without lines there will be no file.
+// DST/report.jsonl while it is being written, under another name. Without lines there will be no
+// file.
 class ReportFile {
  public:
   explicit ReportFile(std::filesystem::path path) : path_(std::move(path)) {}

@@ -1,5 +1,5 @@
-// SampleEncoder: what a source reads, as the bytes of a record, compressed or not. Keeps its memory between samples. Not thread-safe: one
-// per thread.
+// SampleEncoder: what a source reads, as the bytes of a record, compressed or not. Keeps its memory
+// between samples. Not thread-safe: one per thread.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,14 @@ struct EncodedSample {
 
 class SampleEncoder {
  public:
-  // `source` must outlive the encoder. `bad_parts`: as SampleBuffers::leaves_out_bad_parts(). A plan is the same whatever is done about bad samples: it leaves them out.
+  // `source` must outlive the encoder. `bad_parts`: as SampleBuffers::leaves_out_bad_parts(). A
+  // plan is the same whatever is done about bad samples: it leaves them out.
   enum class BadParts : bool { are_errors, are_left_out };
   SampleEncoder(const Source& source, size_t split, const CompressionOptions& compression,
                 BadParts bad_parts);
 
-  // What the source throws as Error becomes out.error: who judges it wants to do so in record order.
+  // What the source throws as Error becomes out.error: who judges it wants to do so in record
+  // order.
   void encode(int64_t sample, EncodedSample& out);
 
  private:

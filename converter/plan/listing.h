@@ -1,5 +1,6 @@
-// Listing: what a source has listed of a split, as a few hashes. Whoever lists the same data with the same options gets the same ones, on any machine and
-// below any folder, but for times of modification.
+// Listing: what a source has listed of a split, as a few hashes. Whoever lists the same data with
+// the same options gets the same ones, on any machine and below any folder, but for times of
+// modification.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ struct Listing {
   std::vector<SourceInput> inputs;
 };
 
-// Asks the source for the identity of each sample, once: for a million files that is a million texts.
+// Asks the source for the identity of each sample, once: for a million files that is a million
+// texts.
 Listing list_samples(const Source& source, size_t split, std::span<const int64_t> order);
 
 }  // namespace ffkit

@@ -77,7 +77,8 @@ std::string class_difference(const Manifest& mine, const Manifest& theirs) {
              : names;
 }
 
-// What is the same only for a shard and its copies: the checksum covers the index, and with it those of all records.
+// What is the same only for a shard and its copies: the checksum covers the index, and with it
+// those of all records.
 auto key_of(const ManifestShard& shard) {
   return std::tuple(shard.catalog_crc32c, shard.file_bytes, shard.num_records, shard.raw_bytes);
 }
@@ -157,7 +158,8 @@ void require_same_conversion(const SourceShards& part, const SourceShards& first
   }
 }
 
-// A part that was to fail at a bad sample has none; of the others, all are to leave bad samples out, or all to keep them.
+// A part that was to fail at a bad sample has none; of the others, all are to leave bad samples
+// out, or all to keep them.
 void require_same_on_error(const std::vector<SourceShards>& parts) {
   const SourceShards* lenient = nullptr;
   for (const SourceShards& part : parts) {
@@ -242,7 +244,8 @@ void require_same_tokens(const PlannedSplit& split, const Manifest& manifest,
   }
 }
 
-// Whether the split is that of the tokenizer, which another source has brought, or the destination has.
+// Whether the split is that of the tokenizer, which another source has brought, or the destination
+// has.
 bool holds_same_tokenizer(const PlannedSplit& split, const Manifest& manifest) {
   return split.name == kTokenizer && manifest.schema == tokenizer_schema() &&
          (!split.is_new || !split.sources.empty());
@@ -311,7 +314,8 @@ void MergePlan::add_source(const fs::path& folder) {
       }
       continue;
     }
-    // Of sets whose records refer to each other by number, join_parts() says what is wrong: two may well share their maps.
+    // Of sets whose records refer to each other by number, join_parts() says what is wrong: two may
+    // well share their maps.
     if (!manifest.options.contains(kReferences)) require_new_shards(split, manifest, folder);
     split.sources.push_back({.data_set = fs::canonical(folder),
                              .folder = fs::canonical(folder / name),

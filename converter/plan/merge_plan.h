@@ -1,4 +1,5 @@
-// MergePlan: which shards go where when data sets are joined, and whether they may be. Looks at manifests and shards, changes nothing.
+// MergePlan: which shards go where when data sets are joined, and whether they may be. Looks at
+// manifests and shards, changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -35,10 +36,12 @@ class MergePlan {
  public:
   // Of Manifest::options, in a part of a conversion: a PartRange.
   static constexpr const char* kPart = "part";
-  // The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and how bad samples were dealt with.
+  // The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and
+  // how bad samples were dealt with.
   static constexpr const char* kPartPlan = "part_plan";
   static constexpr const char* kPartOnError = "part_on_error";
-  // Of a source whose records refer to each other by number: only parts of one conversion may be joined.
+  // Of a source whose records refer to each other by number: only parts of one conversion may be
+  // joined.
   static constexpr const char* kReferences = "record_references";
 
   explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
@@ -48,8 +51,8 @@ class MergePlan {
   // Throws as merge_datasets() says.
   void add_source(const std::filesystem::path& folder);
 
-  // The splits that get shards, in order of appearance. Throws Error(invalid_argument) when some sources are parts of a conversion, and not all of its parts
-  // are there.
+  // The splits that get shards, in order of appearance. Throws Error(invalid_argument) when some
+  // sources are parts of a conversion, and not all of its parts are there.
   std::vector<PlannedSplit> splits() const;
 
  private:

@@ -1,4 +1,5 @@
-// PartRange: which shards of a split one part of a conversion has (ConvertOptions::part), as the part's manifest says it: "2/8: shards 10 to 19 of 80".
+// PartRange: which shards of a split one part of a conversion has (ConvertOptions::part), as the
+// part's manifest says it: "2/8: shards 10 to 19 of 80".
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kOnError = "on_error";
-// Of a split's samples and shards, in the order in which a difference is looked for: what is behind the first follows from it as a rule.
+// Of a split's samples and shards, in the order in which a difference is looked for: what is behind
+// the first follows from it as a rule.
 constexpr std::array<std::array<const char*, 2>, 7> kAspects = {
     {{"schema", "the fields of split '{}'"},
      {"names", "the names, number or order of the samples of split '{}'"},

@@ -1,4 +1,5 @@
-// PlanHash: FNV-1a over numbers and texts, one after the other; each text with its length, so that two texts are not taken for another two.
+// PlanHash: FNV-1a over numbers and texts, one after the other; each text with its length, so that
+// two texts are not taken for another two.
 #pragma once
 
 #include <fmt/format.h>

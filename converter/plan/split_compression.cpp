@@ -47,7 +47,8 @@ CompressionOptions split_compression(const Source& source, size_t split,
   try {
     compression.dictionary = train_dictionary(records, options.zstd_dictionary_bytes);
   } catch (const Error& error) {
-    // Few records, or such as do not resemble each other: a dictionary is a means, not what was asked for.
+    // Few records, or such as do not resemble each other: a dictionary is a means, not what was
+    // asked for.
     if (options.note) {
       options.note(fmt::format("split '{}' is compressed without a dictionary: {}",
                                source.splits()[split].name, error.what()));

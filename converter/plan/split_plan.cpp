@@ -25,8 +25,8 @@ constexpr const char* kCreatedBy = "ffconvert " FFKIT_VERSION;
 constexpr size_t kProbedSamples = 32;
 constexpr double kPageBytes = 4096;
 
-// In the shard. Longer records begin on a page; shorter ones do not cross its end, which leaves half of one empty on average. Index and
-// columns take about kIndexBytes.
+// In the shard. Longer records begin on a page; shorter ones do not cross its end, which leaves
+// half of one empty on average. Index and columns take about kIndexBytes.
 double shard_bytes_of(double record_bytes) {
   constexpr double kIndexBytes = 48;
   if (record_bytes >= kPageBytes) {
@@ -105,7 +105,8 @@ void note_compression(Manifest& manifest, const ConvertOptions& options) {
   manifest.options["zstd_dictionary_bytes"] = std::to_string(options.zstd_dictionary_bytes);
 }
 
-// Facts and options say where a data set comes from: a path that is no UTF-8 text is told as far as a manifest can hold it.
+// Facts and options say where a data set comes from: a path that is no UTF-8 text is told as far as
+// a manifest can hold it.
 void make_utf8(std::map<std::string, std::string>& words) {
   for (auto& [key, value] : words) value = utf8_of(value);
 }

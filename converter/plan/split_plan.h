@@ -1,5 +1,6 @@
-// SplitPlan: what a split will be, fixed before its first record is written: the order of its samples, how they are compressed, and which
-// shard holds which. A pure function of source and options, so that shards can be made on several machines, or some of them later.
+// SplitPlan: what a split will be, fixed before its first record is written: the order of its
+// samples, how they are compressed, and which shard holds which. A pure function of source and
+// options, so that shards can be made on several machines, or some of them later.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,11 @@ namespace ffkit {
 // pure function of its arguments.
 std::vector<int64_t> record_order(const SourceSplit& split, const ConvertOptions& options);
 
-// What the records of `split` are to be compressed with: the level, and the dictionary, trained on the split's first records in
-// record order: 1,000, or as many as have 100 times the dictionary's bytes (and at most 256 MiB). The same for any number of threads. Without a
-// dictionary, and with a note, where none can be trained: of few records, or of such as do not resemble each other. Throws the Error of the first
-// bad sample under OnError::fail.
+// What the records of `split` are to be compressed with: the level, and the dictionary, trained on
+// the split's first records in record order: 1,000, or as many as have 100 times the dictionary's
+// bytes (and at most 256 MiB). The same for any number of threads. Without a dictionary, and with a
+// note, where none can be trained: of few records, or of such as do not resemble each other. Throws
+// the Error of the first bad sample under OnError::fail.
 CompressionOptions split_compression(const Source& source, size_t split,
                                      const ConvertOptions& options);
 
@@ -40,7 +42,8 @@ struct SplitPlan {
   // Shards to be made: all, or those of ConvertOptions::part.
   int64_t begin_shard = 0;
   int64_t end_shard = 0;
-  // plan_fingerprint() of all splits, those without shards in this part included; empty unless the conversion is shared.
+  // plan_fingerprint() of all splits, those without shards in this part included; empty unless the
+  // conversion is shared.
   std::string shared_plan;
 
   int64_t num_shards() const { return static_cast<int64_t>(first.size()) - 1; }
@@ -51,9 +54,10 @@ struct SplitPlan {
   int64_t estimated_bytes() const;
 };
 
-// The plans of the splits that get shards. A shard ends when it is estimated to hold options.shard_bytes; the estimate is made from the
-// samples' sizes and from encoding the split's first records. Reads those, and those that a dictionary is trained on. Throws as split_compression() does, and
-// Error(invalid_argument) when there is no shard for options.part.
+// The plans of the splits that get shards. A shard ends when it is estimated to hold
+// options.shard_bytes; the estimate is made from the samples' sizes and from encoding the split's
+// first records. Reads those, and those that a dictionary is trained on. Throws as
+// split_compression() does, and Error(invalid_argument) when there is no shard for options.part.
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options);
 
 }  // namespace ffkit

@@ -1,4 +1,5 @@
-// DatasetRecords: what all sources that read data sets of ffkit have in common: a split is a data set, and a sample is one of its records.
+// DatasetRecords: what all sources that read data sets of ffkit have in common: a split is a data
+// set, and a sample is one of its records.
 #pragma once
 
 #include <string>

@@ -30,7 +30,8 @@ bool holds_pictures(const Field& field) {
          (field.type == FieldType::list && field.item == FieldType::image);
 }
 
-// "store" as a conversion with --store has it: nothing for jpeg. Back and forth gives what there was.
+// "store" as a conversion with --store has it: nothing for jpeg. Back and forth gives what there
+// was.
 void note_store(std::map<std::string, std::string>& options, StoreAs store) {
   std::string text = options[kStore];
   if (text == to_string(StoreAs::dct)) text.clear();

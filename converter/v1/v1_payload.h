@@ -17,7 +17,8 @@ namespace ffkit {
 // Not thread-safe: make() keeps its memory from record to record.
 class V1Payloads {
  public:
-  // `content` is not automatic; `field` as in V1Options. Throws Error(invalid_argument) or Error(not_found) when the schema lacks what is needed.
+  // `content` is not automatic; `field` as in V1Options. Throws Error(invalid_argument) or
+  // Error(not_found) when the schema lacks what is needed.
   V1Payloads(const Schema& schema, V1Content content, const std::string& field);
 
   // Whether V1Content::imagenet fits the schema.
@@ -29,8 +30,8 @@ class V1Payloads {
     std::span<const std::byte> bytes;  // into the record, or into this object until the next make()
     int64_t label = 0;                 // imagenet only
   };
-  // A picture in the dct code becomes the JPEG that it was made from. Throws Error(invalid_argument) when a field is null, and as
-  // decode_dct_to_jpeg() does.
+  // A picture in the dct code becomes the JPEG that it was made from. Throws
+  // Error(invalid_argument) when a field is null, and as decode_dct_to_jpeg() does.
   Payload make(const RecordView& record);
 
  private:

@@ -69,7 +69,8 @@ class V1SplitWriter {
         keeps_labels_(content == V1Content::imagenet &&
                       dataset.manifest().split.starts_with("train")) {}
 
-  // Writes the parts into the new folder `folder`, which has this name only when all of them are there: a part says nothing of the others.
+  // Writes the parts into the new folder `folder`, which has this name only when all of them are
+  // there: a part says nothing of the others.
   SplitSummary write(const fs::path& folder) {
     fs::path unfinished = folder;
     unfinished += ".unfinished";
@@ -239,7 +240,8 @@ void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
   for (const Dataset& split : splits) {
     if (!fs::is_directory(split.path())) continue;
     const fs::path folder = fs::canonical(split.path()).parent_path();
-    // Who was given one split of a folder that cannot be listed cannot lock it either; nor does merge take such a folder.
+    // Who was given one split of a folder that cannot be listed cannot lock it either; nor does
+    // merge take such a folder.
     if (::access(folder.c_str(), R_OK) == 0) {
       locks.add(folder, FolderLocks::Use::read, options.note);
     }

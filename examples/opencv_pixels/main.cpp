@@ -1,4 +1,5 @@
-// OpenCV in a loader: pictures resized as cv::resize does, turned and recoloured by cv::warpAffine and HSV, and the batch seen as cv::Mat.
+// OpenCV in a loader: pictures resized as cv::resize does, turned and recoloured by cv::warpAffine
+// and HSV, and the batch seen as cv::Mat.
 //
 //   opencv_pixels DATA     e.g. the folder that `ffconvert demo DATA` has made
 #include <cstdio>

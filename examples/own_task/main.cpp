@@ -20,7 +20,8 @@
 
 namespace {
 
-// On fftrain's command line these would be --side and --channels. Declared once: checks, checkpoints and config.toml read the same table.
+// On fftrain's command line these would be --side and --channels. Declared once: checks,
+// checkpoints and config.toml read the same table.
 struct NumberOptions : ffkit::OwnOptions<NumberOptions> {
   int64_t side = 32;
   int64_t channels = 8;

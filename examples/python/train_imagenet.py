@@ -130,7 +130,8 @@ class Training:
         return logits, nn.functional.cross_entropy(logits.float(), batch["label"], **options)
 
     def step(self, batch):
-        # Dropout draws from a place of its own at each step, so a run that was resumed draws the same.
+        # Dropout draws from a place of its own at each step, so a run that was resumed draws the
+        # same.
         torch.manual_seed(self.args.seed + self.num_seen + self.ranks.rank)
         self.optimizer.param_groups[0]["lr"] = self.learning_rate()
         _, loss = self.loss(self.model, batch)

@@ -19,7 +19,8 @@ ROWS = (("CAM_FRONT_LEFT", "CAM_FRONT", "CAM_FRONT_RIGHT"), ("CAM_BACK_LEFT", "C
 CHANNELS = ROWS[0] + ROWS[1]
 COLORS = ("orange", "tomato", "deeppink", "gold", "orchid", "sienna", "red", "crimson", "dodgerblue", "silver")  # of nuscenes.CLASSES
 NEAR = 0.1  # metres: what is nearer to the camera's plane is cut off
-# Corners of a box in units of its half length, width and height, and the edges between them; the last two mark the front.
+# Corners of a box in units of its half length, width and height, and the edges between them; the
+# last two mark the front.
 CORNERS = numpy.array([(x, y, z) for x in (1, -1) for y in (1, -1) for z in (1, -1)], float)
 EDGES = [(i, j) for i in range(8) for j in range(i + 1, 8) if numpy.abs(CORNERS[i] - CORNERS[j]).sum() == 2] + [(0, 3), (1, 2)]
 

@@ -1,5 +1,6 @@
-// Polynomials over GF(2) in "reflected" order throughout: the least significant bit of a number, and the first byte in memory, hold the
-// highest power of x. P is the polynomial of CRC-32C. Reading a message M leaves the register at M x^32 mod P.
+// Polynomials over GF(2) in "reflected" order throughout: the least significant bit of a number,
+// and the first byte in memory, hold the highest power of x. P is the polynomial of CRC-32C.
+// Reading a message M leaves the register at M x^32 mod P.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -62,8 +63,9 @@ uint32_t extend_by_tables(uint32_t crc, const std::byte* p, size_t n) {
 
 #ifdef FFKIT_CRC
 
-// The register after eight more bytes, after one, and the carry-less product of two 32-bit numbers. `Crc` is as wide as the instruction's
-// result, which saves an instruction in the chain; its value has 32 bits.
+// The register after eight more bytes, after one, and the carry-less product of two 32-bit numbers.
+// `Crc` is as wide as the instruction's result, which saves an instruction in the chain; its value
+// has 32 bits.
 #if defined(__x86_64__)
 using Crc = uint64_t;
 FFKIT_CRC inline Crc add_word(Crc crc, uint64_t word) {
@@ -96,9 +98,10 @@ FFKIT_CRC uint32_t extend_one_stream(uint32_t begin, const std::byte* p, size_t 
   return static_cast<uint32_t>(crc);
 }
 
-// The CRC instruction takes three cycles, but one can start in each: three adjacent streams at once (Gopal et al., "Fast CRC
-// Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011). A register goes over w words of zeros when it is multiplied
-// by x^(64 w). The carry-less product of two reflected 32-bit numbers is theirs times x, and the CRC instruction multiplies by x^32, so
+// The CRC instruction takes three cycles, but one can start in each: three adjacent streams at once
+// (Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011).
+// A register goes over w words of zeros when it is multiplied by x^(64 w). The carry-less product
+// of two reflected 32-bit numbers is theirs times x, and the CRC instruction multiplies by x^32, so
 // the factor kept here is x^(64 w - 33) mod P.
 constexpr size_t kMaxStreamWords = 256;
 
@@ -142,9 +145,11 @@ FFKIT_CRC uint32_t extend_three_streams(uint32_t crc, const std::byte* p, size_t
 #define FFKIT_AVX2 __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 #define FFKIT_AVX512 __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
 
-// Folding (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009), two or four 128-bit lanes to a
-// register. A lane is L x^64 + H with L its first eight bytes. `bits` further on it counts for L x^(bits + 64) + H x^bits; as
-// the carry-less product of reflected numbers is theirs times x, the factors are x^(bits + 63) and x^(bits - 1), mod P.
+// Folding (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+// Instruction", Intel 2009), two or four 128-bit lanes to a register. A lane is L x^64 + H with L
+// its first eight bytes. `bits` further on it counts for L x^(bits + 64) + H x^bits; as the
+// carry-less product of reflected numbers is theirs times x, the factors are x^(bits + 63) and
+// x^(bits - 1), mod P.
 constexpr std::array<int64_t, 2> fold_factors(int bits) {
   std::array<int64_t, 2> factors{};
   uint32_t power = 0x80000000U;  // x^0
@@ -221,7 +226,8 @@ FFKIT_AVX512 __m512i factors_for() {
   return _mm512_set_epi64(k[1], k[0], k[1], k[0], k[1], k[0], k[1], k[0]);
 }
 
-// The form with a mask, because GCC 12 warns of an uninitialised value in the one without (GCC bug 105593).
+// The form with a mask, because GCC 12 warns of an uninitialised value in the one without (GCC bug
+// 105593).
 template <int lane>
 FFKIT_AVX512 __m128i lane_of(__m512i lanes) {
   return _mm512_maskz_extracti32x4_epi32(0xF, lanes, lane);

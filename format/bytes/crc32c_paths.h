@@ -13,7 +13,8 @@ struct Crc32cPath {
   uint32_t (*extend)(uint32_t crc, const std::byte* data, size_t num_bytes);
 };
 
-// Those that this processor can run: the tables first, then from slow to fast. crc32c() takes the last.
+// Those that this processor can run: the tables first, then from slow to fast. crc32c() takes the
+// last.
 std::span<const Crc32cPath> crc32c_paths();
 
 }  // namespace ffkit

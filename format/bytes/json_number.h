@@ -1,5 +1,5 @@
-// Whole numbers from JSON that somebody else may have written: nlohmann's get<>() cuts off what does not fit, and casting a large
-// floating-point number is undefined.
+// Whole numbers from JSON that somebody else may have written: nlohmann's get<>() cuts off what
+// does not fit, and casting a large floating-point number is undefined.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@
 
 namespace ffkit {
 
-// The member `key`, which must be a whole number from 0 to T's largest. Throws Error(corrupt) without a path, or nlohmann's exceptions.
+// The member `key`, which must be a whole number from 0 to T's largest. Throws Error(corrupt)
+// without a path, or nlohmann's exceptions.
 template <typename T>
 T count_at(const nlohmann::json& object, const char* key) {
   const auto& value = object.at(key);

@@ -1,6 +1,8 @@
-// A reader of Python pickles that only ever makes plain values: None, booleans, integers, bytes, texts, lists, tuples and dicts. What else a
-// pickle may hold, above all calls of functions, is refused; the one exception is an empty collections.OrderedDict, which becomes a dict.
-// Nothing is ever called: on request, names of functions and their arguments are values too, for the caller to look at.
+// A reader of Python pickles that only ever makes plain values: None, booleans, integers, bytes,
+// texts, lists, tuples and dicts. What else a pickle may hold, above all calls of functions, is
+// refused; the one exception is an empty collections.OrderedDict, which becomes a dict. Nothing is
+// ever called: on request, names of functions and their arguments are values too, for the caller to
+// look at.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +30,20 @@ class Pickle {
     // With Objects::as_values only:
     real,    // a float; its number is not kept
     global,  // items: module and name, two texts
-    call,  // items: what is called, the tuple of its arguments, and the state that its result was given, where it was given one
+    // items: what is called, the tuple of its arguments, and the state that its result was given,
+    // where it was given one
+    call,
     persistent,  // items: the identity that the pickler gave to something stored elsewhere
   };
   enum class Objects : uint8_t { refused, as_values };
-  // A value by its number. Values may be shared, and a hostile pickle may make a list an element of itself.
+  // A value by its number. Values may be shared, and a hostile pickle may make a list an element of
+  // itself.
   using Ref = uint32_t;
 
-  // Parses protocols 0 to 5 as far as they make plain values; `data` must hold one pickle and nothing behind it, and must outlive this object, whose
-  // bytes and texts point into it. Throws Error(unsupported) for an opcode or a global that is not allowed, Error(corrupt) for a broken pickle.
-  // Takes some 30 bytes of memory for each opcode.
+  // Parses protocols 0 to 5 as far as they make plain values; `data` must hold one pickle and
+  // nothing behind it, and must outlive this object, whose bytes and texts point into it. Throws
+  // Error(unsupported) for an opcode or a global that is not allowed, Error(corrupt) for a broken
+  // pickle. Takes some 30 bytes of memory for each opcode.
   void parse(std::span<const std::byte> data, Objects objects = Objects::refused);
   // The same of a pickle behind which there may be more. Returns its length.
   size_t parse_first(std::span<const std::byte> data, Objects objects = Objects::refused);
@@ -46,7 +52,8 @@ class Pickle {
   // All values are below this, in the order of the pickle.
   Ref end() const { return static_cast<Ref>(values_.size()); }
   Kind kind(Ref ref) const { return values_[ref].kind; }
-  // These throw Error(corrupt) when the value is of another kind. `what` names the value in messages.
+  // These throw Error(corrupt) when the value is of another kind. `what` names the value in
+  // messages.
   int64_t integer(Ref ref, std::string_view what) const;
   std::span<const std::byte> bytes(Ref ref, std::string_view what) const;
   std::string_view text(Ref ref, std::string_view what) const;
@@ -78,7 +85,8 @@ class Pickle {
   Ref root_ = 0;
 };
 
-// The pickle of the tuple (data, label), byte for byte as Python's pickle.dumps with protocol 4 writes it.
+// The pickle of the tuple (data, label), byte for byte as Python's pickle.dumps with protocol 4
+// writes it.
 void pickle_bytes_and_label(std::span<const std::byte> data, int64_t label,
                             std::vector<std::byte>& out);
 

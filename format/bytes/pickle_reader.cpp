@@ -22,7 +22,8 @@ constexpr std::array<const char*, 12> kKindNames = {
 
 }  // namespace
 
-// The machine of Python's pickle.py: a stack of values with marks, and a memo. Opcodes are those of pickletools.py.
+// The machine of Python's pickle.py: a stack of values with marks, and a memo. Opcodes are those of
+// pickletools.py.
 class Pickle::Parser {
  public:
   Parser(Pickle& pickle, Objects objects)

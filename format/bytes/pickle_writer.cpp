@@ -84,7 +84,8 @@ constexpr unsigned char kTuple2 = 0x86;
 
 void pickle_bytes_and_label(std::span<const std::byte> data, int64_t label,
                             std::vector<std::byte>& out) {
-  // CPython's _pickle.c (_Pickler_write_bytes): payloads of FRAME_SIZE_TARGET bytes and more are written outside of frames.
+  // CPython's _pickle.c (_Pickler_write_bytes): payloads of FRAME_SIZE_TARGET bytes and more are
+  // written outside of frames.
   constexpr size_t kFrameSizeTarget = 64 * 1024;
   out.clear();
   PickleWriter writer(out);

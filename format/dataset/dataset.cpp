@@ -180,7 +180,8 @@ Dataset Dataset::where(const Filter& filter) const {
 }
 
 Dataset Dataset::filtered(const Filter& filter) const {
-  // Memory is taken for the records of a shard whose columns could be read: a sparse file may claim any number.
+  // Memory is taken for the records of a shard whose columns could be read: a sparse file may claim
+  // any number.
   std::vector<bool> matches;
   for (const ShardReader* shard : impl_->shards) {
     const size_t first = matches.size();

@@ -44,7 +44,8 @@ void check_against_manifest(const ShardReader& shard, const ManifestShard& expec
   }
 }
 
-// Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not there is found by opening it.
+// Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not
+// there is found by opening it.
 void will_open(const fs::path& path, int64_t file_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return;

@@ -37,7 +37,8 @@ T parse_value(const FilterCondition& condition, const std::string& text) {
   }
 }
 
-// The values of a condition as ordered ranges that do not overlap, so that membership is a binary search.
+// The values of a condition as ordered ranges that do not overlap, so that membership is a binary
+// search.
 template <typename T>
 class Matcher {
  public:

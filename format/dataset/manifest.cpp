@@ -211,7 +211,8 @@ void write_manifest(const std::filesystem::path& path, const Manifest& manifest)
     file.sync();
     file.close();
     rename_file(written, path);
-    // What a power cut may take back is not written. A replaced manifest cannot be had back, so the new one stays.
+    // What a power cut may take back is not written. A replaced manifest cannot be had back, so the
+    // new one stays.
     if (!is_replacement) written = path;
     sync_folder_of(path);
   } catch (...) {

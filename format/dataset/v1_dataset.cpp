@@ -71,7 +71,8 @@ bool agrees(const std::vector<ShardReader>& shards, const std::vector<int64_t>& 
   return true;
 }
 
-// Opens the files of `shards` again, one after another, now with this payload and, unless there are none, with these labels.
+// Opens the files of `shards` again, one after another, now with this payload and, unless there are
+// none, with these labels.
 void reopen(std::vector<ShardReader>& shards, V1Payload payload,
             const std::vector<int64_t>& targets) {
   auto next = targets.begin();
@@ -133,7 +134,8 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
     reopen(files.shards, payload, {});
   }
 
-  // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the split "parts".
+  // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the
+  // split "parts".
   const fs::path folder = fs::absolute(paths.front()).parent_path();
   const fs::path named = folder.extension() == ".ffr" || paths.size() > 1 ? folder : paths.front();
   files.manifest.split = named.stem().string();

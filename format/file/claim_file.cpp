@@ -31,8 +31,8 @@ constexpr std::string_view kPrefix = ".ffkit-in-use-";
 constexpr std::string_view kSharedPrefix = ".ffkit-in-use-by-";
 constexpr size_t kMaxBytes = 4096;
 
-// What a claim says of its process. The boot, the space of process numbers and the time at which the process began tell a
-// process that is dead from another one that got its number.
+// What a claim says of its process. The boot, the space of process numbers and the time at which
+// the process began tell a process that is dead from another one that got its number.
 struct Claimant {
   std::string host;
   int64_t pid = 0;
@@ -53,7 +53,8 @@ std::string small_file(const char* path) {
   return text;
 }
 
-// Field 22 of /proc/<pid>/stat, proc(5): clock ticks from the boot to the start. The second field may hold spaces and brackets.
+// Field 22 of /proc/<pid>/stat, proc(5): clock ticks from the boot to the start. The second field
+// may hold spaces and brackets.
 std::string begin_of(int64_t pid) {
   const std::string text = small_file(fmt::format("/proc/{}/stat", pid).c_str());
   size_t at = text.rfind(')');

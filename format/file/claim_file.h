@@ -1,13 +1,14 @@
-// ClaimFile: keeps others away from a folder on file systems without locks, as Lustre mounted without flock, some NFS and some
-// FUSE are. A file in the folder names the host and the process that use it.
+// ClaimFile: keeps others away from a folder on file systems without locks, as Lustre mounted
+// without flock, some NFS and some FUSE are. A file in the folder names the host and the process
+// that use it.
 //
 //   .ffkit-in-use-1            who changes the folder; made by O_EXCL, so that one process alone can make it
 //   .ffkit-in-use-2            the next one: it found -1 of a process that is dead, made this one, and removed -1
 //   .ffkit-in-use-by-h-12-0    who reads from it: as many as there are
 //
-// Each makes its file first and looks for others' then, so of two that begin together at most one goes on. The file of a
-// process that was killed stays: on the same machine the next one knows that it is dead and takes over; on another machine
-// the user has to say so by removing the file.
+// Each makes its file first and looks for others' then, so of two that begin together at most one
+// goes on. The file of a process that was killed stays: on the same machine the next one knows that
+// it is dead and takes over; on another machine the user has to say so by removing the file.
 #pragma once
 
 #include <filesystem>
@@ -32,8 +33,9 @@ class ClaimFile {
     bool is_anybody() const { return !words.empty(); }
   };
 
-  // Makes the file in `folder`, unless somebody else uses the folder, who is returned then. `mode`: shared for those who read.
-  // Throws Error(io) when the file cannot be made. Files of dead processes of this machine are removed.
+  // Makes the file in `folder`, unless somebody else uses the folder, who is returned then. `mode`:
+  // shared for those who read. Throws Error(io) when the file cannot be made. Files of dead
+  // processes of this machine are removed.
   [[nodiscard]] User claim(const std::filesystem::path& folder, FileLock::Mode mode);
   // Removes the file. Does nothing when there is none.
   void release() noexcept;
@@ -52,7 +54,8 @@ class ClaimFile {
 
 // For messages. The user's words, or `otherwise` where they are not known.
 std::string in_use_by(const ClaimFile::User& user, const char* otherwise);
-// ", or remove that file when the process is gone" where the user is not known to be alive; else empty.
+// ", or remove that file when the process is gone" where the user is not known to be alive; else
+// empty.
 const char* remedy_for(const ClaimFile::User& user);
 
 // A folder that is held by a lock, or where the file system has none by a file.
@@ -62,10 +65,11 @@ struct FolderHold {
   std::string note;      // a sentence without the folder, where there are no locks
 };
 
-// Holds `folder` by `lock`, which has it or a file in it open, and by `claim` where there are no locks. A file of others counts on
-// file systems with locks as well, which other machines may have mounted without. Does not wait.
-// Throws Error(io) when there is neither lock nor file; under `shared` it is taken then, with a note, since one may read
-// from a folder that one cannot write to.
+// Holds `folder` by `lock`, which has it or a file in it open, and by `claim` where there are no
+// locks. A file of others counts on file systems with locks as well, which other machines may have
+// mounted without. Does not wait. Throws Error(io) when there is neither lock nor file; under
+// `shared` it is taken then, with a note, since one may read from a folder that one cannot write
+// to.
 [[nodiscard]] FolderHold hold_folder(const std::filesystem::path& folder, FileLock::Mode mode,
                                      FileLock& lock, ClaimFile& claim);
 

@@ -56,7 +56,8 @@ int open_descriptor(const std::filesystem::path& path, int flags) {
 }
 
 File File::open_for_reading(std::filesystem::path path) {
-  // O_NONBLOCK: a FIFO would be waited for. Where that is refused because of a lease (open(2)), the file is a regular one.
+  // O_NONBLOCK: a FIFO would be waited for. Where that is refused because of a lease (open(2)), the
+  // file is a regular one.
   int fd = open_descriptor(path, O_RDONLY | O_NONBLOCK);
   if (fd < 0 && errno == EWOULDBLOCK) {
     fd = open_descriptor(path, O_RDONLY);
@@ -158,7 +159,8 @@ void File::begin_write_back(int64_t num_written) {
   unsent_bytes_ += num_written;
   written_bytes_ += num_written;
   if (unsent_bytes_ < kWriteBackBytes) return;
-  // A hint: where it fails (no such call on this file system, a disk error), sync() says what there is to say.
+  // A hint: where it fails (no such call on this file system, a disk error), sync() says what there
+  // is to say.
   ::sync_file_range(fd_, written_bytes_ - unsent_bytes_, unsent_bytes_, SYNC_FILE_RANGE_WRITE);
   unsent_bytes_ = 0;
 }

@@ -28,8 +28,9 @@ class File {
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
   // otherwise; of `record`, unless it is -1.
   void read_at(int64_t offset, std::span<std::byte> out, int64_t record = -1) const;
-  // Appends all of `data`; throws Error(io). Every few megabytes it has the disk begin to write what is there, without waiting for it.
-  // After an error of write(), write_at(), sync() or close() all four throw: nobody knows what the file holds.
+  // Appends all of `data`; throws Error(io). Every few megabytes it has the disk begin to write
+  // what is there, without waiting for it. After an error of write(), write_at(), sync() or close()
+  // all four throw: nobody knows what the file holds.
   void write(std::span<const std::byte> data);
   // Overwrites what write() has written before at `offset`; errors as write().
   void write_at(int64_t offset, std::span<const std::byte> data);
@@ -51,18 +52,22 @@ class File {
   bool is_broken_ = false;
 };
 
-// All of a small file, of at most kMaxWholeFileBytes. Throws Error(unsupported) when it has more, else as File does.
+// All of a small file, of at most kMaxWholeFileBytes. Throws Error(unsupported) when it has more,
+// else as File does.
 inline constexpr int64_t kMaxWholeFileBytes = int64_t{256} << 20;
 std::vector<std::byte> read_whole_file(const std::filesystem::path& path);
 
-// Opens as open(2) does, with O_CLOEXEC, also after interruptions. Where the process has too many open files (EMFILE), it raises its limit as
-// far as it may: the soft RLIMIT_NOFILE to the hard one. Returns -1 and sets errno.
+// Opens as open(2) does, with O_CLOEXEC, also after interruptions. Where the process has too many
+// open files (EMFILE), it raises its limit as far as it may: the soft RLIMIT_NOFILE to the hard
+// one. Returns -1 and sets errno.
 int open_descriptor(const std::filesystem::path& path, int flags);
 
-// Whether `error`, of fsync(2), means that the file system has none: then what is written is as durable as it gets.
+// Whether `error`, of fsync(2), means that the file system has none: then what is written is as
+// durable as it gets.
 bool has_no_fsync(int error);
 
-// Throws Error(invalid_argument) when `path`, or a folder above it, is a link to something that is not there: a disk that is not mounted, as a rule.
+// Throws Error(invalid_argument) when `path`, or a folder above it, is a link to something that is
+// not there: a disk that is not mounted, as a rule.
 void refuse_dangling_destination(const std::filesystem::path& path);
 
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.

@@ -1,5 +1,6 @@
-// FileLock: a file or folder that is open, and locked by flock(2) against other processes and other FileLocks, until it is closed. The system
-// frees the lock of a process that was killed, and nothing has to be made or cleared away for it.
+// FileLock: a file or folder that is open, and locked by flock(2) against other processes and other
+// FileLocks, until it is closed. The system frees the lock of a process that was killed, and
+// nothing has to be made or cleared away for it.
 //
 // The owner chooses how to open it and what to say to the user. Not thread-safe.
 #pragma once
@@ -24,10 +25,11 @@ class FileLock {
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }  // -1: none
 
-  // Takes the lock, without waiting for it. Returns 0, EWOULDBLOCK when it is another's, or the errno of a file system without locks. The
-  // descriptor stays open in any case.
+  // Takes the lock, without waiting for it. Returns 0, EWOULDBLOCK when it is another's, or the
+  // errno of a file system without locks. The descriptor stays open in any case.
   [[nodiscard]] int try_lock(Mode mode);
-  // Whether `path`, and no symbolic link there, still is what is locked: whoever had the lock before may have removed or replaced it.
+  // Whether `path`, and no symbolic link there, still is what is locked: whoever had the lock
+  // before may have removed or replaced it.
   bool is_still_at(const std::filesystem::path& path) const;
   // Frees the lock. Does nothing when there is none.
   void close() noexcept;

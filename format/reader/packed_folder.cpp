@@ -30,7 +30,8 @@ bool is_plain_name(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-// Walks the tree. Every folder may be met once: a hostile tree holds itself, or makes exponentially many of a few.
+// Walks the tree. Every folder may be met once: a hostile tree holds itself, or makes exponentially
+// many of a few.
 class TreeWalker {
  public:
   TreeWalker(const Pickle& tree, const ShardReader& reader, std::vector<PackedFolder::File>& files,

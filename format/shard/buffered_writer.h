@@ -1,4 +1,5 @@
-// BufferedWriter: appends to a File through a buffer, so that small records do not cost a system call each.
+// BufferedWriter: appends to a File through a buffer, so that small records do not cost a system
+// call each.
 #pragma once
 
 #include <algorithm>

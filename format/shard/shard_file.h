@@ -1,5 +1,5 @@
-// ShardFile: what ShardReader needs of a file, whichever version of the format it is in. Implementations are immutable once made, and
-// all functions are thread-safe.
+// ShardFile: what ShardReader needs of a file, whichever version of the format it is in.
+// Implementations are immutable once made, and all functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ class ShardFile {
   virtual const Schema& schema() const = 0;
   virtual ShardFacts facts() const = 0;
 
-  // `record` is in range. The location is checked: it lies within the file, and its lengths are within the format's bounds and the reader's.
+  // `record` is in range. The location is checked: it lies within the file, and its lengths are
+  // within the format's bounds and the reader's.
   virtual RecordLocation locate(int64_t record) const = 0;
   // RecordUnpacker::unpack without the checksum.
   virtual std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,

@@ -16,15 +16,16 @@ namespace ffkit {
 
 class StreamReader {
  public:
-  // `file` must outlive the reader. `number` is the stream's position in the catalog. Keeps up to `cache_bytes` of pages.
+  // `file` must outlive the reader. `number` is the stream's position in the catalog. Keeps up to
+  // `cache_bytes` of pages.
   StreamReader(const File& file, StreamInfo info, uint32_t number,
                int64_t cache_bytes = kPageBytes);
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
   const StreamInfo& info() const { return info_; }
-  // Copies the element at `position` of the payload, which must not cross a page: those of entries and columns do not (FORMAT.md).
-  // Throws Error(corrupt) or Error(io).
+  // Copies the element at `position` of the payload, which must not cross a page: those of entries
+  // and columns do not (FORMAT.md). Throws Error(corrupt) or Error(io).
   void read(int64_t position, std::span<std::byte> element) const;
   // The whole payload; checks every page and the checksum over all of them.
   std::vector<std::byte> read_all() const;
@@ -40,7 +41,8 @@ class StreamReader {
   const File& file_;
   StreamInfo info_;
   uint32_t number_;
-  // Page p is kept in slot p modulo their number, if at all: pages that lie together do not displace each other.
+  // Page p is kept in slot p modulo their number, if at all: pages that lie together do not
+  // displace each other.
   mutable std::vector<Slot> slots_;
   static constexpr size_t kNumMutexes = 16;
   mutable std::array<std::mutex, kNumMutexes> mutexes_;  // of slot modulo their number

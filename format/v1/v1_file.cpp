@@ -136,7 +136,8 @@ class V1File final : public ShardFile {
                               count, header_bytes, limits_.max_v1_header_bytes),
                   {.path = file_.path().string()});
     }
-    // The offsets first, though they stand behind the checksums: what is no header is found out before memory is taken for it.
+    // The offsets first, though they stand behind the checksums: what is no header is found out
+    // before memory is taken for it.
     const int64_t end = read_offsets(count);
     const auto* fixed_bytes = reinterpret_cast<const unsigned char*>(fixed.data());
     header_crc_ = static_cast<uint32_t>(crc32_z(0, fixed_bytes + 4, 8));
@@ -167,7 +168,8 @@ class V1File final : public ShardFile {
     return end;
   }
 
-  // Calls take(number) for `count` numbers from `offset` of the file on, and adds their bytes to `crc`.
+  // Calls take(number) for `count` numbers from `offset` of the file on, and adds their bytes to
+  // `crc`.
   template <typename T, typename Take>
   void read_table(int64_t offset, int64_t count, uint32_t& crc, const Take& take) {
     constexpr int64_t kNumbersPerRead = (1 << 20) / sizeof(T);
@@ -181,7 +183,8 @@ class V1File final : public ShardFile {
     }
   }
 
-  // ImageNet's if the first record that is undamaged and not too long is such a pickle. More than a few damaged ones are no chance.
+  // ImageNet's if the first record that is undamaged and not too long is such a pickle. More than a
+  // few damaged ones are no chance.
   V1Payload detect_payload() const {
     constexpr int64_t kMaxTried = 16;
     Pickle pickle;

@@ -11,7 +11,8 @@
 
 namespace ffkit {
 
-// A file's header is kV1FixedBytes, the CRC and the number of records, and kV1BytesPerRecord of each record, checksum and offset.
+// A file's header is kV1FixedBytes, the CRC and the number of records, and kV1BytesPerRecord of
+// each record, checksum and offset.
 constexpr int64_t kV1FixedBytes = 12;
 constexpr int64_t kV1BytesPerRecord = 12;
 
@@ -29,11 +30,12 @@ struct V1FileOptions {
       labels;  // of the records, known from elsewhere; empty: read from them when asked for
 };
 
-// Whether the file can be one of version 1: it does not begin with version 2's magic number, and its header fits its size. Throws Error(io).
+// Whether the file can be one of version 1: it does not begin with version 2's magic number, and
+// its header fits its size. Throws Error(io).
 bool looks_like_v1(const File& file);
 
-// Reads and checks the header: 12 bytes a record are read and kept. Throws Error(corrupt), and Error(unsupported) when it is longer than
-// max_v1_header_bytes.
+// Reads and checks the header: 12 bytes a record are read and kept. Throws Error(corrupt), and
+// Error(unsupported) when it is longer than max_v1_header_bytes.
 std::unique_ptr<ShardFile> open_v1_file(File file, V1FileOptions options);
 
 }  // namespace ffkit

@@ -73,7 +73,8 @@ V1Writer::V1Writer(std::filesystem::path path, int64_t num_records) {
                                       .temporary = std::move(temporary),
                                       .num_records = num_records,
                                       .out = BufferedWriter(std::move(file))});
-  // Zeros in place of the header until finish(): they claim 0 records, which nothing behind them agrees with.
+  // Zeros in place of the header until finish(): they claim 0 records, which nothing behind them
+  // agrees with.
   impl_->out.pad_to(kV1FixedBytes + kV1BytesPerRecord * num_records);
 }
 

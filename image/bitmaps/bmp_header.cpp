@@ -127,7 +127,8 @@ class BmpHeaderReader {
     }
   }
 
-  // `claimed`: 0 stands for all that the pixels' bits can name. A palette may be shorter, also than claimed; what stands there then belongs to the pixels.
+  // `claimed`: 0 stands for all that the pixels' bits can name. A palette may be shorter, also than
+  // claimed; what stands there then belongs to the pixels.
   void set_colors(size_t claimed) {
     if (header_.bits > 8) return;
     if (claimed == 0) claimed = size_t{1} << header_.bits;
@@ -143,7 +144,8 @@ class BmpHeaderReader {
   void find_pixels() {
     const size_t headers_end = kFileHeaderBytes + u32(kFileHeaderBytes);
     header_.pixels_begin = u32(10);
-    // Behind masks and palette, where the file gives no place; behind the palette, where it gives the palette's.
+    // Behind masks and palette, where the file gives no place; behind the palette, where it gives
+    // the palette's.
     if (header_.pixels_begin == 0) {
       header_.pixels_begin = header_.palette_begin + palette_bytes_;
     } else if (header_.pixels_begin == headers_end) {
@@ -155,7 +157,8 @@ class BmpHeaderReader {
     }
     const size_t available = data_.size() - std::min(data_.size(), header_.pixels_begin);
     if (header_.is_run_length) {
-      // Each run of at most 255 pixels takes two bytes, and a run of nothing can stand for the rest.
+      // Each run of at most 255 pixels takes two bytes, and a run of nothing can stand for the
+      // rest.
       if (available < 2) throw_truncated(2, available);
       return;
     }

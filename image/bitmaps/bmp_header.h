@@ -1,8 +1,9 @@
-// BmpHeader: what a BMP's headers say, checked against the file's size. The layout is that of Microsoft's "Bitmap storage": a file header of 14
-// bytes, a header whose size tells its version (12 and 64 bytes are OS/2's), masks of colours, a palette, rows of a multiple of 4 bytes.
+// BmpHeader: what a BMP's headers say, checked against the file's size. The layout is that of
+// Microsoft's "Bitmap storage": a file header of 14 bytes, a header whose size tells its version
+// (12 and 64 bytes are OS/2's), masks of colours, a palette, rows of a multiple of 4 bytes.
 //
-// Programs write the place of the pixels, the size of the palette and the end of the last row in wrong ways that everybody reads. Where they are
-// wrong, they are taken as Pillow takes them.
+// Programs write the place of the pixels, the size of the palette and the end of the last row in
+// wrong ways that everybody reads. Where they are wrong, they are taken as Pillow takes them.
 #pragma once
 
 #include <array>
@@ -28,9 +29,11 @@ struct BmpHeader {
   size_t pixels_begin = 0;
 };
 
-// True when `data` begins as a BMP: "BM" alone begins texts too, so the size of the second header has to be one that there is.
+// True when `data` begins as a BMP: "BM" alone begins texts too, so the size of the second header
+// has to be one that there is.
 bool is_bmp(std::span<const std::byte> data);
-// Throws Error(corrupt), also when there is less data than pixels, and Error(unsupported) for kinds that are not handled.
+// Throws Error(corrupt), also when there is less data than pixels, and Error(unsupported) for kinds
+// that are not handled.
 BmpHeader read_bmp_header(std::span<const std::byte> data);
 
 [[noreturn]] void throw_corrupt_bmp(const std::string& what);

@@ -10,8 +10,8 @@
 
 namespace ffkit {
 
-// The number of each pixel's colour, rows as they are stored. Pixels that the runs leave out have number 0. Throws Error(corrupt) where the data
-// end before the picture does.
+// The number of each pixel's colour, rows as they are stored. Pixels that the runs leave out have
+// number 0. Throws Error(corrupt) where the data end before the picture does.
 std::vector<uint8_t> decode_bmp_runs(std::span<const std::byte> data, const BmpHeader& header);
 
 }  // namespace ffkit

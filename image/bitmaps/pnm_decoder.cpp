@@ -15,7 +15,8 @@
 namespace ffkit {
 namespace {
 
-// What each stored value becomes: value / largest * full, rounded as Python's round() in Pillow's PpmImagePlugin, halves to even.
+// What each stored value becomes: value / largest * full, rounded as Python's round() in Pillow's
+// PpmImagePlugin, halves to even.
 template <typename Value>
 std::vector<Value> scale_table(const PnmHeader& header) {
   if (header.is_bitmap) return {static_cast<Value>(~0U), 0};

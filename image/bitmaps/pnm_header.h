@@ -1,6 +1,7 @@
-// PnmHeader: what the header of netpbm's PBM, PGM and PPM says, and the numbers of those that are text. The layout is that of netpbm's pbm(5), pgm(5)
-// and ppm(5): "P1" to "P6", width, height and (not in PBM) the largest value as decimal numbers between white space, comments from # to the end of the
-// line; then one white space and rows without padding, or more numbers.
+// PnmHeader: what the header of netpbm's PBM, PGM and PPM says, and the numbers of those that are
+// text. The layout is that of netpbm's pbm(5), pgm(5) and ppm(5): "P1" to "P6", width, height and
+// (not in PBM) the largest value as decimal numbers between white space, comments from # to the end
+// of the line; then one white space and rows without padding, or more numbers.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,9 @@ class PnmText {
  public:
   PnmText(std::span<const std::byte> data, size_t begin);
 
-  // The next number; -1 where there is none, or none that fits an int. Throws Error(corrupt) for a comment that begins right behind a number: some
-  // programs take the number as ended there, some not.
+  // The next number; -1 where there is none, or none that fits an int. Throws Error(corrupt) for a
+  // comment that begins right behind a number: some programs take the number as ended there, some
+  // not.
   int64_t number();
   // The next character that is neither white space nor comment, or -1 at the end.
   int character();

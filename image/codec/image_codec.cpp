@@ -171,13 +171,15 @@ struct ImageDecoder::Impl {
 
   Region read_jpeg(const Rect& region, int min_width, int min_height) {
     if (!jpeg.has_end()) {
-      // Rows may be missing. That is found out at the last pixel, so that whether a JPEG is truncated does not depend on the region.
+      // Rows may be missing. That is found out at the last pixel, so that whether a JPEG is
+      // truncated does not depend on the region.
       jpeg.read({info.width - 1, info.height - 1, 1, 1}, 1);
       jpeg.begin(data);
     }
     int denominator = choose_denominator(region, min_width, min_height);
     if (denominator > 1 && !jpeg.can_scale(denominator)) denominator = 1;
-    // The part of the scaled image that the region touches: its pixel i stands for the pixels from i
+    // The part of the scaled image that the region touches: its pixel i stands for the pixels from
+    // i
     // * denominator on.
     const int x = region.x / denominator;
     const int y = region.y / denominator;

@@ -1,5 +1,5 @@
-// A picture of 40 x 24 pixels in colour, 4:2:0, with Huffman tables of its own: gradients, noise, edges and a flat part. JpegDecoder checks itself
-// with it.
+// A picture of 40 x 24 pixels in colour, 4:2:0, with Huffman tables of its own: gradients, noise,
+// edges and a flat part. JpegDecoder checks itself with it.
 #pragma once
 
 #include <array>

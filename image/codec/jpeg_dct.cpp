@@ -59,7 +59,8 @@ boolean JpegDct::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
   return TRUE;
 }
 
-// libjpeg keeps the blocks of an MCU one behind the other, and fills them with 0 at once (jdcoefct.c).
+// libjpeg keeps the blocks of an MCU one behind the other, and fills them with 0 at once
+// (jdcoefct.c).
 bool JpegDct::read_mcu(JCOEF* blocks, size_t column) {
   if (column == first_column_) {
     const size_t row = column_ == 0 ? next_row_ - 1 : next_row_;

@@ -97,8 +97,8 @@ int JpegDecoder::begin_jpeg(std::span<const std::byte> jpeg) {
 
 bool JpegDecoder::has_end() const {
   if (is_dct_) return true;
-  // Within a scan FF stands only before 00 and before the markers of restarts. From the back: nearly all files end with it, and
-  // what some programs write behind it is short.
+  // Within a scan FF stands only before 00 and before the markers of restarts. From the back:
+  // nearly all files end with it, and what some programs write behind it is short.
   const JOCTET* const begin = source_.next_input_byte;
   const JOCTET* end = begin + source_.bytes_in_buffer;
   while (end - begin >= 2) {
@@ -215,7 +215,8 @@ void JpegDecoder::set_scale(int denominator) {
   info_.scale_denom = 8;
 }
 
-// libjpeg makes up for a sampling by a larger inverse transform. Where that does not go all the way, as from 1x1 to 2x4, upsampling does the rest.
+// libjpeg makes up for a sampling by a larger inverse transform. Where that does not go all the
+// way, as from 1x1 to 2x4, upsampling does the rest.
 bool JpegDecoder::is_enlarged_in_part(const jpeg_component_info& component) const {
   const int size = component.DCT_scaled_size;
   const int luma_size = info_.min_DCT_scaled_size;
@@ -234,8 +235,9 @@ bool JpegDecoder::can_scale(int denominator) {
   });
 }
 
-// Of a picture whose scans are all known: whether coefficients are missing of it, or are inexact. libjpeg then makes blocks smooth by their neighbours,
-// and takes what is cropped away for the border of the picture.
+// Of a picture whose scans are all known: whether coefficients are missing of it, or are inexact.
+// libjpeg then makes blocks smooth by their neighbours, and takes what is cropped away for the
+// border of the picture.
 bool JpegDecoder::is_incomplete() const {
   if (!info_.progressive_mode || info_.coef_bits == nullptr) return false;
   return std::ranges::any_of(std::span(info_.coef_bits, components().size()), [](const auto& bits) {
@@ -243,8 +245,8 @@ bool JpegDecoder::is_incomplete() const {
   });
 }
 
-// After jpeg_start_decompress(): whether libjpeg gives a part the pixels that the whole has there. Of an enlarged component libjpeg-turbo (2.1.5) counts too few
-// samples in a cropped row.
+// After jpeg_start_decompress(): whether libjpeg gives a part the pixels that the whole has there.
+// Of an enlarged component libjpeg-turbo (2.1.5) counts too few samples in a cropped row.
 bool JpegDecoder::can_take_part() const {
   return !is_incomplete() &&
          std::ranges::none_of(components(), [this](const jpeg_component_info& component) {

@@ -1,4 +1,5 @@
-// JpegDecoder: pixels of JPEG images by libjpeg-turbo, as files and in the dct code; keeps decompressor and buffers between images. Not thread-safe.
+// JpegDecoder: pixels of JPEG images by libjpeg-turbo, as files and in the dct code; keeps
+// decompressor and buffers between images. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +24,16 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Begins an image, a JPEG or its dct code, by reading its header. `data` must stay until the last read() of it.
+  // Begins an image, a JPEG or its dct code, by reading its header. `data` must stay until the last
+  // read() of it.
   ImageInfo begin(std::span<const std::byte> data);
 
-  // Whether an end of image stands behind the header that begin() has read. Where none does, the file may have been cut. A dct code is always whole.
+  // Whether an end of image stands behind the header that begin() has read. Where none does, the
+  // file may have been cut. A dct code is always whole.
   bool has_end() const;
 
-  // Whether a decode at 1/denominator of the size shows the image well. Rare samplings, such as 2x4, would have chroma of half the height.
+  // Whether a decode at 1/denominator of the size shows the image well. Rare samplings, such as
+  // 2x4, would have chroma of half the height.
   bool can_scale(int denominator);
 
   struct Part {
@@ -42,15 +46,18 @@ class JpegDecoder {
   // scale; the view lives until the next begin().
   Part read(const Rect& region, int denominator);
 
-  // Whether `jpeg`, which is good, gives the same pixels with JpegHuffman, and from its dct code with JpegDct, as by libjpeg alone, whole and in part.
+  // Whether `jpeg`, which is good, gives the same pixels with JpegHuffman, and from its dct code
+  // with JpegDct, as by libjpeg alone, whole and in part.
   static bool hooks_agree(std::span<const std::byte> jpeg);
-  // Whether both are built and agree on a built-in picture, which is looked at once. The libjpeg of this process may be another one than
-  // that of the build. Without them a dct code is made a JPEG again, which libjpeg decodes.
+  // Whether both are built and agree on a built-in picture, which is looked at once. The libjpeg of
+  // this process may be another one than that of the build. Without them a dct code is made a JPEG
+  // again, which libjpeg decodes.
   static bool uses_hooks();
 
  private:
-  // Keeps no tables from image to image. libjpeg itself does, in the pool of what lives as long as the decompressor, as MJPEG's pictures
-  // without tables want it; here that pool is that of the image from the first image on.
+  // Keeps no tables from image to image. libjpeg itself does, in the pool of what lives as long as
+  // the decompressor, as MJPEG's pictures without tables want it; here that pool is that of the
+  // image from the first image on.
   struct Decompressor : jpeg_decompress_struct {
     void* (*alloc_small)(j_common_ptr info, int pool, size_t num_bytes) = nullptr;  // libjpeg's
     void keep_nothing();

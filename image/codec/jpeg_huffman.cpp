@@ -32,7 +32,8 @@ bool JpegHuffman::skip_symbol(JpegBits& bits, const JpegHuffmanTable& table, uin
     if (bits.num_bits < 32) bits.refill();
     const uint32_t skip = table.skips[bits.top(Table::kSkipBits)];
     const uint32_t after = k + (skip >> Table::kSkipAdvanceShift);
-    // A block may end without a symbol for it: then what follows in the entry is already the next block.
+    // A block may end without a symbol for it: then what follows in the entry is already the next
+    // block.
     if (skip == 0 || after >= 63) {
       if (!skip_symbol(bits, table, k)) return false;
       continue;
@@ -77,7 +78,8 @@ bool JpegHuffman::is_built() {
 
 bool JpegHuffman::can_take(std::span<const std::byte> jpeg) {
   const auto byte = [&](size_t i) { return std::to_integer<unsigned>(jpeg[i]); };
-  // Markers behind the first one: FF, the kind, and the length of what follows, itself included (T.81, B.1.1).
+  // Markers behind the first one: FF, the kind, and the length of what follows, itself included
+  // (T.81, B.1.1).
   for (size_t i = 2; i + 4 <= jpeg.size();) {
     if (byte(i) != 0xFF) return false;
     const unsigned kind = byte(i + 1);
@@ -85,7 +87,8 @@ bool JpegHuffman::can_take(std::span<const std::byte> jpeg) {
       ++i;
       continue;
     }
-    // C0 and C1 are sequential and Huffman coded; C2 is progressive, C3 and C7 lossless, C9 and above arithmetic.
+    // C0 and C1 are sequential and Huffman coded; C2 is progressive, C3 and C7 lossless, C9 and
+    // above arithmetic.
     const bool is_frame =
         kind >= 0xC0 && kind <= 0xCF && kind != 0xC4 && kind != 0xC8 && kind != 0xCC;
     if (is_frame) return kind == 0xC0 || kind == 0xC1;
@@ -146,7 +149,8 @@ boolean JpegHuffman::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
     } else if (is_good) {
       is_good = self.skip_ac(bits, *kind.ac);
     }
-    // Bits taken so far against bits there are: libjpeg knows what to make of a scan that ends early.
+    // Bits taken so far against bits there are: libjpeg knows what to make of a scan that ends
+    // early.
     if (!is_good || (bits.next - self.end_) * 8 > bits.num_bits) {
       self.failed_ = true;
       return TRUE;

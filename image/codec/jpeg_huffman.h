@@ -1,13 +1,17 @@
-// JpegHuffman: a faster Huffman decoder for libjpeg, for the usual JPEG: baseline, one scan, no restart markers.
+// JpegHuffman: a faster Huffman decoder for libjpeg, for the usual JPEG: baseline, one scan, no
+// restart markers.
 //
-// libjpeg spends most of its time there. This one takes the byte stuffing out of the whole scan beforehand, so that 8 bytes can be
-// loaded at once, finds code, run and value in one table entry, and does not store what a cropped decode leaves out. It is hooked in
-// after jpeg_start_decompress(). Whatever looks irregular is left to libjpeg, so that warnings and errors stay its own:
+// libjpeg spends most of its time there. This one takes the byte stuffing out of the whole scan
+// beforehand, so that 8 bytes can be loaded at once, finds code, run and value in one table entry,
+// and does not store what a cropped decode leaves out. It is hooked in after
+// jpeg_start_decompress(). Whatever looks irregular is left to libjpeg, so that warnings and errors
+// stay its own:
 //
 //   attach() false  ->  libjpeg's decoder goes on        failed() true  ->  decode the image again without attaching
 //
-// Tried on ImageNet photographs without gain: working out every value without a branch instead of keeping small ones in the table;
-// loading before every symbol instead of when few bits are left; lookups of 9 or 11 bits (both slower for regions).
+// Tried on ImageNet photographs without gain: working out every value without a branch instead of
+// keeping small ones in the table; loading before every symbol instead of when few bits are left;
+// lookups of 9 or 11 bits (both slower for regions).
 //
 // Keeps its tables and memory between images. Not thread-safe.
 #pragma once
@@ -32,12 +36,13 @@ class JpegHuffman {
 
   // Whether the build has it (FFKIT_JPEG_HUFFMAN).
   static bool is_built();
-  // Whether the frame of a JPEG is sequential and Huffman coded: attach() is only for such ones. Lossless and arithmetic ones have other decoders
-  // behind libjpeg's interface.
+  // Whether the frame of a JPEG is sequential and Huffman coded: attach() is only for such ones.
+  // Lossless and arithmetic ones have other decoders behind libjpeg's interface.
   static bool can_take(std::span<const std::byte> jpeg);
 
-  // Precondition: can_take(). Takes over the entropy decoding of `info`, whose source holds the whole rest of the image, and its client_data. Only the blocks
-  // of MCU columns first_column .. last_column will be asked for. Returns false where the image is not of the usual kind.
+  // Precondition: can_take(). Takes over the entropy decoding of `info`, whose source holds the
+  // whole rest of the image, and its client_data. Only the blocks of MCU columns first_column ..
+  // last_column will be asked for. Returns false where the image is not of the usual kind.
   bool attach(jpeg_decompress_struct& info, int first_column, int last_column);
 
   // Something irregular was met since the last attach(): the pixels are not to be trusted.

@@ -6,7 +6,8 @@
 
 namespace ffkit {
 
-// Error(corrupt) where getting it again helps: it is empty, or went through a transfer as text; else Error(unsupported).
+// Error(corrupt) where getting it again helps: it is empty, or went through a transfer as text;
+// else Error(unsupported).
 [[noreturn]] void throw_not_an_image(std::span<const std::byte> data);
 
 }  // namespace ffkit

@@ -13,8 +13,9 @@ class PixelBuffer {
   // Readable bytes behind the last pixel: vector code may load whole registers at the end of a row.
   static constexpr size_t kSlackBytes = 64;
 
-  // Where it begins: kOffset bytes behind a multiple of kAlignment. libjpeg-turbo writes rows that begin at a multiple of 32 past the caches (vmovntdq), from where the
-  // resize that follows has to fetch them again: a third more time in libjpeg, 3 % of a picture's.
+  // Where it begins: kOffset bytes behind a multiple of kAlignment. libjpeg-turbo writes rows that
+  // begin at a multiple of 32 past the caches (vmovntdq), from where the resize that follows has to
+  // fetch them again: a third more time in libjpeg, 3 % of a picture's.
   static constexpr size_t kAlignment = 64;
   static constexpr size_t kOffset = 16;
 

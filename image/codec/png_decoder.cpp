@@ -40,8 +40,8 @@ struct Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Calls `body`, which may call libpng; its failure becomes Error(corrupt) or std::bad_alloc. The jump skips
-  // destructors: `body` owns nothing.
+  // Calls `body`, which may call libpng; its failure becomes Error(corrupt) or std::bad_alloc. The
+  // jump skips destructors: `body` owns nothing.
   template <typename Body>
   void guard(const Body& body) {
     if (setjmp(jump) != 0) {

@@ -52,7 +52,8 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
   }
 }
 
-// libwebp (1.2) also calls a picture broken when memory for its tables runs out. So memory as it needs it at most is tried.
+// libwebp (1.2) also calls a picture broken when memory for its tables runs out. So memory as it
+// needs it at most is tried.
 bool has_memory_for(int width, int height) {
   constexpr size_t kTables = size_t{1} << 20;
   const size_t num_bytes = size_t{4} * static_cast<size_t>(width) * static_cast<size_t>(height);
@@ -102,7 +103,8 @@ class FirstPicture {
   WebPIterator frame_{};
 };
 
-// Writes the pixels of a picture that is no animation, of the size that `features` say, to rows `stride` bytes apart.
+// Writes the pixels of a picture that is no animation, of the size that `features` say, to rows
+// `stride` bytes apart.
 void decode_still(std::span<const std::byte> data, const WebPBitstreamFeatures& features,
                   uint8_t* out, int stride) {
   WebPDecoderConfig config;
@@ -140,7 +142,8 @@ RgbView WebpDecoder::decode(std::span<const std::byte> data) {
   if (features.has_animation == 0) {
     decode_still(data, features, pixels, stride);
   } else {
-    // As libwebp's WebPAnimDecoder has it, whose pixels are Pillow's: black around the first picture, and nothing to blend it with.
+    // As libwebp's WebPAnimDecoder has it, whose pixels are Pillow's: black around the first
+    // picture, and nothing to blend it with.
     const FirstPicture first(data, features);
     const WebPBitstreamFeatures own = read_features(first.data());
     if (own.width != first.width() || own.height != first.height()) {

@@ -1,4 +1,5 @@
-// DctCoefficients: all coefficients of a picture, as tiles, and statistics of them. Keeps its memory between pictures. Not thread-safe.
+// DctCoefficients: all coefficients of a picture, as tiles, and statistics of them. Keeps its
+// memory between pictures. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -19,13 +20,14 @@ class DctCoefficients {
 
   void begin(const DctGeometry& geometry);
 
-  // The next MCU: its blocks one behind the other, with DC coefficients of 0; `dc` has those. Returns false where a coefficient is out of bounds.
-  // Throws std::bad_alloc.
+  // The next MCU: its blocks one behind the other, with DC coefficients of 0; `dc` has those.
+  // Returns false where a coefficient is out of bounds. Throws std::bad_alloc.
   bool add_mcu(const int16_t* blocks, const int16_t* dc);
 
   // Goes back to the first MCU for is_next().
   void begin_again() { next_block_ = next_value_ = 0; }
-  // Whether the next MCU that was added is this one, with its DC coefficients in the blocks. Those are 0 afterwards. There must be one left.
+  // Whether the next MCU that was added is this one, with its DC coefficients in the blocks. Those
+  // are 0 afterwards. There must be one left.
   bool is_next(int16_t* blocks);
 
   // How many tiles there are of [component][tile][width], and how many values they have.

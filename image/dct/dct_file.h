@@ -22,7 +22,8 @@ class DctFile {
   static constexpr size_t kCodeBytes = 19;   // of a component: widths and flags
   static constexpr size_t kSlackBytes = 16;  // zeros at the end
 
-  // Checks header and index. Throws Error(corrupt) or, for another version, Error(unsupported). `dct` must stay.
+  // Checks header and index. Throws Error(corrupt) or, for another version, Error(unsupported).
+  // `dct` must stay.
   void open(std::span<const std::byte> dct);
 
   uint8_t padding() const { return padding_; }

@@ -31,7 +31,8 @@ bool UnpackTiles(DctTiles& tiles, const uint8_t* flags, const uint8_t* widths, s
   const Bytes16 bytes;
   const Words8 words;
   const Words4 half;
-  // A quarter of where each tile begins in `blocks`: one loop over the tiles of all blocks is guessed wrong by the processor less often than one a block.
+  // A quarter of where each tile begins in `blocks`: one loop over the tiles of all blocks is
+  // guessed wrong by the processor less often than one a block.
   constexpr size_t kMaxBlocks = 10;
   uint8_t quarters[8 * kMaxBlocks + 8];
   size_t count = 0;
@@ -97,7 +98,8 @@ HWY_INLINE int16_t* gather_tile(V coefficients, uint8_t& mask, int16_t* values) 
   return values + kDctTables.num_bits[mask];
 }
 
-// 2 |c| - 1 for a coefficient c, and 0 for 0: its bits are as many as its value takes in two's complement, and those of several are as many as all take.
+// 2 |c| - 1 for a coefficient c, and 0 for 0: its bits are as many as its value takes in two's
+// complement, and those of several are as many as all take.
 template <class V>
 HWY_INLINE hn::VFromD<Longs2> bits_of(V coefficients) {
   const hn::FixedTag<uint16_t, 8> unsigned_words;
@@ -106,7 +108,8 @@ HWY_INLINE hn::VFromD<Longs2> bits_of(V coefficients) {
                                                 hn::Set(unsigned_words, uint16_t{1})));
 }
 
-// Tiles 2 * kPair and 2 * kPair + 1 of a block. ORs the bits that the values of the first have into word kPair of `bits`, those of the second into word 4 + kPair.
+// Tiles 2 * kPair and 2 * kPair + 1 of a block. ORs the bits that the values of the first have into
+// word kPair of `bits`, those of the second into word 4 + kPair.
 template <int kPair>
 HWY_INLINE int16_t* gather_pair(const int16_t* block, uint8_t* masks, hn::VFromD<Longs2>& bits,
                                 int16_t* values) {

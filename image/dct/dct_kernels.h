@@ -1,4 +1,5 @@
-// Vector loops over tiles of coefficients: unpacking them when a picture is read, measuring and gathering them when it is written.
+// Vector loops over tiles of coefficients: unpacking them when a picture is read, measuring and
+// gathering them when it is written.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,9 @@ struct DctTiles {
   size_t bit = 0;                   // where its values begin
 };
 
-// Unpacks the next blocks, at most 10. `flags` has one byte a block; `widths` 64 bytes a block, [DctTables::place(tile) + class], of 1 to 8; `blocks` 64
-// coefficients a block, which are 0. The tiles that the flags name must be there. Returns false when the values end before.
+// Unpacks the next blocks, at most 10. `flags` has one byte a block; `widths` 64 bytes a block,
+// [DctTables::place(tile) + class], of 1 to 8; `blocks` 64 coefficients a block, which are 0. The
+// tiles that the flags name must be there. Returns false when the values end before.
 using UnpackDctTiles = bool (*)(DctTiles& tiles, const uint8_t* flags, const uint8_t* widths,
                                 size_t num_blocks, int16_t* blocks);
 // For this processor.
@@ -27,7 +29,8 @@ UnpackDctTiles unpack_dct_tiles();
 // Sum of the bits that are set in `num_bytes` bytes.
 size_t count_dct_bits(const uint8_t* bytes, size_t num_bytes);
 
-// What is gathered of a block whose DC coefficient is set to 0. The value of a coefficient c is c - 1 for c > 0, and c otherwise.
+// What is gathered of a block whose DC coefficient is set to 0. The value of a coefficient c is c -
+// 1 for c > 0, and c otherwise.
 struct DctBlockTiles {
   alignas(16) uint8_t masks[8];
   // Bits that the largest value of the tile takes in two's complement; 0 where the mask is 0.
@@ -44,12 +47,13 @@ struct DctBlockTiles {
   }
 };
 
-// Measures blocks of 64 coefficients, none of -32768. Appends their values that are not of 0, tile by tile, to `values`, where 8 more than there are can be written; returns
-// the end of them.
+// Measures blocks of 64 coefficients, none of -32768. Appends their values that are not of 0, tile
+// by tile, to `values`, where 8 more than there are can be written; returns the end of them.
 int16_t* gather_dct_tiles(const int16_t* blocks, size_t num_blocks, DctBlockTiles* tiles,
                           int16_t* values);
 
-// Whether blocks have been gathered to these tiles, whose values, and 8 more that can be read, begin at `values`. Returns the end of those values; else nullptr.
+// Whether blocks have been gathered to these tiles, whose values, and 8 more that can be read,
+// begin at `values`. Returns the end of those values; else nullptr.
 const int16_t* match_dct_tiles(const int16_t* blocks, size_t num_blocks, const DctBlockTiles* tiles,
                                const int16_t* values);
 

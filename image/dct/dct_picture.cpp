@@ -20,7 +20,8 @@
 namespace ffkit {
 namespace {
 
-// Places of the zigzag order, one bit each: of a coefficient in natural order; and [tile][mask], of those of a tile.
+// Places of the zigzag order, one bit each: of a coefficient in natural order; and [tile][mask], of
+// those of a tile.
 constexpr std::array<uint64_t, 64> kZigzagPlace = [] {
   std::array<uint64_t, 64> bits = {};
   for (size_t place = 0; place < 64; ++place) bits[kNaturalOrder[place]] = uint64_t{1} << place;
@@ -93,8 +94,8 @@ struct DctTranscoder::Impl {
       out.clear();
       return refusal;
     }
-    // The proof. The scan is the one that JpegScanWriter makes of its coefficients, and what was written gives them back, read as any reader does it; else the
-    // JPEG itself is made again.
+    // The proof. The scan is the one that JpegScanWriter makes of its coefficients, and what was
+    // written gives them back, read as any reader does it; else the JPEG itself is made again.
     if (!(scan_reader.is_plain() && has_coefficients(out)) && !is_rebuilt(jpeg, out)) {
       out.clear();
       return DctRefusal::not_exact;

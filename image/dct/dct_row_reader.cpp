@@ -131,7 +131,8 @@ bool DctRowReader::open_flags(std::span<const uint8_t>& rest) {
   for (size_t i = 0; i + 1 < num_bytes; ++i) num_others += others_in(codes[i]);
   num_others += others_in(codes[num_bytes - 1] & 0xFFU >> (8 * num_bytes - 2 * num_blocks));
   if (rest.size() < num_others) return false;
-  // The common ones and the next other one side by side, of which one is taken: no branch. Copies, since what is written might be the members.
+  // The common ones and the next other one side by side, of which one is taken: no branch. Copies,
+  // since what is written might be the members.
   const uint8_t* other = rest.data();
   const auto common = common_flags_;
   const size_t in_mcu = geometry_.blocks_in_mcu;

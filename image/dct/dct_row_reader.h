@@ -1,4 +1,5 @@
-// DctRowReader: the coefficients of a row of MCUs in the dct code (format/DCT.md), from left to right. Keeps its memory from row to row. Not thread-safe.
+// DctRowReader: the coefficients of a row of MCUs in the dct code (format/DCT.md), from left to
+// right. Keeps its memory from row to row. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -17,12 +18,14 @@ class DctRowReader {
   // Begins a picture. Throws std::bad_alloc.
   void begin(const DctGeometry& geometry, const DctComponentCodes& codes);
 
-  // Begins a row, behind which 16 more bytes can be read. Returns false where it is broken. It must stay until the next. With `dc_alone` only read_dc() and
-  // skip_dc() may follow, and nothing else of the row is looked at.
+  // Begins a row, behind which 16 more bytes can be read. Returns false where it is broken. It must
+  // stay until the next. With `dc_alone` only read_dc() and skip_dc() may follow, and nothing else
+  // of the row is looked at.
   bool open(std::span<const uint8_t> row, bool dc_alone = false);
 
-  // The next MCU's blocks, one behind the other, which must be 0. Returns false where the row is broken. There must be an MCU left. Sets bit i of escaped[b] where
-  // coefficient i of block b is an escape and not named by a mask, unless `escaped` is null.
+  // The next MCU's blocks, one behind the other, which must be 0. Returns false where the row is
+  // broken. There must be an MCU left. Sets bit i of escaped[b] where coefficient i of block b is
+  // an escape and not named by a mask, unless `escaped` is null.
   bool read_mcu(int16_t* blocks, uint64_t* escaped = nullptr);
   // As read_mcu(), without an output.
   bool skip_mcus(size_t count);

@@ -22,8 +22,8 @@ size_t width_of(int number) {
                      : static_cast<size_t>(std::bit_width(static_cast<unsigned>(magnitude))) + 1;
 }
 
-// Appends the lowest `count` bits (at most 64, and no others set) to a bit stream that has room for 16 more bytes, 0 from the next bit's byte on but for
-// the bits before it.
+// Appends the lowest `count` bits (at most 64, and no others set) to a bit stream that has room for
+// 16 more bytes, 0 from the next bit's byte on but for the bits before it.
 void put_bits(uint8_t* stream, size_t& num_bits, uint64_t bits, size_t count) {
   uint8_t* const at = stream + num_bits / 8;
   const size_t shift = num_bits % 8;
@@ -177,7 +177,8 @@ void DctRowWriter::write_block(size_t block, size_t component, const DctBlockTil
   if (code == 3) flags_.push_back(static_cast<uint8_t>(flags));
 }
 
-// Writes the values of the next tile that are wider than that as escapes. Puts the others into kept_, and returns their mask.
+// Writes the values of the next tile that are wider than that as escapes. Puts the others into
+// kept_, and returns their mask.
 uint8_t DctRowWriter::split_escapes(size_t block, size_t tile, uint8_t mask, size_t widest) {
   size_t num_kept = 0;
   unsigned kept_mask = 0;

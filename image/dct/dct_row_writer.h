@@ -1,4 +1,5 @@
-// DctRowWriter: writes rows of MCUs in the dct code (format/DCT.md). Keeps its memory from row to row. Not thread-safe.
+// DctRowWriter: writes rows of MCUs in the dct code (format/DCT.md). Keeps its memory from row to
+// row. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ class DctRowWriter {
   void write_escape(size_t block, size_t place, int coefficient);
 
   DctGeometry geometry_;
-  // [component][tile][width]: the class that has room for a value of `width` bits, and its width; those of the widest where none has.
+  // [component][tile][width]: the class that has room for a value of `width` bits, and its width;
+  // those of the widest where none has.
   struct Choice {
     uint8_t kind = 0;
     uint8_t width = 0;

@@ -1,4 +1,5 @@
-// Tables for tiles of coefficients and their values (format/DCT.md). Bit i of a mask is the coefficient at the tile's row i / 4 and column i % 4.
+// Tables for tiles of coefficients and their values (format/DCT.md). Bit i of a mask is the
+// coefficient at the tile's row i / 4 and column i % 4.
 #pragma once
 
 #include <array>
@@ -20,12 +21,15 @@ struct DctTables {
   // Of the flags of a block: place() / 4 of its tiles, one a byte.
   std::array<uint64_t, 256> quarters = {};
 
-  // Shuffles of the bytes of 8 coefficients: from those in a row to those that the mask names, and the other way. The others become 0.
+  // Shuffles of the bytes of 8 coefficients: from those in a row to those that the mask names, and
+  // the other way. The others become 0.
   alignas(16) std::array<std::array<uint8_t, 16>, 256> expand = {};
   alignas(16) std::array<std::array<uint8_t, 16>, 256> compress = {};
 
-  // [8 * width + first bit]: 8 values of `width` bits begin at bit `first bit` (0 to 7) of 16 bytes. The shuffle brings the two bytes that a value lies in into a lane of
-  // 16 bits; the factor moves it to the top of the lane; with the power [width], the upper half of a product is it alone, with its sign.
+  // [8 * width + first bit]: 8 values of `width` bits begin at bit `first bit` (0 to 7) of 16
+  // bytes. The shuffle brings the two bytes that a value lies in into a lane of 16 bits; the factor
+  // moves it to the top of the lane; with the power [width], the upper half of a product is it
+  // alone, with its sign.
   alignas(16) std::array<std::array<uint8_t, 16>, 8 * (kMaxWidth + 1)> shuffle = {};
   alignas(16) std::array<std::array<int16_t, 8>, 8 * (kMaxWidth + 1)> factor = {};
   alignas(16) std::array<std::array<int16_t, 8>, kMaxWidth + 1> power = {};

@@ -33,7 +33,8 @@ std::optional<DctRefusal> refuse_frame(unsigned marker) {
   }
 }
 
-// Whether codes of these lengths exist: no more of a length than are left, and none of ones alone, as libjpeg wants it.
+// Whether codes of these lengths exist: no more of a length than are left, and none of ones alone,
+// as libjpeg wants it.
 bool has_codes(const JHUFF_TBL& table) {
   unsigned code = 0;
   for (unsigned length = 1; length <= 16; ++length, code <<= 1) {

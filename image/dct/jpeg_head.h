@@ -1,4 +1,5 @@
-// JpegHead: what the header of a JPEG says of its scan, read without libjpeg, and more strictly. Not thread-safe.
+// JpegHead: what the header of a JPEG says of its scan, read without libjpeg, and more strictly.
+// Not thread-safe.
 #pragma once
 
 #include <array>
@@ -15,7 +16,8 @@ namespace ffkit {
 
 class JpegHead {
  public:
-  // Reads the header of `jpeg` up to its first scan. Returns why the picture cannot have a dct code, or nothing when all is well.
+  // Reads the header of `jpeg` up to its first scan. Returns why the picture cannot have a dct
+  // code, or nothing when all is well.
   std::optional<DctRefusal> read(std::span<const std::byte> jpeg);
 
   // The rest is of the header that read() was content with.

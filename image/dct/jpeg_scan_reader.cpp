@@ -5,7 +5,8 @@
 namespace ffkit {
 namespace {
 
-// Whether each symbol has one code, and at most one of them ends a block (run 0 to 14 without a value; in a DC table no symbol has a run).
+// Whether each symbol has one code, and at most one of them ends a block (run 0 to 14 without a
+// value; in a DC table no symbol has a run).
 bool is_plain_table(const JHUFF_TBL& table) {
   std::array<bool, 256> has_code = {};
   size_t num_symbols = 0;
@@ -80,7 +81,8 @@ bool JpegScanReader::read_mcu(int16_t* blocks, int16_t* dc) {
         !bits.decode_ac(*ac_table_[c], block, place, step)) {
       return false;
     }
-    // An end of block comes right behind a value, or there is none; without it the last value is at the last place.
+    // An end of block comes right behind a value, or there is none; without it the last value is at
+    // the last place.
     const bool is_ended = step == JpegHuffmanTable::kEndOfBlock;
     const uint32_t last = is_ended ? place : place + step;
     is_plain &=

@@ -1,4 +1,5 @@
-// JpegScanReader: the coefficients of a JPEG's only scan, MCU by MCU, and whether JpegScanWriter makes the same scan of them. Keeps tables and memory between pictures. Not thread-safe.
+// JpegScanReader: the coefficients of a JPEG's only scan, MCU by MCU, and whether JpegScanWriter
+// makes the same scan of them. Keeps tables and memory between pictures. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -18,14 +19,17 @@ class JpegScanReader {
   // `head` must stay while the scan is read. Throws std::bad_alloc.
   void begin(const JpegHead& head, std::span<const std::byte> jpeg);
 
-  // The next MCU: its blocks, one behind the other, which must be 0, get the AC coefficients; `dc` the DC coefficients. Returns false where the scan is
-  // broken, or a DC coefficient out of bounds.
+  // The next MCU: its blocks, one behind the other, which must be 0, get the AC coefficients; `dc`
+  // the DC coefficients. Returns false where the scan is broken, or a DC coefficient out of bounds.
   bool read_mcu(int16_t* blocks, int16_t* dc);
 
-  // Behind the last MCU: the bits that fill up the scan's last byte, or nothing where more follows in the scan.
+  // Behind the last MCU: the bits that fill up the scan's last byte, or nothing where more follows
+  // in the scan.
   std::optional<uint8_t> padding() const;
-  // Whether JpegScanWriter gives the MCUs read so far the bits that they have here. False may also be said of a rare scan that comes out the same. Coefficients
-  // leave an encoder three choices: which of several codes a symbol has; sixteen zeros before the end of a block; and which symbol ends it.
+  // Whether JpegScanWriter gives the MCUs read so far the bits that they have here. False may also
+  // be said of a rare scan that comes out the same. Coefficients leave an encoder three choices:
+  // which of several codes a symbol has; sixteen zeros before the end of a block; and which symbol
+  // ends it.
   bool is_plain() const { return is_plain_; }
   // Bytes of the file up to the end of the scan.
   size_t end() const { return end_in_file_; }

@@ -34,7 +34,8 @@ void JpegScanWriter::Codes::build(const JHUFF_TBL& table) {
   }
 }
 
-// The code of a run and a coefficient, and behind it the coefficient's bits; 33 bits at most with the length.
+// The code of a run and a coefficient, and behind it the coefficient's bits; 33 bits at most with
+// the length.
 uint64_t JpegScanWriter::with_bits(const std::array<uint32_t, 256>& codes, unsigned run,
                                    int value) {
   const auto size = static_cast<unsigned>(std::bit_width(static_cast<unsigned>(std::abs(value))));
@@ -62,7 +63,8 @@ struct JpegScanWriter::Output {
   unsigned num_bits;  // of window
   std::byte* next;
 
-  // At most 56 bits, which nothing else is set in. Writes 8 bytes each time, of which the next call may overwrite some: that takes no branch.
+  // At most 56 bits, which nothing else is set in. Writes 8 bytes each time, of which the next call
+  // may overwrite some: that takes no branch.
   void put(uint64_t bits, unsigned count) {
     num_bits += count;
     window |= bits << (64 - num_bits);

@@ -6,7 +6,8 @@ std::optional<DctRefusal> refuse_tail(std::span<const std::byte> tail) {
   const auto byte_at = [tail](size_t i) { return std::to_integer<size_t>(tail[i]); };
   for (size_t i = 0; i + 1 < tail.size();) {
     const size_t marker = byte_at(i + 1);
-    // As libjpeg looks for the next marker: what is none is skipped, and any number of FF may stand before one (T.81, B.1.1.2).
+    // As libjpeg looks for the next marker: what is none is skipped, and any number of FF may stand
+    // before one (T.81, B.1.1.2).
     if (byte_at(i) != 0xFF || marker == 0xFF) {
       ++i;
       continue;

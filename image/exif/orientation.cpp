@@ -78,7 +78,8 @@ std::optional<Bytes> exif_of_jpeg(Bytes jpeg) {
   return std::nullopt;
 }
 
-// Content of the first chunk `name`. PNG: big-endian length, name, content, checksum. RIFF: name, little-endian length, content, filled up to an even length.
+// Content of the first chunk `name`. PNG: big-endian length, name, content, checksum. RIFF: name,
+// little-endian length, content, filled up to an even length.
 std::optional<Bytes> chunk_of(Bytes file, size_t begin, std::string_view name, bool is_riff) {
   for (size_t i = begin; i + 8 <= file.size();) {
     const size_t length = number_at(file, is_riff ? i + 4 : i, 4, is_riff);
@@ -134,7 +135,8 @@ RgbView turn_upright(const RgbView& picture, int orientation, std::vector<uint8_
   errors_only("", [&] {
     memory.resize(3 * static_cast<size_t>(width) * static_cast<size_t>(height) + kSlackBytes);
   });
-  // Where the first pixel of the result is in the picture, and how far it is from there to the pixel right of it and to the one below.
+  // Where the first pixel of the result is in the picture, and how far it is from there to the
+  // pixel right of it and to the one below.
   const bool from_right =
       orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool from_bottom =

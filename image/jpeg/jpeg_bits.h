@@ -11,8 +11,9 @@
 
 namespace ffkit {
 
-// Natural order (8 * row + column) of the coefficient at a place of the zigzag order. Those that a broken run leads beyond the end fall on the last, as
-// in libjpeg; so does the zero that is stored for an end of block, which comes only while the last one is still zero.
+// Natural order (8 * row + column) of the coefficient at a place of the zigzag order. Those that a
+// broken run leads beyond the end fall on the last, as in libjpeg; so does the zero that is stored
+// for an end of block, which comes only while the last one is still zero.
 inline constexpr std::array<uint8_t, 128> kNaturalOrder = [] {
   std::array<uint8_t, 128> order = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
                                     12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
@@ -22,9 +23,11 @@ inline constexpr std::array<uint8_t, 128> kNaturalOrder = [] {
   return order;
 }();
 
-// The state of reading a scan without byte stuffing. All is inlined into the loop over an MCU's blocks, so that it stays in registers: 3 %.
+// The state of reading a scan without byte stuffing. All is inlined into the loop over an MCU's
+// blocks, so that it stays in registers: 3 %.
 struct JpegBits {
-  // A block takes at most 64 * (16 + 15) bits: so many zeros behind the scan make it safe to check for its end once a block.
+  // A block takes at most 64 * (16 + 15) bits: so many zeros behind the scan make it safe to check
+  // for its end once a block.
   static constexpr size_t kPaddingBytes = 256 + 16;
 
   uint64_t window = 0;            // the next bits, left-aligned
@@ -45,15 +48,18 @@ struct JpegBits {
     num_bits -= static_cast<int>(count);
   }
 
-  // Adds the next DC difference to last_dc. Returns false where no code is, or where the sum is out of all bounds.
+  // Adds the next DC difference to last_dc. Returns false where no code is, or where the sum is out
+  // of all bounds.
   [[gnu::always_inline]] bool decode_dc(const JpegHuffmanTable& table, int& last_dc);
-  // Decodes a block's AC coefficients, of which those that are zero are not stored. Returns false where no code is.
+  // Decodes a block's AC coefficients, of which those that are zero are not stored. Returns false
+  // where no code is.
   [[gnu::always_inline]] bool decode_ac(const JpegHuffmanTable& table, JCOEF* block) {
     uint32_t place;
     uint32_t step;
     return decode_ac(table, block, place, step);
   }
-  // The same; `place`, of the zigzag order, and `step` tell how the block ends: the last symbol led from the one to their sum.
+  // The same; `place`, of the zigzag order, and `step` tell how the block ends: the last symbol led
+  // from the one to their sum.
   [[gnu::always_inline]] bool decode_ac(const JpegHuffmanTable& table, JCOEF* block,
                                         uint32_t& place, uint32_t& step);
 

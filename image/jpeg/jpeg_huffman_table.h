@@ -1,4 +1,5 @@
-// JpegHuffmanTable: a Huffman table of a JPEG, expanded so that one lookup gives a code together with the value behind it.
+// JpegHuffmanTable: a Huffman table of a JPEG, expanded so that one lookup gives a code together
+// with the value behind it.
 #pragma once
 
 #include <array>
@@ -13,8 +14,9 @@ struct JpegHuffmanTable {
   static constexpr int kLookupBits = 10;
   static constexpr int kSkipBits = 11;
 
-  // Entries, from the lowest bit: 6 bits length of the code (and of the value, where that is in the entry too), 6 bits
-  // coefficients to advance, 4 bits size of a value that still has to be read, 16 bits value.
+  // Entries, from the lowest bit: 6 bits length of the code (and of the value, where that is in the
+  // entry too), 6 bits coefficients to advance, 4 bits size of a value that still has to be read,
+  // 16 bits value.
   static constexpr uint32_t kLengthMask = 63;
   static constexpr int kAdvanceShift = 6;
   static constexpr uint32_t kAdvanceMask = 63;
@@ -22,9 +24,11 @@ struct JpegHuffmanTable {
   static constexpr uint32_t kSizeMask = 15;
   static constexpr int kValueShift = 16;
 
-  // Pairs stand for one symbol, or for two where both codes, and the value of the first, lie within kLookupBits bits. From the lowest bit: as in an entry the
-  // length of both, the coefficients to advance for the first, and the size of a value of the last that still has to be read; 16 bits coefficients to advance
-  // from the first to the second, 0 where there is none; 16 bits value of the first; 16 bits value of the last.
+  // Pairs stand for one symbol, or for two where both codes, and the value of the first, lie within
+  // kLookupBits bits. From the lowest bit: as in an entry the length of both, the coefficients to
+  // advance for the first, and the size of a value of the last that still has to be read; 16 bits
+  // coefficients to advance from the first to the second, 0 where there is none; 16 bits value of
+  // the first; 16 bits value of the last.
   static constexpr int kSecondAdvanceShift = 16;
   static constexpr int kFirstValueShift = 32;
   static constexpr int kLastValueShift = 48;
@@ -35,14 +39,16 @@ struct JpegHuffmanTable {
   // Not an entry: the code is longer than the lookup.
   static constexpr uint32_t kLongCode = 0;
 
-  // Skips stand for all symbols that lie completely within the next kSkipBits bits, up to an end of block. From the lowest
-  // bit: 5 bits their length, 1 bit end of block, 10 bits coefficients to advance before that. 0: not even one fits.
+  // Skips stand for all symbols that lie completely within the next kSkipBits bits, up to an end of
+  // block. From the lowest bit: 5 bits their length, 1 bit end of block, 10 bits coefficients to
+  // advance before that. 0: not even one fits.
   static constexpr uint32_t kSkipLengthMask = 31;
   static constexpr int kSkipEndShift = 5;
   static constexpr int kSkipAdvanceShift = 6;
 
-  // Expands `source`, which must be free of contradictions, as libjpeg checks it; does nothing when it is the table of the call before. Skips are for an
-  // AC table of which not all blocks are wanted.
+  // Expands `source`, which must be free of contradictions, as libjpeg checks it; does nothing when
+  // it is the table of the call before. Skips are for an AC table of which not all blocks are
+  // wanted.
   void build(const JHUFF_TBL& source, bool is_dc, bool with_skips);
 
   struct Symbol {
@@ -70,7 +76,8 @@ struct JpegHuffmanTable {
   std::array<uint32_t, 1 << kLookupBits> entries;
   std::array<uint64_t, 1 << kLookupBits> pairs;  // of AC tables only, as are skips
   std::array<uint16_t, 1 << kSkipBits> skips;
-  // Codes of length n end before limit[n], left-aligned to 16 bits, and are source_symbols[code + offset[n]].
+  // Codes of length n end before limit[n], left-aligned to 16 bits, and are source_symbols[code +
+  // offset[n]].
   std::array<uint32_t, 18> limit;
   std::array<int, 17> offset;
   // What it was built from.

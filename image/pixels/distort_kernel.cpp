@@ -25,8 +25,9 @@ using DistortVec = hn::Vec<DistortFloats>;
 // OpenCV's guard against divisions by zero.
 constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
 
-// What there is of a colour in HSV: the value, and the largest difference of channels that its saturation makes. OpenCV divides by |value|, so
-// that the difference of a negative value is negative.
+// What there is of a colour in HSV: the value, and the largest difference of channels that its
+// saturation makes. OpenCV divides by |value|, so that the difference of a negative value is
+// negative.
 struct Spread {
   DistortFloats d;
   float saturation;

@@ -42,9 +42,9 @@ HWY_INLINE hn::Vec<Singles> to_single(hn::Vec<Ints> value) {
   return hn::ConvertTo(Singles(), value);
 }
 
-// Pillow's variables are floats and its constants doubles, which is followed here. What was made cheaper changes none of the 2^24
-// colours: its division by 6 is a multiplication, those by 255 are of floats.
-// Two results by reference, because vectors of SVE cannot be members.
+// Pillow's variables are floats and its constants doubles, which is followed here. What was made
+// cheaper changes none of the 2^24 colours: its division by 6 is a multiplication, those by 255 are
+// of floats. Two results by reference, because vectors of SVE cannot be members.
 HWY_INLINE void hue_saturation(hn::Vec<Singles> red, hn::Vec<Singles> green, hn::Vec<Singles> blue,
                                hn::Vec<Singles> value, hn::Vec<Ints>& hue_out,
                                hn::Vec<Ints>& saturation_out) {

@@ -49,8 +49,9 @@ Range clip(Range range, int64_t first, int64_t step, int64_t limit) {
   return {std::max(range.begin, hit.begin), std::min(range.end, hit.end)};
 }
 
-// Pillow's affine_fixed(): output pixel (x, y) is the input's at matrix * (x + 1/2, y + 1/2), in 16.16 fixed point. Pillow takes it
-// whenever corners lie within +-32768, which holds for images of our size.
+// Pillow's affine_fixed(): output pixel (x, y) is the input's at matrix * (x + 1/2, y + 1/2), in
+// 16.16 fixed point. Pillow takes it whenever corners lie within +-32768, which holds for images of
+// our size.
 void transform_nearest(const RgbImage& image, const std::array<double, 6>& m, RgbColor fill,
                        uint8_t* scratch) {
   const auto fixed = [](double v) { return static_cast<int64_t>(std::floor(v * 65536.0 + 0.5)); };

@@ -106,7 +106,8 @@ void BlendWithSmooth(const SmoothJob& job) {
       sum =
           hn::Add(sum, hn::Add(load_words(row - 3), hn::Add(load_words(row), load_words(row + 3))));
     }
-    // Pillow rounds sum / 13 to the nearest: (sum + 6) / 13, whose quotient is exact with this factor up to 3321.
+    // Pillow rounds sum / 13 to the nearest: (sum + 6) / 13, whose quotient is exact with this
+    // factor up to 3321.
     const auto smooth = hn::ShiftRight<16>(hn::Mul(hn::Add(sum, hn::Set(d, 6)), hn::Set(d, 5042)));
     store_blend(smooth, center, factors, job.out + i);
   }

@@ -1,7 +1,9 @@
-// Operations on pixels, each with all its parameters given: torchvision.transforms.functional on PIL images, to the bit.
+// Operations on pixels, each with all its parameters given: torchvision.transforms.functional on
+// PIL images, to the bit.
 //
-// Sources: torchvision/transforms/_functional_pil.py; Pillow's ImageEnhance.py, ImageOps.py, Image.py (rotate) and libImaging
-// (Blend.c, Convert.c, Filter.c, Geometry.c). `scratch` holds num_bytes() + kScratchSlack bytes. Images are at most 8192 pixels high and wide.
+// Sources: torchvision/transforms/_functional_pil.py; Pillow's ImageEnhance.py, ImageOps.py,
+// Image.py (rotate) and libImaging (Blend.c, Convert.c, Filter.c, Geometry.c). `scratch` holds
+// num_bytes() + kScratchSlack bytes. Images are at most 8192 pixels high and wide.
 #pragma once
 
 #include <array>
@@ -14,7 +16,8 @@ namespace ffkit {
 
 constexpr size_t kScratchSlack = 64;
 
-// factor 0: black, the mean grey, a grey image, a smoothed one; 1: the image itself; more: beyond it. Not negative.
+// factor 0: black, the mean grey, a grey image, a smoothed one; 1: the image itself; more: beyond
+// it. Not negative.
 void adjust_brightness(const RgbImage& image, double factor);
 void adjust_contrast(const RgbImage& image, double factor);
 void adjust_saturation(const RgbImage& image, double factor);

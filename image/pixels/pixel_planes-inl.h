@@ -1,5 +1,5 @@
-// Blocks of RGB pixels as planes, for loops that compute across channels. Included once for every instruction set, behind
-// <hwy/highway.h>.
+// Blocks of RGB pixels as planes, for loops that compute across channels. Included once for every
+// instruction set, behind <hwy/highway.h>.
 #if defined(FFKIT_LOADER_PIXEL_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FFKIT_LOADER_PIXEL_PLANES_INL_H_
 #undef FFKIT_LOADER_PIXEL_PLANES_INL_H_

@@ -1,4 +1,5 @@
-// PixelWriter: finished pixels into their place in the batch: normalised, converted, laid out in one pass.
+// PixelWriter: finished pixels into their place in the batch: normalised, converted, laid out in
+// one pass.
 //
 // The same values to the bit as Resizer writes for the same pixels. Thread-safe.
 #pragma once
@@ -18,7 +19,8 @@ class PixelWriter {
   // Outputs are images of `size`; `output` must have passed validate().
   PixelWriter(ImageSize size, const ImageOutput& output);
 
-  // `pixels`: [height, width, 3] RGB, rows `stride` bytes apart; 64 bytes behind the last one may be read.
+  // `pixels`: [height, width, 3] RGB, rows `stride` bytes apart; 64 bytes behind the last one may
+  // be read.
   void run(const uint8_t* pixels, ptrdiff_t stride, void* out) const;
 
  private:

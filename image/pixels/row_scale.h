@@ -1,4 +1,5 @@
-// RowScale: what turns the 8-bit values of one row of an output image into its elements: value * scale + bias.
+// RowScale: what turns the 8-bit values of one row of an output image into its elements: value *
+// scale + bias.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace ffkit {
 
-// In the order of a row of the layout, [width][3]; or, where all of a row belong to one channel, [3][width]. kMaxLanes more may be
-// read behind the end.
+// In the order of a row of the layout, [width][3]; or, where all of a row belong to one channel,
+// [3][width]. kMaxLanes more may be read behind the end.
 struct RowScale {
   RowScale(int64_t width, const ImageOutput& output);
 

@@ -1,4 +1,5 @@
-// Which stream of a sample's random numbers each part of the pipeline draws from. Changing one changes what users' seeds give.
+// Which stream of a sample's random numbers each part of the pipeline draws from. Changing one
+// changes what users' seeds give.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,8 @@
-// AxisFilter: the weights of Pillow's antialiased bilinear or bicubic resize along one axis, in Pillow's 8-bit fixed point.
+// AxisFilter: the weights of Pillow's antialiased bilinear or bicubic resize along one axis, in
+// Pillow's 8-bit fixed point.
 //
-// Formulas and rounding are those of precompute_coeffs() and normalize_coeffs_8bpc() in Pillow's src/libImaging/Resample.c.
+// Formulas and rounding are those of precompute_coeffs() and normalize_coeffs_8bpc() in Pillow's
+// src/libImaging/Resample.c.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +22,9 @@ class AxisFilter {
   static constexpr int kPrecisionBits =
       32 - 8 - 2;  // weights are in units of 2^-22; those of an output add up to about 1
 
-  // Filter from input pixels 0 .. in_size-1, of which [box_begin, box_end) is stretched to out_size outputs; of these only
-  // out_first .. out_first+out_count-1 are made. Pixels outside the box but within the input are used, as in Pillow.
-  // Keeps its memory between calls.
+  // Filter from input pixels 0 .. in_size-1, of which [box_begin, box_end) is stretched to out_size
+  // outputs; of these only out_first .. out_first+out_count-1 are made. Pixels outside the box but
+  // within the input are used, as in Pillow. Keeps its memory between calls.
   void build(int in_size, double box_begin, double box_end, int out_size, int out_first,
              int out_count, Interpolation interpolation = Interpolation::bilinear);
 

@@ -1,5 +1,5 @@
-// The weights of Pillow's antialiased bilinear or bicubic resize along one axis. Formulas and their order are those of precompute_coeffs() in
-// Pillow's src/libImaging/Resample.c.
+// The weights of Pillow's antialiased bilinear or bicubic resize along one axis. Formulas and their
+// order are those of precompute_coeffs() in Pillow's src/libImaging/Resample.c.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct CubicFilter {
   }
 };
 
-// An axis of in_size pixels, of which [box_begin, box_end) is stretched to out_size outputs; of these only out_first .. out_first+out_count-1
-// are made.
+// An axis of in_size pixels, of which [box_begin, box_end) is stretched to out_size outputs; of
+// these only out_first .. out_first+out_count-1 are made.
 struct AxisStretch {
   int in_size = 0;
   double box_begin = 0;
@@ -43,7 +43,8 @@ size_t max_taps(const AxisStretch& axis) {
   return static_cast<size_t>(std::ceil(Filter::kSupport * filter_scale)) * 2 + 1;
 }
 
-// Calls use(i, first, weights) for each output i from 0 on: the weights of the inputs from `first` on, which add up to 1. `scratch` holds them.
+// Calls use(i, first, weights) for each output i from 0 on: the weights of the inputs from `first`
+// on, which add up to 1. `scratch` holds them.
 template <typename Filter, typename Use>
 void for_each_output(const Filter& filter, const AxisStretch& axis, std::vector<double>& scratch,
                      const Use& use) {

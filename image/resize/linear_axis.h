@@ -1,7 +1,7 @@
 // LinearAxis: where OpenCV's bilinear filter looks along one axis.
 //
-// Positions are those of cv::resize with INTER_LINEAR: the centre of an output pixel among the input's, in f32. The filter is not widened when it
-// shrinks. Keeps its memory between pictures.
+// Positions are those of cv::resize with INTER_LINEAR: the centre of an output pixel among the
+// input's, in f32. The filter is not widened when it shrinks. Keeps its memory between pictures.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class LinearAxis {
   void build(int in_size, int out_size);
 
   int num_outputs() const { return num_outputs_; }
-  // Output i is input index()[i] times (1 - weight()[i]) plus the next input times weight()[i]. Both inputs exist; of an axis of one input
-  // the weight is 0. kMaxLanes more of both may be read.
+  // Output i is input index()[i] times (1 - weight()[i]) plus the next input times weight()[i].
+  // Both inputs exist; of an axis of one input the weight is 0. kMaxLanes more of both may be read.
   const int32_t* index() const { return index_.data(); }
   const float* weight() const { return weight_.data(); }
 

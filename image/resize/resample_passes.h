@@ -1,5 +1,5 @@
-// ResamplePasses: the two passes of a resize over any number of rows, each rounding to 8 bits. Keeps its memory between images. Not
-// thread-safe.
+// ResamplePasses: the two passes of a resize over any number of rows, each rounding to 8 bits.
+// Keeps its memory between images. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace ffkit {
 
-// Whether Pillow from version 13 on makes the vertical pass first when it resizes width x height pixels to these: found by trying it on
-// thousands of sizes. All versions before always make the horizontal one first.
+// Whether Pillow from version 13 on makes the vertical pass first when it resizes width x height
+// pixels to these: found by trying it on thousands of sizes. All versions before always make the
+// horizontal one first.
 inline bool is_vertical_first(double width, double height, int new_width, int new_height) {
   return height > new_height && height - new_height > 2 * (width - new_width);
 }
@@ -27,9 +28,10 @@ class ResamplePasses {
     ptrdiff_t stride = 0;  // row_bytes(number of outputs)
   };
 
-  // `num_rows` rows of pixels, [filter.num_outputs()][3] or, planar, [3][filter.num_outputs()]. `pixels` is the one at
-  // (filter.begin(), first row), rows `stride` bytes apart; 16 bytes behind the last one needed may be read. The result lives until the next call;
-  // kReadableBytes behind it may be read.
+  // `num_rows` rows of pixels, [filter.num_outputs()][3] or, planar, [3][filter.num_outputs()].
+  // `pixels` is the one at (filter.begin(), first row), rows `stride` bytes apart; 16 bytes behind
+  // the last one needed may be read. The result lives until the next call; kReadableBytes behind it
+  // may be read.
   Rows horizontal(const uint8_t* pixels, ptrdiff_t stride, int num_rows, const AxisFilter& filter,
                   bool flip = false, bool planar = false);
 

@@ -1,7 +1,7 @@
 #include "resize/resize_kernels.h"
 
-// Without this the least that is compiled for is a processor without vectors, for which these loops make no sense; every x86-64
-// since 2008 has SSSE3.
+// Without this the least that is compiled for is a processor without vectors, for which these loops
+// make no sense; every x86-64 since 2008 has SSSE3.
 #if defined(__x86_64__)
 #define HWY_BASELINE_TARGETS HWY_SSSE3
 #endif
@@ -25,8 +25,8 @@ constexpr int32_t kHalf = 1 << (kShift - 1);
 
 using Bytes = hn::FixedTag<uint8_t, 16>;
 
-// Of a perfect shuffle of 16 vectors twice over: from every fourth vector, four that stand side by side. Vectors of SVE have no size known to the
-// compiler, so no arrays hold them here.
+// Of a perfect shuffle of 16 vectors twice over: from every fourth vector, four that stand side by
+// side. Vectors of SVE have no size known to the compiler, so no arrays hold them here.
 HWY_INLINE void shuffle_four(const uint8_t* in0, const uint8_t* in1, const uint8_t* in2,
                              const uint8_t* in3, uint8_t* out, ptrdiff_t stride) {
   const Bytes d;
@@ -44,7 +44,8 @@ HWY_INLINE void shuffle_four(const uint8_t* in0, const uint8_t* in1, const uint8
   hn::StoreU(hn::InterleaveUpper(d, upper_ac, upper_be), d, out + 3 * stride);
 }
 
-// Transposes 16 x 16 bytes: four perfect shuffles of the 16 vectors turn the index bits (row, column) into (column, row).
+// Transposes 16 x 16 bytes: four perfect shuffles of the 16 vectors turn the index bits (row,
+// column) into (column, row).
 template <typename Row>
 HWY_INLINE void transpose(const Row& row, uint8_t* out, ptrdiff_t stride) {
   HWY_ALIGN uint8_t half[16 * 16];

@@ -1,7 +1,9 @@
-// The vector loops of the resize, compiled for several instruction sets; the processor's best is taken at run time.
+// The vector loops of the resize, compiled for several instruction sets; the processor's best is
+// taken at run time.
 //
-// Both passes round to 8 bits, as Pillow's do. The horizontal pass works on 16 rows at a time, transposed so that
-// a register holds the same column of all of them: every output is then plain multiplications by a broadcast weight.
+// Both passes round to 8 bits, as Pillow's do. The horizontal pass works on 16 rows at a time,
+// transposed so that a register holds the same column of all of them: every output is then plain
+// multiplications by a broadcast weight.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +22,8 @@ constexpr int kRowBlock = 16;  // rows that the horizontal pass works on at once
 // One block of the horizontal pass.
 struct HorizontalJob {
   const uint8_t* rows
-      [kRowBlock];  // at the column of filter->begin(); kRowBlock bytes behind the last column are read
+      // at the column of filter->begin(); kRowBlock bytes behind the last column are read
+      [kRowBlock];
   const AxisFilter* filter = nullptr;
   bool flip = false;           // output i goes to column num_outputs-1-i
   bool planar = false;         // output [3][num_outputs], else [num_outputs][3]

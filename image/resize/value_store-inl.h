@@ -1,5 +1,5 @@
-// From 8-bit values, held as 32-bit integers, to the elements of an output: normalised, converted, stored. Included once for every
-// instruction set, behind <hwy/highway.h>.
+// From 8-bit values, held as 32-bit integers, to the elements of an output: normalised, converted,
+// stored. Included once for every instruction set, behind <hwy/highway.h>.
 #if defined(FFKIT_FORMAT_VALUE_STORE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FFKIT_FORMAT_VALUE_STORE_INL_H_
 #undef FFKIT_FORMAT_VALUE_STORE_INL_H_

@@ -1,5 +1,5 @@
-// WideResizer: Pillow's antialiased resize of pixels of 16 bits, as that of its mode I;16: sums of doubles, rounded to 16 bits after each pass. What it
-// makes too small or too large is 0 or 65535.
+// WideResizer: Pillow's antialiased resize of pixels of 16 bits, as that of its mode I;16: sums of
+// doubles, rounded to 16 bits after each pass. What it makes too small or too large is 0 or 65535.
 //
 // Keeps its memory between pictures. Not thread-safe.
 #pragma once
@@ -16,8 +16,8 @@ namespace ffkit {
 
 class WideResizer {
  public:
-  // Of a picture of width x height pixels that becomes resized_width x resized_height, `taken` is wanted. Returns the part of the picture that it is
-  // made from.
+  // Of a picture of width x height pixels that becomes resized_width x resized_height, `taken` is
+  // wanted. Returns the part of the picture that it is made from.
   Rect plan(int width, int height, int resized_width, int resized_height, const Rect& taken,
             Interpolation interpolation);
   // Writes [taken.height, taken.width, 3] without gaps. `pixels` is what plan() returned last.

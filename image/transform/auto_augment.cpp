@@ -8,8 +8,9 @@
 namespace ffkit {
 namespace {
 
-// torch.linspace(begin, end, n)[i] of f32, n >= 2. torch counts the second half from the end, and multiplies and adds in one rounding
-// where the processor can. That decides whether a translation of 16 pixels is one of 15 when it is truncated.
+// torch.linspace(begin, end, n)[i] of f32, n >= 2. torch counts the second half from the end, and
+// multiplies and adds in one rounding where the processor can. That decides whether a translation
+// of 16 pixels is one of 15 when it is truncated.
 float linspace(float begin, float end, int i, int n) {
   const float step = (end - begin) / static_cast<float>(n - 1);
   if (i < n / 2) return std::fma(step, static_cast<float>(i), begin);

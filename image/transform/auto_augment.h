@@ -1,5 +1,5 @@
-// The operations that RandAugment and TrivialAugmentWide choose from, their magnitudes and the choice. Tables and order are those of
-// torchvision/transforms/v2/_auto_augment.py.
+// The operations that RandAugment and TrivialAugmentWide choose from, their magnitudes and the
+// choice. Tables and order are those of torchvision/transforms/v2/_auto_augment.py.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ enum class AugmentOp : uint8_t {
 };
 constexpr int kNumAugmentOps = 14;
 
-// torch.linspace(0, end, num_bins)[bin] of f32, and so on; 0 for operations without a magnitude. `size` is the image's.
+// torch.linspace(0, end, num_bins)[bin] of f32, and so on; 0 for operations without a magnitude.
+// `size` is the image's.
 double rand_augment_magnitude(AugmentOp op, int bin, int num_bins, ImageSize size);
 double trivial_augment_magnitude(AugmentOp op, int bin, int num_bins);
 

@@ -1,4 +1,5 @@
-// Which part of an image a transform takes: the geometry of torchvision's transforms, without pixels.
+// Which part of an image a transform takes: the geometry of torchvision's transforms, without
+// pixels.
 #pragma once
 
 #include <ffkit/image/image_codec.h>
@@ -12,14 +13,16 @@ struct DrawnCrop {
   bool flip = false;
 };
 
-// Draws the crop of an image of width x height pixels as torchvision's RandomResizedCrop.get_params does, then the flip.
+// Draws the crop of an image of width x height pixels as torchvision's RandomResizedCrop.get_params
+// does, then the flip.
 DrawnCrop draw_crop(const RandomResizedCrop& options, int width, int height, CounterRandom& random);
 
-// As torchvision's RandomCrop with pad_if_needed. The rectangle is of options.size, in the image's coordinates: what lies outside of
-// the image is padding.
+// As torchvision's RandomCrop with pad_if_needed. The rectangle is of options.size, in the image's
+// coordinates: what lies outside of the image is padding.
 DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRandom& random);
 
-// What ResizeCrop takes of an image of width x height pixels. Drawn: the factor, the place across, the share below, the flip.
+// What ResizeCrop takes of an image of width x height pixels. Drawn: the factor, the place across,
+// the share below, the flip.
 struct DrawnResizeCrop {
   int resized_width = 0;  // of the whole image after the resize, at least 1
   int resized_height = 0;
@@ -29,8 +32,8 @@ struct DrawnResizeCrop {
 };
 DrawnResizeCrop draw_crop(const ResizeCrop& options, int width, int height, CounterRandom& random);
 
-// Resize(short side) followed by CenterCrop on an image of a given size. Throws Error(unsupported) where the long side would be more than
-// 2^31 - 1 pixels.
+// Resize(short side) followed by CenterCrop on an image of a given size. Throws Error(unsupported)
+// where the long side would be more than 2^31 - 1 pixels.
 struct CenterCropGeometry {
   int resized_width = 0;  // of the whole image after the resize
   int resized_height = 0;

@@ -12,7 +12,8 @@
 namespace ffkit {
 namespace {
 
-// Part of the resized box that lies in a window of the output's size, whose corner is at (x, y) of the box and may lie outside of it.
+// Part of the resized box that lies in a window of the output's size, whose corner is at (x, y) of
+// the box and may lie outside of it.
 void take_window(CropPlan& plan, int x, int y, ImageSize size) {
   const auto width = static_cast<int>(size.width);
   const int left = std::max(x, 0);

@@ -1,4 +1,5 @@
-// CropPlan: which part of its picture a sample has, and where in the output it goes. What all transforms decide, without pixels.
+// CropPlan: which part of its picture a sample has, and where in the output it goes. What all
+// transforms decide, without pixels.
 #pragma once
 
 #include <ffkit/image/image_codec.h>
@@ -24,14 +25,14 @@ struct CropPlan {
   bool flip = false;              // mirrors what is taken, in its place
   RgbColor fill = {0, 0, 0};      // around it; black where anything is resized
   bool may_scale_decode = false;  // a JPEG may be decoded at a fraction of its size
-  bool is_cropped_first =
-      false;  // as Pillow sees it: the box is a picture of its own, of the size in which it is decoded
+  // as Pillow sees it: the box is a picture of its own, of the size in which it is decoded
+  bool is_cropped_first = false;
 
   bool resizes() const { return resized_width != box.width || resized_height != box.height; }
 };
 
-// Of a picture of width x height pixels in the sample with this key. Throws Error(unsupported) as center_crop_geometry() does, and where a
-// ScalePad's size is too small.
+// Of a picture of width x height pixels in the sample with this key. Throws Error(unsupported) as
+// center_crop_geometry() does, and where a ScalePad's size is too small.
 CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key);
 
 }  // namespace ffkit

@@ -9,7 +9,8 @@
 namespace ffkit {
 namespace {
 
-// Standard normal numbers, two of each 64-bit number (Box and Muller, "A note on the generation of random normal deviates", 1958).
+// Standard normal numbers, two of each 64-bit number (Box and Muller, "A note on the generation of
+// random normal deviates", 1958).
 class NormalNoise {
  public:
   explicit NormalNoise(CounterRandom& random) : random_(random) {}

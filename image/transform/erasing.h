@@ -8,7 +8,8 @@
 
 namespace ffkit {
 
-// The rectangle that is erased of an image of `size`, of width 0 when nothing is. torchvision's RandomErasing.get_params.
+// The rectangle that is erased of an image of `size`, of width 0 when nothing is. torchvision's
+// RandomErasing.get_params.
 Rect draw_erasing(const RandomErasing& options, ImageSize size, CounterRandom& random);
 
 // Draws and erases: `image` is one sample of `size` as `output` says.

@@ -1,7 +1,8 @@
-// FloatScaler: what ScalePad does to the pixels of a picture: to floats, perhaps distorted, resized by OpenCV's bilinear filter, normalised, zeros around them.
+// FloatScaler: what ScalePad does to the pixels of a picture: to floats, perhaps distorted, resized
+// by OpenCV's bilinear filter, normalised, zeros around them.
 //
-// Works on one row after another, which stay in the processor's caches: a whole picture of floats would not. Keeps its memory between pictures. Not
-// thread-safe.
+// Works on one row after another, which stay in the processor's caches: a whole picture of floats
+// would not. Keeps its memory between pictures. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@ class FloatScaler {
   // Outputs are images of `size`; `output` must have passed validate() with a ScalePad.
   FloatScaler(ImageSize size, const ImageOutput& output);
 
-  // Writes all of the output: `pixels` resized to width x height at its top left corner, which must fit, and zeros. They are distorted
-  // before, unless `distortion` is null.
+  // Writes all of the output: `pixels` resized to width x height at its top left corner, which must
+  // fit, and zeros. They are distorted before, unless `distortion` is null.
   void run(const RgbView& pixels, int width, int height, const RowDistortion* distortion,
            void* out);
 

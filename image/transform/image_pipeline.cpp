@@ -37,8 +37,9 @@ bool has_numbers(const ImageOutput& output) {
   return output.dtype == DType::u16 || output.dtype == DType::i32;
 }
 
-// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to `pixels`, which are augmented and written. So are the
-// numbers of u16 and i32. ScalePad has a way of its own, in floats, and pictures of 16 bits have one.
+// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to
+// `pixels`, which are augmented and written. So are the numbers of u16 and i32. ScalePad has a way
+// of its own, in floats, and pictures of 16 bits have one.
 struct ImagePipeline::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),

@@ -1,4 +1,5 @@
-// ImagePipeline: one sample from encoded bytes to its place in the batch: decode, crop, resize, flip, augment, normalise, lay out, erase.
+// ImagePipeline: one sample from encoded bytes to its place in the batch: decode, crop, resize,
+// flip, augment, normalise, lay out, erase.
 //
 // Keeps its buffers between samples. Not thread-safe: one per thread.
 #pragma once
@@ -26,8 +27,9 @@ class ImagePipeline {
   ImagePipeline(ImagePipeline&&) noexcept;
   ImagePipeline& operator=(ImagePipeline&&) noexcept;
 
-  // Writes the sample to `out`: [3, H, W] or [H, W, 3] of the output's dtype, 3 * H * W * size_of(dtype) bytes, no alignment
-  // assumed beyond the element's. Throws what ImageDecoder and PixelTransforms throw; `out` is undefined then. Adds to `times`.
+  // Writes the sample to `out`: [3, H, W] or [H, W, 3] of the output's dtype, 3 * H * W *
+  // size_of(dtype) bytes, no alignment assumed beyond the element's. Throws what ImageDecoder and
+  // PixelTransforms throw; `out` is undefined then. Adds to `times`.
   void run(std::span<const std::byte> encoded, const SampleKey& key, void* out,
            PipelineTimes& times);
 

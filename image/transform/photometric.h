@@ -1,4 +1,5 @@
-// What PhotoMetricDistortion does to one picture: the draws of mmdetection's PhotoMetricDistortion, without pixels.
+// What PhotoMetricDistortion does to one picture: the draws of mmdetection's PhotoMetricDistortion,
+// without pixels.
 #pragma once
 
 #include <ffkit/image/augmentation.h>

@@ -79,7 +79,8 @@ class Copier : public PictureScaler {
   PixelPlacer placer_;
 };
 
-// cv::resize of the whole box. Its filter is not widened, so a JPEG at a fraction of its size would be another picture.
+// cv::resize of the whole box. Its filter is not widened, so a JPEG at a fraction of its size would
+// be another picture.
 class OpencvScaler : public PictureScaler {
  public:
   OpencvScaler(ImageSize size, const ImageOutput& output) : placer_(size, output) {}

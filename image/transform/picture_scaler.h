@@ -1,5 +1,5 @@
-// PictureScaler: from the decoded pixels of a picture to those of the output, as a CropPlan says: resized as Pillow or as OpenCV does it,
-// or copied as they are.
+// PictureScaler: from the decoded pixels of a picture to those of the output, as a CropPlan says:
+// resized as Pillow or as OpenCV does it, or copied as they are.
 //
 // Keeps its memory between pictures. Not thread-safe.
 #pragma once

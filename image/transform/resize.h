@@ -1,7 +1,8 @@
-// Resizer: pixels through two AxisFilters straight into their place in the batch: resized, flipped, normalised, laid out.
+// Resizer: pixels through two AxisFilters straight into their place in the batch: resized, flipped,
+// normalised, laid out.
 //
-// u8 results equal those of Pillow's Image.resize(size, BILINEAR or BICUBIC, box) to the bit. Keeps its memory between images. Not
-// thread-safe.
+// u8 results equal those of Pillow's Image.resize(size, BILINEAR or BICUBIC, box) to the bit. Keeps
+// its memory between images. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,10 @@ class Resizer {
   // Sets all of the output to black, as normalised black is.
   void fill_black(void* out);
 
-  // `pixels` is the RGB pixel at (filter_x.begin(), filter_y.begin()), rows `stride` bytes apart; 16 bytes behind the last one
-  // needed may be read. The result has filter_x.num_outputs() x filter_y.num_outputs() pixels and goes to (x, y) of the
-  // output, mirrored when `flip`; it must lie within it. Between the passes values are rounded to 8 bits: their order matters.
+  // `pixels` is the RGB pixel at (filter_x.begin(), filter_y.begin()), rows `stride` bytes apart;
+  // 16 bytes behind the last one needed may be read. The result has filter_x.num_outputs() x
+  // filter_y.num_outputs() pixels and goes to (x, y) of the output, mirrored when `flip`; it must
+  // lie within it. Between the passes values are rounded to 8 bits: their order matters.
   void run(const uint8_t* pixels, ptrdiff_t stride, const AxisFilter& filter_x,
            const AxisFilter& filter_y, bool flip, int x, int y, void* out,
            bool vertical_first = false);

@@ -13,7 +13,8 @@ bool is_of_numbers(const ImageOutput& output) {
 
 }  // namespace
 
-// White is 65535 where the output is a share of it. A number that fills a map of labels stays that number.
+// White is 65535 where the output is a share of it. A number that fills a map of labels stays that
+// number.
 WideScaler::WideScaler(Interpolation interpolation, ImageSize size, const ImageOutput& output)
     : interpolation_(interpolation),
       size_(size),

@@ -1,4 +1,5 @@
-// WideScaler: from the decoded pixels of a picture of 16 bits to those of the output, as a CropPlan says. What PictureScaler is for bytes.
+// WideScaler: from the decoded pixels of a picture of 16 bits to those of the output, as a CropPlan
+// says. What PictureScaler is for bytes.
 //
 // Keeps its memory between pictures. Not thread-safe.
 #pragma once

@@ -1,4 +1,5 @@
-// FixedMemory: memory registered with io_uring, in regions: the kernel takes no larger ones than 1 GiB. Arithmetic alone.
+// FixedMemory: memory registered with io_uring, in regions: the kernel takes no larger ones than 1
+// GiB. Arithmetic alone.
 #pragma once
 
 #include <sys/uio.h>

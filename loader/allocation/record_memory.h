@@ -1,5 +1,6 @@
-// RecordMemory: the memory that the decoding threads together have for large records, copied from the page cache or decompressed. A thread
-// that wants more than is free waits for the others. Thread-safe.
+// RecordMemory: the memory that the decoding threads together have for large records, copied from
+// the page cache or decompressed. A thread that wants more than is free waits for the others.
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -10,9 +11,11 @@ namespace ffkit {
 
 class RecordMemory {
  public:
-  // Records up to this size, copied and decompressed bytes together, are not counted: each thread keeps its memory for them.
+  // Records up to this size, copied and decompressed bytes together, are not counted: each thread
+  // keeps its memory for them.
   static constexpr int64_t kSmallBytes = 4 << 20;
-  // Buffers of a thread that hold records: as stored, decompressed, and of replacements. A growing one is held twice for a moment.
+  // Buffers of a thread that hold records: as stored, decompressed, and of replacements. A growing
+  // one is held twice for a moment.
   static constexpr int64_t kKeptBytes = 6 * kSmallBytes;
 
   explicit RecordMemory(int64_t capacity_bytes) : free_bytes_(capacity_bytes) {}

@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kSlabPageBytes = 4096;
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-// Slabs of at least one huge page start on a huge page, so that the kernel can back all of them with huge pages.
+// Slabs of at least one huge page start on a huge page, so that the kernel can back all of them
+// with huge pages.
 constexpr std::align_val_t alignment_for(size_t num_bytes) {
   return std::align_val_t{num_bytes >= kHugePageBytes ? kHugePageBytes : kSlabPageBytes};
 }

@@ -1,5 +1,5 @@
-// BatchQueue: the batches of one epoch between the I/O thread that opens them, the decoding threads that fill them in any order
-// and the consumer who takes them in order.
+// BatchQueue: the batches of one epoch between the I/O thread that opens them, the decoding threads
+// that fill them in any order and the consumer who takes them in order.
 //
 //      taken | front: being filled or complete | ... | newest | not yet opened
 //            |<------------- at most `depth` batches -------->|
@@ -51,21 +51,25 @@ class BatchQueue {
  public:
   BatchQueue(int64_t depth, int64_t batch_size);
 
-  // I/O thread: the next batch, empty, to be given a slab and samples; null while `depth` batches are open.
+  // I/O thread: the next batch, empty, to be given a slab and samples; null while `depth` batches
+  // are open.
   PendingBatch* open();
   // I/O thread: nothing more will come; take_front() throws `error` from now on.
   void fail(std::exception_ptr error);
 
-  // Decoding threads: `count` more samples are done with. True for the thread that did the last ones: it calls complete().
+  // Decoding threads: `count` more samples are done with. True for the thread that did the last
+  // ones: it calls complete().
   static bool finish(PendingBatch& batch, int64_t count);
   static void complete(PendingBatch& batch);
-  // Decoding threads, before finish(): another record, of data set `source`, took the place of a bad one.
+  // Decoding threads, before finish(): another record, of data set `source`, took the place of a
+  // bad one.
   static void replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index,
                              int32_t source);
   // Decoding threads, before finish(): sample `index_in_batch` could not be had.
   static void fail_sample(PendingBatch& batch, int64_t index_in_batch, std::exception_ptr error);
 
-  // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the error of its first bad sample.
+  // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the
+  // error of its first bad sample.
   Batch::Slab* take_front();
   // Whether take_front() would return, or throw, without blocking.
   bool front_is_complete() const;

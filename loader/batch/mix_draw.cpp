@@ -17,7 +17,8 @@ double draw_normal(CounterRandom& random) {
   return radius * std::cos(2 * std::numbers::pi * random.uniform());
 }
 
-// The logarithm of a Gamma(alpha, 1) number. Below about 1e-307 its last summand, log_uniform / alpha, may be minus infinity.
+// The logarithm of a Gamma(alpha, 1) number. Below about 1e-307 its last summand, log_uniform /
+// alpha, may be minus infinity.
 struct LogGamma {
   double value = 0;
   double log_uniform = 0;

@@ -1,8 +1,10 @@
-// What MixUp or CutMix is to do to one batch, drawn at random. Labels: sample i counts as lambda * label[i] + (1 - lambda) * label[i - 1].
+// What MixUp or CutMix is to do to one batch, drawn at random. Labels: sample i counts as lambda *
+// label[i] + (1 - lambda) * label[i - 1].
 //
-// lambda ~ Beta(alpha, alpha) is G1 / (G1 + G2) of two Gamma(alpha) numbers by Marsaglia and Tsang, "A simple method for generating gamma
-// variables", 2000: of alpha + 1, times U^(1 / alpha), where alpha < 1, all in logarithms so that a small alpha does not
-// underflow. Normal numbers by Box and Muller, one of each two 64-bit numbers.
+// lambda ~ Beta(alpha, alpha) is G1 / (G1 + G2) of two Gamma(alpha) numbers by Marsaglia and Tsang,
+// "A simple method for generating gamma variables", 2000: of alpha + 1, times U^(1 / alpha), where
+// alpha < 1, all in logarithms so that a small alpha does not underflow. Normal numbers by Box and
+// Muller, one of each two 64-bit numbers.
 #pragma once
 
 #include <ffkit/image/image_codec.h>

@@ -14,8 +14,8 @@ struct Span {
   size_t num_bytes;
 };
 
-// What of a sample is mixed, as spans that are done one after another: each is short enough that a sample's is still in the first cache when
-// the next sample needs it.
+// What of a sample is mixed, as spans that are done one after another: each is short enough that a
+// sample's is still in the first cache when the next sample needs it.
 class MixSpans {
  public:
   MixSpans(const MixDraw& draw, ImageSize size, const ImageOutput& output)
@@ -83,7 +83,8 @@ void mix_images(const MixDraw& draw, void* images, int64_t num_samples, ImageSiz
     uint8_t* first = static_cast<uint8_t*>(images) + span.begin;
     uint8_t* last = first + static_cast<size_t>(num_samples - 1) * sample_bytes;
     uint8_t* saved = static_cast<uint8_t*>(scratch) + span.begin;
-    // From the back, every sample still finds the one before it unchanged; the first finds the last in the scratch.
+    // From the back, every sample still finds the one before it unchanged; the first finds the last
+    // in the scratch.
     std::memcpy(saved, last, span.num_bytes);
     for (uint8_t* sample = last; sample != first; sample -= sample_bytes) {
       mix(sample, sample - sample_bytes, span.num_bytes);

@@ -43,7 +43,8 @@ struct SlabLayout {
   size_t num_bytes = 0;
 };
 
-// Throws Error(invalid_argument) for no field, names that are empty or not unique, arrays too large to be, and decoders of no part.
+// Throws Error(invalid_argument) for no field, names that are empty or not unique, arrays too large
+// to be, and decoders of no part.
 SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch_size);
 
 }  // namespace ffkit

@@ -133,7 +133,8 @@ Batch SlabPool::hand_over(Batch::Slab* slab) {
     std::lock_guard lock(mutex_);
     ++num_held_;
   }
-  // The slab is part of the pool: sharing the pool's reference count allocates nothing and keeps it alive.
+  // The slab is part of the pool: sharing the pool's reference count allocates nothing and keeps it
+  // alive.
   return Batch(std::shared_ptr<Batch::Slab>(shared_from_this(), slab));
 }
 

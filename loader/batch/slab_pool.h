@@ -1,5 +1,5 @@
-// SlabPool: all slabs of a loader, made at once and recycled. Lives as long as the loader or the last Batch, whichever is longer.
-// Thread-safe.
+// SlabPool: all slabs of a loader, made at once and recycled. Lives as long as the loader or the
+// last Batch, whichever is longer. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,15 @@ namespace ffkit {
 
 class SlabPool;
 
-// A batch in memory. Written by the loader's threads until it is handed over, then the Batch's alone.
+// A batch in memory. Written by the loader's threads until it is handed over, then the Batch's
+// alone.
 struct Batch::Slab {
   SlabPool* pool = nullptr;
   std::byte* memory = nullptr;               // as the pool's layout says; may be null while free
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
   std::vector<std::unique_ptr<SlabTexts>> texts;  // of the fields that have texts; null of others
-  // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i + 1, then where they begin at i.
+  // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i
+  // + 1, then where they begin at i.
   std::vector<std::vector<int64_t>> row_offsets;
   std::vector<int64_t> record_indices;  // [size]
   std::vector<int32_t> sources;         // [size], of the records

@@ -1,4 +1,5 @@
-// ChunkDecoder: what a decoding thread does with a chunk of samples, from their bytes to a batch that next() may take:
+// ChunkDecoder: what a decoding thread does with a chunk of samples, from their bytes to a batch
+// that next() may take:
 //
 //   1. each sample is decoded into its slab, or fails its batch        SampleDecoder
 //   2. the buffer in the ring that it was read to loses a user; the I/O   ReadBufferPool, Event
@@ -9,7 +10,8 @@
 //   5. the images are mixed                                              BatchMixer
 //   6. the batch is complete, and the consumer's                         BatchQueue::complete()
 //
-// The watch knows of each sample while it is decoded. Time counts as busy up to step 6, after which the consumer may look at it.
+// The watch knows of each sample while it is decoded. Time counts as busy up to step 6, after which
+// the consumer may look at it.
 //
 // Thread-safe as long as no two threads are the same `worker` at the same time.
 #pragma once

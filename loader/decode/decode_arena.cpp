@@ -22,8 +22,8 @@
 namespace ffkit {
 namespace {
 
-// Longer than the usual pause between two reads that complete, so that a thread is not given back and woken again each time. Shorter than
-// anyone waits for TBB's threads.
+// Longer than the usual pause between two reads that complete, so that a thread is not given back
+// and woken again each time. Shorter than anyone waits for TBB's threads.
 constexpr auto kLinger = std::chrono::milliseconds(2);
 // TBB starts a thread in microseconds, or not at all.
 constexpr auto kStartLimit = std::chrono::seconds(1);
@@ -46,8 +46,8 @@ tbb::task_arena::constraints constraints_of_process(int num_threads) {
   tbb::task_arena::constraints out;
   out.set_max_concurrency(num_threads);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // Sanitizers refuse the way in which TBB opens libtbbbind, which it does for this alone. TBB names the nodes whose processors this process
-  // may use.
+  // Sanitizers refuse the way in which TBB opens libtbbbind, which it does for this alone. TBB
+  // names the nodes whose processors this process may use.
   if (has_several_numa_nodes()) {
     const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
     if (nodes.size() == 1) out.set_numa_id(nodes.front());
@@ -99,7 +99,8 @@ DecodeArena::~DecodeArena() = default;
 DecodeArena& DecodeArena::of_process() {
   DecodeArena* arena = arena_of_process.load();
   while (arena == nullptr || arena->process_ != getpid()) {
-    // After fork() the threads are the parent's, TBB's as well. The parent's arena stays as it is: its mutex may be locked.
+    // After fork() the threads are the parent's, TBB's as well. The parent's arena stays as it is:
+    // its mutex may be locked.
     auto* made = new DecodeArena(arena == nullptr);
     if (arena_of_process.compare_exchange_strong(arena, made)) return *made;
     delete made;
@@ -155,7 +156,8 @@ void DecodeArena::take_back() {
   --limit_;
 }
 
-// Makes the arena as large as its clients need it. Throws Error(io) where the system gives no more threads.
+// Makes the arena as large as its clients need it. Throws Error(io) where the system gives no more
+// threads.
 void DecodeArena::fit() {
   int limit = 0;
   {
@@ -187,8 +189,9 @@ void DecodeArena::fit() {
 bool DecodeArena::fit_tbb(int num_threads) {
   if (num_threads > num_proven_) require_startable(num_proven_, num_threads);
   if (tbb_->limit_threads != num_threads) {
-    // TBB takes the smallest limit of those alive, so a process has one for all loaders. It is a thread more than TBB's own: tasks that
-    // wait for a batch on all of TBB's usual threads leave one to make it.
+    // TBB takes the smallest limit of those alive, so a process has one for all loaders. It is a
+    // thread more than TBB's own: tasks that wait for a batch on all of TBB's usual threads leave
+    // one to make it.
     const int most = std::max(num_threads, tbb::info::default_concurrency());
     tbb_->limit = std::make_unique<tbb::global_control>(
         tbb::global_control::max_allowed_parallelism, static_cast<size_t>(most) + 1);
@@ -268,7 +271,8 @@ void DecodeArena::drain_in_tbb() {
 
 bool DecodeArena::linger(std::unique_lock<std::mutex>& lock) {
   ++num_lingering_;
-  // Without a timer while reads are in flight: to set one takes 1 us, a fifth of what a record of 4 kB takes in all.
+  // Without a timer while reads are in flight: to set one takes 1 us, a fifth of what a record of 4
+  // kB takes in all.
   if (num_reading_ > 0) {
     arrived_.wait(lock, [this] { return has_work() || num_reading_ == 0; });
   }

@@ -1,12 +1,12 @@
-// DecodeArena: the threads that decode. They are TBB's, in one arena for all loaders of the process, which is as large as the largest
-// num_threads of these loaders.
+// DecodeArena: the threads that decode. They are TBB's, in one arena for all loaders of the
+// process, which is as large as the largest num_threads of these loaders.
 //
 //   wake() ── enqueue ──▶ drain: works off what the clients have, in turn; lingers for 2 ms when there is nothing and
 //                                nothing is being read; ends
 //
-// At most as many drains run as the arena has threads, so loaders that work at the same time share them. When a drain has ended, its
-// thread is TBB's again. In a child of fork(), and where TBB gives no threads because tasks of others hold them, threads of the arena's own
-// take their place.
+// At most as many drains run as the arena has threads, so loaders that work at the same time share
+// them. When a drain has ended, its thread is TBB's again. In a child of fork(), and where TBB
+// gives no threads because tasks of others hold them, threads of the arena's own take their place.
 //
 // Thread-safe.
 #pragma once
@@ -29,7 +29,8 @@ class DecodeArena {
    public:
     // Whether a further thread could begin something.
     virtual bool has_work() const = 0;
-    // Precondition: has_work(). Works with the mutex released. Returns when nothing is left, or when others_have_work().
+    // Precondition: has_work(). Works with the mutex released. Returns when nothing is left, or
+    // when others_have_work().
     virtual void work(std::unique_lock<std::mutex>& lock) = 0;
 
    protected:
@@ -41,20 +42,24 @@ class DecodeArena {
   DecodeArena(const DecodeArena&) = delete;
   DecodeArena& operator=(const DecodeArena&) = delete;
 
-  // From now on the arena has at least `num_threads` threads. Blocks until they run. Throws Error(io) when the system gives no more threads.
+  // From now on the arena has at least `num_threads` threads. Blocks until they run. Throws
+  // Error(io) when the system gives no more threads.
   void add(Client& client, int num_threads);
   // Precondition: `client` has no work, and none of its work is going on.
   void remove(Client& client);
-  // `num_threads` threads hang in the work of a client. They count no more: others take their place, until they are taken_back().
+  // `num_threads` threads hang in the work of a client. They count no more: others take their
+  // place, until they are taken_back().
   void give_up(int num_threads) noexcept;
 
   // Guards the clients' work as well.
   std::mutex& mutex() { return mutex_; }
-  // Lets threads look at `count` things to do that have just come. Releases the mutex. Throws Error(io) when no thread is there to work.
+  // Lets threads look at `count` things to do that have just come. Releases the mutex. Throws
+  // Error(io) when no thread is there to work.
   void wake(std::unique_lock<std::mutex>& lock, size_t count);
   // Whether a client other than `client` has work. With the mutex held.
   bool others_have_work(const Client& client) const;
-  // One client more, or less, reads what will be work soon: meanwhile drains linger without end. With the mutex held.
+  // One client more, or less, reads what will be work soon: meanwhile drains linger without end.
+  // With the mutex held.
   void count_reader(int change);
   // One of those threads hangs no more. With the mutex held.
   void take_back();
@@ -103,8 +108,8 @@ class DecodeArena {
   int num_started_ = 0;  // drains, running or about to
   int num_running_ = 0;
   int num_lingering_ = 0;
-  int num_notified_ =
-      0;  // of these: on their way to work; too many where they found none, so that a drain too many starts
+  // of these: on their way to work; too many where they found none, so that a drain too many starts
+  int num_notified_ = 0;
   int num_reading_ = 0;  // clients
   int num_wanted_ = 0;   // so many must run at once before any ends
   bool own_threads_end_ = false;

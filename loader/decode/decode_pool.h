@@ -1,5 +1,5 @@
-// DecodePool: the queue of a loader's chunks of samples, which the threads of DecodeArena work off in the order they were submitted. Threads
-// with nothing to do are the helpers of the others.
+// DecodePool: the queue of a loader's chunks of samples, which the threads of DecodeArena work off
+// in the order they were submitted. Threads with nothing to do are the helpers of the others.
 //
 // Thread-safe. `work` is called on the arena's threads and must not throw.
 #pragma once
@@ -21,11 +21,12 @@ namespace ffkit {
 
 class DecodePool final : DecodeArena::Client, Helpers {
  public:
-  // `worker` is the number of the decoding thread, 0 .. num_threads-1, and no other thread's at the same time: an index for scratch memory.
-  // `helpers` are the other threads.
+  // `worker` is the number of the decoding thread, 0 .. num_threads-1, and no other thread's at the
+  // same time: an index for scratch memory. `helpers` are the other threads.
   using Work = std::function<void(int worker, Helpers& helpers, const SampleChunk& chunk)>;
 
-  // At most `capacity` chunks wait at any time. Throws Error(io) when the system gives no more threads.
+  // At most `capacity` chunks wait at any time. Throws Error(io) when the system gives no more
+  // threads.
   DecodePool(int num_threads, size_t capacity, Work work);
   // Drops what has not begun and waits for what has.
   ~DecodePool();
@@ -33,11 +34,14 @@ class DecodePool final : DecodeArena::Client, Helpers {
   DecodePool& operator=(const DecodePool&) = delete;
 
   void submit(std::span<const SampleChunk> chunks);
-  // Whether reads are in flight whose samples come soon: the threads then wait for them. Not at first.
+  // Whether reads are in flight whose samples come soon: the threads then wait for them. Not at
+  // first.
   void set_reading(bool is_reading);
-  // Drops what has not begun and waits for what has. False when some is still being worked on at `until`.
+  // Drops what has not begun and waits for what has. False when some is still being worked on at
+  // `until`.
   bool cancel(std::chrono::steady_clock::time_point until);
-  // Drops what has not begun. What has begun hangs: other threads take the place of its threads until it ends.
+  // Drops what has not begun. What has begun hangs: other threads take the place of its threads
+  // until it ends.
   void give_up() noexcept;
 
  private:

@@ -26,7 +26,8 @@ struct FieldWriter::Sample {
   int64_t record_index;
 };
 
-// Counts the time that a thread decodes, of good samples and bad ones, from its construction to its destruction. Waiting is no decoding.
+// Counts the time that a thread decodes, of good samples and bad ones, from its construction to its
+// destruction. Waiting is no decoding.
 class FieldWriter::Stopwatch {
  public:
   explicit Stopwatch(StatsCounters& stats) : stats_(stats) {}

@@ -1,5 +1,6 @@
-// FieldWriter: from a record to its place in the slab: all fields of a sample, in pieces that idle threads take over where a field decoder has
-// parts; and what that took of time and reads, for LoaderStatistics.
+// FieldWriter: from a record to its place in the slab: all fields of a sample, in pieces that idle
+// threads take over where a field decoder has parts; and what that took of time and reads, for
+// LoaderStatistics.
 //
 // Thread-safe as long as no two threads are the same `worker` at the same time.
 #pragma once
@@ -29,8 +30,9 @@ class FieldWriter {
   FieldWriter(const Dataset& dataset, const SamplerOptions& sampler, std::vector<BatchField> fields,
               const SlabLayout& layout, int num_threads, StatsCounters& stats);
 
-  // Writes sample `index_in_batch` of `slab` from `record`, which is record `record_index`. Called by the decoding thread `worker`, with whose
-  // `helpers` it shares the pieces. Throws what the decoder of the first bad piece throws.
+  // Writes sample `index_in_batch` of `slab` from `record`, which is record `record_index`. Called
+  // by the decoding thread `worker`, with whose `helpers` it shares the pieces. Throws what the
+  // decoder of the first bad piece throws.
   void write(Helpers& helpers, int worker, Batch::Slab& slab, int64_t index_in_batch,
              std::span<const std::byte> record, int64_t record_index);
 

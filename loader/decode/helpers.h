@@ -1,4 +1,5 @@
-// Helpers: threads with nothing to do that take over pieces of what a decoding thread is at. DecodePool has them.
+// Helpers: threads with nothing to do that take over pieces of what a decoding thread is at.
+// DecodePool has them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@ class Helpers {
   // `worker` is that of the thread that runs the piece.
   using Piece = std::function<void(int worker, int64_t index)>;
 
-  // Called by the decoding thread `worker`: calls piece(its worker, index) once for each index of 0 .. count-1, here and on threads that no
-  // chunk waits for, and returns when all are done. Pieces begin in the order of their indices. `piece` must not throw.
+  // Called by the decoding thread `worker`: calls piece(its worker, index) once for each index of 0
+  // .. count-1, here and on threads that no chunk waits for, and returns when all are done. Pieces
+  // begin in the order of their indices. `piece` must not throw.
   virtual void share(int worker, int64_t count, const Piece& piece) = 0;
 
  protected:

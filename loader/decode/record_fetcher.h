@@ -1,5 +1,6 @@
-// RecordFetcher: the record of a sample, checked and decompressed, from what the I/O thread read, from the page cache or by a read of its own.
-// Keeps the memory for it, and bounds that of large records (RecordMemory).
+// RecordFetcher: the record of a sample, checked and decompressed, from what the I/O thread read,
+// from the page cache or by a read of its own. Keeps the memory for it, and bounds that of large
+// records (RecordMemory).
 //
 // Thread-safe as long as no two threads are the same `worker` at the same time.
 #pragma once
@@ -28,7 +29,8 @@ class RecordFetcher {
   RecordFetcher(const Dataset& dataset, int num_threads, bool verify_checksums,
                 const CachedReader& cached_reader, StatsCounters& stats);
 
-  // What these return is valid until the next call by the same worker. They throw the Error of a record that cannot be had.
+  // What these return is valid until the next call by the same worker. They throw the Error of a
+  // record that cannot be had.
   std::span<const std::byte> fetch(int worker, const PendingSample& sample);
   // A record through the page cache, outside the engine's order.
   std::span<const std::byte> fetch_alone(int worker, int64_t record_index);

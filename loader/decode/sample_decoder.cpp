@@ -15,7 +15,8 @@
 namespace ffkit {
 namespace {
 
-// Where nearly everything is bad, looking on is pointless: even with half of the records bad this many fail once in 65,536 times.
+// Where nearly everything is bad, looking on is pointless: even with half of the records bad this
+// many fail once in 65,536 times.
 constexpr int kMaxReplacements = 16;
 
 }  // namespace
@@ -40,7 +41,8 @@ void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
     try {
       write(job, fetcher_.fetch(worker, sample), record_index);
     } catch (const Error& error) {
-      // A read that neighbours share fails with any of them: the record may be well when read alone.
+      // A read that neighbours share fails with any of them: the record may be well when read
+      // alone.
       const bool may_be_well = is_media_error(error) && sample.is_shared;
       if (!may_be_well || !write_alone(job, record_index))
         fail_or_replace(job, error, record_index);

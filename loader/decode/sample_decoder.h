@@ -1,4 +1,5 @@
-// SampleDecoder: what becomes of a sample that was read: its fields in the slab; or, when it is bad, those of another one, or an error.
+// SampleDecoder: what becomes of a sample that was read: its fields in the slab; or, when it is
+// bad, those of another one, or an error.
 //
 //   PendingSample ─▶ RecordFetcher ─▶ FieldWriter ─▶ slab
 //                      Error ─▶ bad_samples.h ─▶ another record, or BatchQueue::fail_sample()
@@ -34,8 +35,8 @@ class SampleDecoder {
                 std::vector<BatchField> fields, const SlabLayout& layout,
                 const CachedReader& cached_reader, StatsCounters& stats);
 
-  // Fills the slab of `batch` at `index_in_batch`, or marks the batch as failed. Does not throw and does not finish the sample. Called by the
-  // decoding thread `worker`, with its `helpers`.
+  // Fills the slab of `batch` at `index_in_batch`, or marks the batch as failed. Does not throw and
+  // does not finish the sample. Called by the decoding thread `worker`, with its `helpers`.
   void decode(Helpers& helpers, int worker, PendingBatch& batch, int64_t index_in_batch);
 
  private:

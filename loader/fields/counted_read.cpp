@@ -10,7 +10,8 @@
 namespace ffkit {
 namespace {
 
-// Of the calling thread. getrusage() knows it only up to the last tick of the kernel's clock, milliseconds ago, and would count what ran before a read as running in it.
+// Of the calling thread. getrusage() knows it only up to the last tick of the kernel's clock,
+// milliseconds ago, and would count what ran before a read as running in it.
 int64_t running_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

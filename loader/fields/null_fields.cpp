@@ -34,7 +34,8 @@ class ValidFields final : public FieldDecoder {
   std::vector<size_t> fields_;
 };
 
-// What all of them below pass on to the decoder that they wrap. Base: the kind of decoder that it is.
+// What all of them below pass on to the decoder that they wrap. Base: the kind of decoder that it
+// is.
 template <typename Base>
 class ZerosWhereNull : public Base {
  public:

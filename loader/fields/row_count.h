@@ -21,7 +21,8 @@ inline void check_row_count(std::string_view field, int64_t num_rows, int64_t ma
                           field, num_rows, max_rows));
 }
 
-// Likewise of a part of a RowPartsDecoder, in whose place `room` rows fit. `num_counted` is what count_rows() said, where it was asked.
+// Likewise of a part of a RowPartsDecoder, in whose place `room` rows fit. `num_counted` is what
+// count_rows() said, where it was asked.
 inline void check_part_rows(std::string_view field, int64_t part, int64_t num_rows, int64_t room,
                             std::optional<int64_t> num_counted) {
   const bool is_counted = !num_counted || num_rows == std::min(*num_counted, room);
@@ -35,7 +36,8 @@ inline void check_part_rows(std::string_view field, int64_t part, int64_t num_ro
                                                   : fmt::format("counted {}", *num_counted)));
 }
 
-// What count_rows() said. A negative number would place the rows of later parts over those of earlier ones, so nothing is written.
+// What count_rows() said. A negative number would place the rows of later parts over those of
+// earlier ones, so nothing is written.
 inline void check_counted_rows(std::string_view field, int64_t part, int64_t num_counted) {
   if (num_counted >= 0) return;
   throw Error(

@@ -1,5 +1,6 @@
-// CachedReader: records that the page cache holds, read by the thread that decodes them: what it copies stays in its core's own caches,
-// where checksum and decoder find it, and the I/O thread is not the bottleneck of all.
+// CachedReader: records that the page cache holds, read by the thread that decodes them: what it
+// copies stays in its core's own caches, where checksum and decoder find it, and the I/O thread is
+// not the bottleneck of all.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,9 @@ class CachedReader {
   // What is given by reference must outlive the reader.
   CachedReader(const ShardFiles& files, const IoOptions& options, StatsCounters& stats);
 
-  // I/O thread: whether the page cache holds these bytes of a shard, judged by the last of them. A hint: what is gone when read() comes
-  // is read from the disk, which only takes longer. Always false with O_DIRECT and where IoOptions forbids it.
+  // I/O thread: whether the page cache holds these bytes of a shard, judged by the last of them. A
+  // hint: what is gone when read() comes is read from the disk, which only takes longer. Always
+  // false with O_DIRECT and where IoOptions forbids it.
   bool holds(int64_t shard_index, int64_t offset, int64_t num_bytes);
 
   const ShardFiles& files() const { return files_; }

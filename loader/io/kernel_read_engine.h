@@ -1,8 +1,11 @@
-// KernelReadEngine: the loader's own implementations of ReadEngine, io_uring and a pool of pread threads.
+// KernelReadEngine: the loader's own implementations of ReadEngine, io_uring and a pool of pread
+// threads.
 //
-// Short reads are continued, EINTR and EAGAIN repeated, EIO repeated num_retries times. The -errno of a completion may be that of a kernel that has taken no
-// read for a second. With io_uring, buffer_memory is registered with the kernel where that is allowed (within RLIMIT_MEMLOCK), once as many bytes have been
-// read as it has; the kernel then does not look up the pages of each read anew. Buffers elsewhere are read to as well.
+// Short reads are continued, EINTR and EAGAIN repeated, EIO repeated num_retries times. The -errno
+// of a completion may be that of a kernel that has taken no read for a second. With io_uring,
+// buffer_memory is registered with the kernel where that is allowed (within RLIMIT_MEMLOCK), once
+// as many bytes have been read as it has; the kernel then does not look up the pages of each read
+// anew. Buffers elsewhere are read to as well.
 #pragma once
 
 #include <functional>
@@ -21,7 +24,8 @@ namespace ffkit {
 class KernelReadEngine : public ReadEngine {
  public:
   virtual const char* name() const = 0;  // "io_uring" or "pread"
-  // The name and what the kernel has granted so far: "io_uring (fixed files, fixed buffers, sqpoll)".
+  // The name and what the kernel has granted so far: "io_uring (fixed files, fixed buffers,
+  // sqpoll)".
   std::string description() const override { return name(); }
   int queue_depth() const { return options_.queue_depth; }
   int num_in_flight() const final { return num_in_flight_; }
@@ -34,10 +38,10 @@ class KernelReadEngine : public ReadEngine {
   int num_in_flight_ = 0;
 };
 
-// `files` are open file descriptors; they must stay open as long as the engine. Throws Error(unsupported) for
-// IoEngine::io_uring where the kernel refuses it, or refuses sqpoll; IoEngine::automatic then goes without and says so once in the
-// log, also when that happens later. Throws Error(invalid_argument) for sqpoll with
-// IoEngine::pread.
+// `files` are open file descriptors; they must stay open as long as the engine. Throws
+// Error(unsupported) for IoEngine::io_uring where the kernel refuses it, or refuses sqpoll;
+// IoEngine::automatic then goes without and says so once in the log, also when that happens later.
+// Throws Error(invalid_argument) for sqpoll with IoEngine::pread.
 std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<int> files,
                                                    const ReadEngineOptions& options);
 

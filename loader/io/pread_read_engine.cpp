@@ -1,5 +1,5 @@
-// The pread engine. What the page cache holds is read at once on the caller's thread (RWF_NOWAIT); the rest goes to threads, as far as the
-// system gives any.
+// The pread engine. What the page cache holds is read at once on the caller's thread (RWF_NOWAIT);
+// the rest goes to threads, as far as the system gives any.
 #include <errno.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
@@ -109,7 +109,8 @@ class PreadReadEngine final : public KernelReadEngine {
     for (size_t i = 0; i < num_started; ++i) work_.notify_one();
   }
 
-  // False when the system gives no more threads: those that there are do it all, or the caller's own.
+  // False when the system gives no more threads: those that there are do it all, or the caller's
+  // own.
   bool start_thread() {
     try {
       threads_.emplace_back([this] { run(); });

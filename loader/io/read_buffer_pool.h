@@ -1,9 +1,10 @@
-// ReadBufferPool: the memory of reads, from submission to the end of decoding: one ring of a fixed size.
+// ReadBufferPool: the memory of reads, from submission to the end of decoding: one ring of a fixed
+// size.
 //
 //      | free | in use, oldest ... newest | free |      buffers are taken at the right end and recycled, in order, from the left
 //
-// A buffer is shared by the samples of one read and freed by the last of them. acquire() belongs to the I/O thread, release() to
-// any thread.
+// A buffer is shared by the samples of one read and freed by the last of them. acquire() belongs to
+// the I/O thread, release() to any thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class ReadBufferPool {
     bool in_ring = true;
   };
 
-  // Room for `capacity_bytes` in at most `max_buffers` buffers; each starts at a multiple of `alignment`, a power of two <= 4096.
+  // Room for `capacity_bytes` in at most `max_buffers` buffers; each starts at a multiple of
+  // `alignment`, a power of two <= 4096.
   ReadBufferPool(size_t capacity_bytes, size_t max_buffers, size_t alignment);
   ~ReadBufferPool();
   ReadBufferPool(const ReadBufferPool&) = delete;
@@ -36,11 +38,13 @@ class ReadBufferPool {
   // The ring itself.
   std::span<std::byte> memory() const { return {memory_, capacity_}; }
 
-  // A buffer for a read that `num_users` samples share, or null while there is no room; release() then tells when there is. A read
-  // larger than the ring gets memory of its own once nothing else is in use.
+  // A buffer for a read that `num_users` samples share, or null while there is no room; release()
+  // then tells when there is. A read larger than the ring gets memory of its own once nothing else
+  // is in use.
   Buffer* acquire(size_t num_bytes, int num_users);
-  // One user of `buffer` is done with it. True when the I/O thread, refused by acquire() before, should try again. It is told only
-  // when a good part of the ring is free, so that it wakes seldom and finds much to do.
+  // One user of `buffer` is done with it. True when the I/O thread, refused by acquire() before,
+  // should try again. It is told only when a good part of the ring is free, so that it wakes seldom
+  // and finds much to do.
   bool release(Buffer* buffer);
   // Frees all buffers. Precondition: no read or sample uses them any more.
   void reset();
@@ -59,8 +63,9 @@ class ReadBufferPool {
   size_t first_ = 0;
   size_t num_buffers_ = 0;
   size_t begin_ = 0;  // of the oldest buffer
-  size_t end_ =
-      0;  // behind the newest buffer; the ring is in use from begin_ to end_, around its end when end_ <= begin_
+  // behind the newest buffer; the ring is in use from begin_ to end_, around its end when end_ <=
+  // begin_
+  size_t end_ = 0;
   size_t refused_bytes_ = 0;  // what acquire() could not give; 0: nothing
 };
 

@@ -18,7 +18,8 @@ int64_t round_up_offset(int64_t value, int64_t multiple) {
   return round_down(value + multiple - 1, multiple);
 }
 
-// A sector that cannot be read makes one record a bad sample. Under a page of the index it takes many records along, so that it is none.
+// A sector that cannot be read makes one record a bad sample. Under a page of the index it takes
+// many records along, so that it is none.
 std::exception_ptr failure_of_index(const Error& error) {
   const ErrorContext& context = error.context();
   if (context.errno_value != EIO || context.record >= 0) return std::current_exception();

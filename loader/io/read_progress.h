@@ -1,4 +1,5 @@
-// ReadProgress: what to do after each system call of one read. Shared by the engines, so that they treat results alike.
+// ReadProgress: what to do after each system call of one read. Shared by the engines, so that they
+// treat results alike.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ class ReadProgress {
   size_t num_bytes() const { return request_.num_bytes - num_done_; }
   std::byte* buffer() const { return request_.buffer + num_done_; }
 
-  // Takes the result of a call that read offset(), num_bytes(), buffer(): bytes or -errno. True when the read is over.
+  // Takes the result of a call that read offset(), num_bytes(), buffer(): bytes or -errno. True
+  // when the read is over.
   bool advance(int64_t result, const ReadEngineOptions& options);
   // Precondition: advance() returned true.
   ReadCompletion completion() const { return {request_.tag, result_}; }

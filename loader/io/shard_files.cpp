@@ -31,8 +31,8 @@ constexpr size_t kDefaultAlignment =
               {.path = path.string(), .errno_value = error});
 }
 
-// Opens the file again, and not what may have taken its name since (proc(5)). Without /proc there is only the name; what another file holds
-// is then noticed by the records' checksums.
+// Opens the file again, and not what may have taken its name since (proc(5)). Without /proc there
+// is only the name; what another file holds is then noticed by the records' checksums.
 int reopen(const OpenFile& file, int flags) {
   const int fd = open_descriptor(fmt::format("/proc/self/fd/{}", file.descriptor), flags);
   return fd < 0 && errno == ENOENT ? open_descriptor(file.path, flags) : fd;

@@ -1,7 +1,8 @@
-// ShardFiles: the descriptors of a data set's shards for the loader's own reads. Through the page cache they are those that the shards
-// hold open. O_DIRECT takes a second descriptor a shard, which this owns: the flag belongs to an open file, not to a read
-// (fcntl(2), F_SETFL), and index pages, columns and fields are read unaligned, also by other loaders of the same data set.
-// Immutable after construction, so thread-safe.
+// ShardFiles: the descriptors of a data set's shards for the loader's own reads. Through the page
+// cache they are those that the shards hold open. O_DIRECT takes a second descriptor a shard, which
+// this owns: the flag belongs to an open file, not to a read (fcntl(2), F_SETFL), and index pages,
+// columns and fields are read unaligned, also by other loaders of the same data set. Immutable
+// after construction, so thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,12 @@
 
 namespace ffkit {
 
-// What the records of `dataset` take in their files. Those of a subset are taken to be as large as their shard's are in the mean, and
-// count once.
+// What the records of `dataset` take in their files. Those of a subset are taken to be as large as
+// their shard's are in the mean, and count once.
 int64_t bytes_of_records(const Dataset& dataset);
 
-// Whether O_DIRECT is to be tried: DirectIo::automatic wants it when the data cannot stay in the page cache.
+// Whether O_DIRECT is to be tried: DirectIo::automatic wants it when the data cannot stay in the
+// page cache.
 bool wants_direct_io(DirectIo direct, int64_t data_bytes, int64_t memory_bytes);
 
 struct OpenFile {
@@ -30,8 +32,9 @@ std::vector<OpenFile> open_files(const Dataset& dataset);
 
 class ShardFiles {
  public:
-  // The descriptors of `files` must outlive this. Throws Error(io) when a file cannot be opened again, Error(unsupported) for DirectIo::on where a file system refuses O_DIRECT.
-  // Under DirectIo::automatic such a file system is read through the page cache.
+  // The descriptors of `files` must outlive this. Throws Error(io) when a file cannot be opened
+  // again, Error(unsupported) for DirectIo::on where a file system refuses O_DIRECT. Under
+  // DirectIo::automatic such a file system is read through the page cache.
   ShardFiles(const std::vector<OpenFile>& files, int64_t data_bytes, DirectIo direct);
   ~ShardFiles();
   ShardFiles(const ShardFiles&) = delete;

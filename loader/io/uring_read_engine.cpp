@@ -1,7 +1,7 @@
-// The io_uring engine: a system call submits a few reads as soon as they are prepared; another the rest, and waits for completions. A ring that
-// takes no more reads is replaced by a new one: the reads that it did not take fail, later ones do
-// not. A kernel that refuses the calls from now on is replaced by another engine, if there is one:
-// it gets the reads that were not taken, too.
+// The io_uring engine: a system call submits a few reads as soon as they are prepared; another the
+// rest, and waits for completions. A ring that takes no more reads is replaced by a new one: the
+// reads that it did not take fail, later ones do not. A kernel that refuses the calls from now on
+// is replaced by another engine, if there is one: it gets the reads that were not taken, too.
 #include <errno.h>
 #include <fmt/format.h>
 #include <liburing.h>
@@ -27,7 +27,8 @@
 namespace ffkit {
 namespace {
 
-// How long the submission thread looks for reads before it sleeps: longer than a decoder takes for a batch of small pictures.
+// How long the submission thread looks for reads before it sleeps: longer than a decoder takes for
+// a batch of small pictures.
 constexpr unsigned kPollMs = 20;
 
 // By a filter or a policy: it stays, where a shortage passes.
@@ -44,7 +45,8 @@ bool may_enter(const io_uring& ring) {
 // Nothing is refused by error 0.
 UringRefusal open_ring(const ReadEngineOptions& options, io_uring& ring) {
   io_uring_params params{};
-  // Completions are delivered when this thread enters the kernel instead of interrupting it (Linux 5.19).
+  // Completions are delivered when this thread enters the kernel instead of interrupting it (Linux
+  // 5.19).
   const unsigned wanted =
       IORING_SETUP_SUBMIT_ALL | (options.sqpoll ? IORING_SETUP_SQPOLL : IORING_SETUP_COOP_TASKRUN);
   const unsigned needed = options.sqpoll ? IORING_SETUP_SQPOLL : 0;
@@ -69,19 +71,20 @@ UringRefusal open_ring(const ReadEngineOptions& options, io_uring& ring) {
   return refusal;
 }
 
-// So many prepared reads go to the kernel at once. More at a time cost less (3.5 us of processor time a small read instead of 4.2), but the disk waits for them
-// meanwhile: a virtual one gives 8 to 10 % fewer.
+// So many prepared reads go to the kernel at once. More at a time cost less (3.5 us of processor
+// time a small read instead of 4.2), but the disk waits for them meanwhile: a virtual one gives 8
+// to 10 % fewer.
 constexpr int kSubmittedTogether = 4;
 
-// How often reads are offered again to a kernel that is short of memory and has none of them; the waits in between double from 1 ms on and
-// are 1 s together.
+// How often reads are offered again to a kernel that is short of memory and has none of them; the
+// waits in between double from 1 ms on and are 1 s together.
 constexpr int kMaxRefusals = 10;
 
 // One system call reads at most 2 GiB; the rest is continued like any short read.
 constexpr size_t kMaxCallBytes = size_t{1} << 30;
 
-// What of `memory` is registered: all or nothing. It is an optimisation, which the kernel refuses for instance beyond
-// RLIMIT_MEMLOCK.
+// What of `memory` is registered: all or nothing. It is an optimisation, which the kernel refuses
+// for instance beyond RLIMIT_MEMLOCK.
 FixedMemory register_memory(io_uring& ring, std::span<std::byte> memory) {
   const FixedMemory fixed(memory);
   const std::vector<iovec> regions = fixed.regions();
@@ -112,7 +115,8 @@ class UringReadEngine final : public KernelReadEngine {
 
   ~UringReadEngine() override {
     if (!has_ring_) return;
-    // The kernel writes to the callers' buffers until the last completion. Reads that it never took do not count.
+    // The kernel writes to the callers' buffers until the last completion. Reads that it never took
+    // do not count.
     while (num_in_kernel_ > 0) {
       io_uring_cqe* cqe = nullptr;
       const int result = io_uring_wait_cqe(&ring_, &cqe);
@@ -234,8 +238,9 @@ class UringReadEngine final : public KernelReadEngine {
     ++num_prepared_;
   }
 
-  // The queue has room: its entries are at least queue_depth, and each read has at most one of them. Only the submission thread may
-  // give an entry back a little later than the read's completion.
+  // The queue has room: its entries are at least queue_depth, and each read has at most one of
+  // them. Only the submission thread may give an entry back a little later than the read's
+  // completion.
   io_uring_sqe* next_entry() {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     while (sqe == nullptr) {
@@ -252,7 +257,8 @@ class UringReadEngine final : public KernelReadEngine {
   // Counts what the kernel took by a call with this result. Returns false of a call that failed.
   bool count_taken(int result) {
     if (result < 0) return false;
-    // With a submission thread liburing's count may include earlier ones; all that is prepared is on its way.
+    // With a submission thread liburing's count may include earlier ones; all that is prepared is
+    // on its way.
     const int num_taken = options_.sqpoll ? num_prepared_ : result;
     num_in_kernel_ += num_taken;
     num_prepared_ -= num_taken;
@@ -260,13 +266,14 @@ class UringReadEngine final : public KernelReadEngine {
     return true;
   }
 
-  // Submits what is prepared and blocks until there is a completion, or `wanted` of them. No more than the kernel has taken for sure can
-  // be waited for.
+  // Submits what is prepared and blocks until there is a completion, or `wanted` of them. No more
+  // than the kernel has taken for sure can be waited for.
   void enter(int wanted) {
     const int num_awaited = std::clamp(wanted, 1, std::max(num_in_kernel_, 1));
     const int result = io_uring_submit_and_wait(&ring_, static_cast<unsigned>(num_awaited));
     if (count_taken(result) || result == -EINTR) return;
-    // The kernel is short of memory or its completion queue is full: what completes makes room, and so does time.
+    // The kernel is short of memory or its completion queue is full: what completes makes room, and
+    // so does time.
     if (result == -EAGAIN || result == -EBUSY || result == -ENOMEM) {
       if (num_in_kernel_ > 0) {
         wait_for_kernel();
@@ -358,8 +365,9 @@ class UringReadEngine final : public KernelReadEngine {
   bool has_ring_ = true;
   std::vector<int> files_;
   std::atomic<bool> files_registered_{false};
-  // Registering faults all of the memory in. It waits until that has happened anyway, as many bytes as there are having been read:
-  // a short run neither pays for it nor holds memory that it does not use.
+  // Registering faults all of the memory in. It waits until that has happened anyway, as many bytes
+  // as there are having been read: a short run neither pays for it nor holds memory that it does
+  // not use.
   size_t bytes_read_ = 0;
   bool register_tried_ = false;
   FixedMemory fixed_memory_;                    // empty: none is registered

@@ -1,7 +1,9 @@
-// AliasTable: draws 0 .. n-1 with given probabilities in O(1): the alias method (Walker 1977) with Vose's construction ("A linear
-// algorithm for generating random numbers with a given distribution", 1991). Immutable, so thread-safe.
+// AliasTable: draws 0 .. n-1 with given probabilities in O(1): the alias method (Walker 1977) with
+// Vose's construction ("A linear algorithm for generating random numbers with a given
+// distribution", 1991). Immutable, so thread-safe.
 //
-// Each of n equally probable columns holds its own number and one other, its alias; a coin of the column chooses between them.
+// Each of n equally probable columns holds its own number and one other, its alias; a coin of the
+// column chooses between them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +14,8 @@ namespace ffkit {
 
 class AliasTable {
  public:
-  // Throws Error(invalid_argument) for weights that are negative, not finite or all 0, and for none or more than 2^32 of them.
+  // Throws Error(invalid_argument) for weights that are negative, not finite or all 0, and for none
+  // or more than 2^32 of them.
   explicit AliasTable(std::span<const double> weights);
 
   int64_t size() const { return static_cast<int64_t>(columns_.size()); }

@@ -1,4 +1,5 @@
-// GroupOrder: the sequence of Order::shuffle with groups in one epoch, see sampler.h: groups permuted, their records in order.
+// GroupOrder: the sequence of Order::shuffle with groups in one epoch, see sampler.h: groups
+// permuted, their records in order.
 //
 // Not thread-safe: it keeps the group used last.
 #pragma once
@@ -15,7 +16,8 @@ class GroupOrder {
   // `starts` as in SamplerOptions::groups, and must outlive this; `key` stands for seed and epoch.
   GroupOrder(const std::vector<int64_t>& starts, int64_t num_records, uint64_t key);
 
-  // The record at `position`, 0 .. num_records-1. O(1) from one position to the next, and to any where all groups have one size.
+  // The record at `position`, 0 .. num_records-1. O(1) from one position to the next, and to any
+  // where all groups have one size.
   int64_t operator()(int64_t position);
 
  private:
@@ -26,7 +28,8 @@ class GroupOrder {
   const Permutation groups_;
   int64_t common_size_ = 0;  // 0: they differ
 
-  // The group used last: its place in the permuted order, its first position, its first record and its size.
+  // The group used last: its place in the permuted order, its first position, its first record and
+  // its size.
   int64_t place_ = 0;
   int64_t begin_ = 0;
   int64_t first_ = 0;

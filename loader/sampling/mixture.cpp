@@ -41,7 +41,8 @@ void check_mixture(const Mixture& mixture) {
   }
 }
 
-// Whole numbers in proportion to the weights, the same on every machine: a quotient and a product with a power of two, which no compiler fuses.
+// Whole numbers in proportion to the weights, the same on every machine: a quotient and a product
+// with a power of two, which no compiler fuses.
 std::vector<uint64_t> whole_weights(const Mixture& mixture) {
   constexpr double kScale = 1099511627776.0;  // 2^40
   std::vector<uint64_t> out(mixture.num_records.size(), 1);

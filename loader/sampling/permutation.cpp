@@ -16,8 +16,8 @@ uint64_t scale(uint64_t x, uint64_t size) {
   return static_cast<uint64_t>((static_cast<Wide>(x) * size) >> 64);
 }
 
-// A number below `size`, below 2^32, from `x` and the key of a round: the top bits of two multiplications with the constants of
-// splitmix64, half of mix64's work.
+// A number below `size`, below 2^32, from `x` and the key of a round: the top bits of two
+// multiplications with the constants of splitmix64, half of mix64's work.
 uint64_t round_function(uint64_t x, uint64_t key, uint64_t size) {
   uint64_t mixed = (x + key) * 0xBF58476D1CE4E5B9U;
   mixed = (mixed ^ (mixed >> 32)) * 0x94D049BB133111EBU;
@@ -30,7 +30,8 @@ uint64_t add(uint64_t a, uint64_t b, uint64_t size) {
   return sum >= size ? sum - size : sum;
 }
 
-// Small halves mix less a round: with six of them, five elements would have some orders 1.3 times as often as others.
+// Small halves mix less a round: with six of them, five elements would have some orders 1.3 times
+// as often as others.
 constexpr int64_t kSmallSize = 1 << 16;
 constexpr int kRounds = 6;
 constexpr int kSmallRounds = 12;

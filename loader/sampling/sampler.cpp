@@ -148,8 +148,8 @@ std::string describe(const SamplerOptions& options, int64_t epoch_size) {
   return fmt::format("{}{}, {} samples", text(), groups, epoch_size);
 }
 
-// Candidate number `attempt` of the neighbours of a record that has `before` and `after` of them: its distance, first to those before. 0: there
-// are no more.
+// Candidate number `attempt` of the neighbours of a record that has `before` and `after` of them:
+// its distance, first to those before. 0: there are no more.
 int64_t nearest(int64_t before, int64_t after, int64_t attempt) {
   const int64_t both = std::min(before, after);
   if (attempt < 2 * both) return attempt % 2 == 0 ? -(attempt / 2 + 1) : attempt / 2 + 1;
@@ -323,7 +323,8 @@ int64_t Sampler::replacement(int64_t epoch, int64_t bad, int attempt) const {
     const MixedSets::Set& set = (*sets_)[sets_->of_record(bad)];
     return set.first_record + static_cast<int64_t>(drawn % static_cast<uint64_t>(set.num_records));
   }
-  // A shuffled epoch that is shorter than the data has other records the next time; a sequential one never.
+  // A shuffled epoch that is shorter than the data has other records the next time; a sequential
+  // one never.
   const int64_t num_candidates = options_.order == Order::sequential ? epoch_size_ : num_records_;
   if (options_.groups != nullptr) {
     const int64_t record = replacement_in_groups(epoch_key, bad, attempt);

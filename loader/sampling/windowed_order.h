@@ -1,4 +1,5 @@
-// WindowedOrder: the sequence of Order::windowed in one epoch, see sampler.h. A permutation of 0 .. n-1 for any n.
+// WindowedOrder: the sequence of Order::windowed in one epoch, see sampler.h. A permutation of 0 ..
+// n-1 for any n.
 //
 //   blocks by record number    0 | 1 | 2 | 3 | 4.     the last one may be shorter
 //   permuted                   3   0 | 4.  1 | 2      | cuts windows of window_blocks = 2

@@ -1,4 +1,5 @@
-// Event: one thread sleeps until others tell it to look again. A notify() before wait() is not lost. Thread-safe; one waiter.
+// Event: one thread sleeps until others tell it to look again. A notify() before wait() is not
+// lost. Thread-safe; one waiter.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +10,8 @@ namespace ffkit {
 class Event {
  public:
   void notify() {
-    // Notifying under the lock lets the waiter destroy the event as soon as it has seen what it waited for.
+    // Notifying under the lock lets the waiter destroy the event as soon as it has seen what it
+    // waited for.
     std::lock_guard lock(mutex_);
     is_set_ = true;
     changed_.notify_one();

@@ -9,7 +9,8 @@ namespace ffkit {
 
 using WarningSink = std::function<void(std::string_view)>;
 
-// Makes spdlog's default logger where there is none yet, before the loader's threads do so at the same time.
+// Makes spdlog's default logger where there is none yet, before the loader's threads do so at the
+// same time.
 void prepare_log(const WarningSink& sink);
 
 // What `sink` throws is dropped: a message is not worth an epoch.

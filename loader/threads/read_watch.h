@@ -1,5 +1,6 @@
-// ReadWatch: since when each read and each sample has been worked on. It tells the consumer of a file system that hangs, wherever a thread
-// is stuck in it. Thread-safe; one thread at a time for each entry.
+// ReadWatch: since when each read and each sample has been worked on. It tells the consumer of a
+// file system that hangs, wherever a thread is stuck in it. Thread-safe; one thread at a time for
+// each entry.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// StatsCounters: LoaderStatistics as it is counted, by all threads at once. Every member is independent of the others.
+// StatsCounters: LoaderStatistics as it is counted, by all threads at once. Every member is
+// independent of the others.
 #pragma once
 
 #include <atomic>

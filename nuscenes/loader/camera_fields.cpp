@@ -35,8 +35,9 @@ struct Camera {
 constexpr int kStoredWidth = 1600;
 constexpr int kStoredHeight = 900;
 
-// `images`, with allow_missing zeros where there is none. The frames of a window have one key, by which their pictures are cropped alike. ScalePad draws
-// no crop, so there each frame draws for itself.
+// `images`, with allow_missing zeros where there is none. The frames of a window have one key, by
+// which their pictures are cropped alike. ScalePad draws no crop, so there each frame draws for
+// itself.
 class CameraImages final : public PartsDecoder {
  public:
   CameraImages(const Schema& schema, const std::vector<std::string>& fields,

@@ -81,8 +81,8 @@ class CanBusDecoder final : public FieldDecoder {
     std::vector<std::byte> number;
   };
 
-  // Messages come 25 times between two keyframes; where some are lost, the last one is an earlier keyframe's. Before a scene's first message,
-  // the first one counts, as in BEVFormer.
+  // Messages come 25 times between two keyframes; where some are lost, the last one is an earlier
+  // keyframe's. Before a scene's first message, the first one counts, as in BEVFormer.
   std::vector<double> last_row(const RecordView& record, Memory& memory) const {
     std::vector<double> row = pick(record.field(rows_), true);
     int64_t before = record.scalar<int64_t>(prev_);

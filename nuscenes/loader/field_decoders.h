@@ -15,14 +15,17 @@ void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
                        std::vector<BatchField>& fields);
 std::shared_ptr<const FieldDecoder> decode_lidar_to_global(const Schema& schema,
                                                            const BevAugmentation& bev);
-// Points of `channels`, `columns` numbers and the time lag each, in the frame of the keyframe's lidar. `points` is the lidar's or the radars' of `options`.
+// Points of `channels`, `columns` numbers and the time lag each, in the frame of the keyframe's
+// lidar. `points` is the lidar's or the radars' of `options`.
 std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
                                                   const std::vector<std::string>& channels,
                                                   int64_t columns, const PointOptions& points,
                                                   const KeyframeOptions& options);
-// [18] f64 by options.can_bus, which is not none. Throws Error(not_found) for a set without CAN bus poses.
+// [18] f64 by options.can_bus, which is not none. Throws Error(not_found) for a set without CAN bus
+// poses.
 std::shared_ptr<const FieldDecoder> decode_can_bus(const Dataset& keyframes, CanBusRule rule);
-// [18] f64, KeyframeOptions::motion. A set without CAN bus poses gives zeros for what comes from them.
+// [18] f64, KeyframeOptions::motion. A set without CAN bus poses gives zeros for what comes from
+// them.
 std::shared_ptr<const FieldDecoder> decode_motion(const Dataset& keyframes, CanBusRule rule);
 // Adds sample_token, scene_token and frame_index. `keyframes` is the whole split.
 void add_identity_fields(const Dataset& keyframes, std::vector<BatchField>& fields);

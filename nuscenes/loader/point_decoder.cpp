@@ -33,7 +33,8 @@ struct FrameReference {
   int64_t number;
 };
 
-// A part is one frame of one channel: the keyframe's own, then the ones before it, the newest first; then those of the next channel.
+// A part is one frame of one channel: the keyframe's own, then the ones before it, the newest
+// first; then those of the next channel.
 class PointDecoder final : public RowPartsDecoder {
  public:
   PointDecoder(const Split& split, const std::vector<std::string>& channels, int64_t columns,
@@ -165,7 +166,8 @@ class PointDecoder final : public RowPartsDecoder {
 
   SensorState read_sweep_record(int64_t number, Memory& memory) const {
     if (!split_.sweeps) {
-      // No bad sample: nearly every keyframe has sweeps, and only the first ones of scenes would be left.
+      // No bad sample: nearly every keyframe has sweeps, and only the first ones of scenes would be
+      // left.
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("sweep {} is needed, but there is no split '{}'", number,
                               sweeps_split(split_.keyframes.manifest().split)));

@@ -1,4 +1,5 @@
-// StoredBoxes: the boxes of a keyframe's record, and which of them BoxOptions keeps. Points into the record. Immutable, so thread-safe.
+// StoredBoxes: the boxes of a keyframe's record, and which of them BoxOptions keeps. Points into
+// the record. Immutable, so thread-safe.
 #pragma once
 
 #include <array>
@@ -14,7 +15,8 @@ class StoredBoxes {
  public:
   using Numbers = std::array<float, 9>;
 
-  // The fields boxes/class, boxes/valid and boxes/lidar of one record; without the last one there are no numbers(). Throws Error(corrupt) unless they are of the same boxes.
+  // The fields boxes/class, boxes/valid and boxes/lidar of one record; without the last one there
+  // are no numbers(). Throws Error(corrupt) unless they are of the same boxes.
   StoredBoxes(const FieldView& classes, const FieldView& valid,
               const std::optional<FieldView>& boxes);
 

@@ -1,5 +1,6 @@
-// SweepAnnouncer: tells the kernel which sweeps a keyframe will need, so that they come from a cold disk while others are decoded. A
-// hint: where it is wrong, reading only takes longer. Immutable, so thread-safe.
+// SweepAnnouncer: tells the kernel which sweeps a keyframe will need, so that they come from a cold
+// disk while others are decoded. A hint: where it is wrong, reading only takes longer. Immutable,
+// so thread-safe.
 #pragma once
 
 #include <cstdint>

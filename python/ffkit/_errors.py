@@ -100,7 +100,8 @@ _CLASSES: dict[str, type[Error]] = {
 def make_error(code: str, message: str, path: str | None, record: int | None, offset: int | None, errno: int) -> Error:
     """The exception of an ffkit::Error; called by the extension."""
     if code == "not_found":
-        # A field that is missing is a matter of names, and so is a column, whose error names the shard.
+        # A field that is missing is a matter of names, and so is a column, whose error names the
+        # shard.
         kind: type[Error] = FieldNotFoundError if path is None or path.endswith(".ffr") and os.path.exists(path) else NotFoundError
     else:
         kind = _CLASSES[code]

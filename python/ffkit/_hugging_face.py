@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _ORIENTATION = 0x0112  # in EXIF
-# Without one of these bytes Pillow finds no orientation in a picture: EXIF data of JPEG, PNG, WebP and others, XMP. TIFF has them at its beginning.
+# Without one of these bytes Pillow finds no orientation in a picture: EXIF data of JPEG, PNG, WebP
+# and others, XMP. TIFF has them at its beginning.
 _WITH_ORIENTATION = (b"Exif", b"eXIf", b"EXIF", b"exif", b"tiff:Orientation")
 _TIFF = (b"II*\0", b"MM\0*")
 

@@ -50,7 +50,8 @@ Memory memory_of(nb::handle self, const BatchArray& array) {
                                  : Memory{array.data, nb::borrow(self)};
 }
 
-// Kind: nothing for a capsule of DLPack, which is taken once; nb::array_api for an object with __dlpack__ and __dlpack_device__.
+// Kind: nothing for a capsule of DLPack, which is taken once; nb::array_api for an object with
+// __dlpack__ and __dlpack_device__.
 template <typename... Kind>
 nb::any dlpack_of(nb::handle self, size_t i) {
   const BatchArray array = batch_of(self).field(i);

@@ -1,8 +1,9 @@
-// What the files of the extension share. Each binds some classes or functions of ffkit as they are; names, defaults and documentation for
-// users are in python/ffkit.
+// What the files of the extension share. Each binds some classes or functions of ffkit as they are;
+// names, defaults and documentation for users are in python/ffkit.
 //
-// The GIL: a function that may block, read or take a lock releases it (nb::gil_scoped_release) around the call of C++.
-// Errors: an ffkit::Error becomes an ffkit.Error (errors.cpp); nothing has to be caught.
+// The GIL: a function that may block, read or take a lock releases it (nb::gil_scoped_release)
+// around the call of C++. Errors: an ffkit::Error becomes an ffkit.Error (errors.cpp); nothing has
+// to be caught.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -16,8 +16,9 @@ namespace ffkit::python {
 // The ffkit.Error of a C++ one. With the GIL.
 nb::object to_python(const Error& error);
 
-// A Python exception on its way through threads of C++; out of a bound function it comes as the object that was raised. Copies share it; the last
-// one may go on any thread, with or without the GIL.
+// A Python exception on its way through threads of C++; out of a bound function it comes as the
+// object that was raised. Copies share it; the last one may go on any thread, with or without the
+// GIL.
 class PythonFailure : public PlacedFailure {
  public:
   // With the GIL.
@@ -31,7 +32,8 @@ class PythonFailure : public PlacedFailure {
   std::shared_ptr<PyObject> value_;
 };
 
-// To be called where a bad sample is to be told from a failure: throws the ffkit::Error of an ffkit.Error, else a PythonFailure. With the GIL.
+// To be called where a bad sample is to be told from a failure: throws the ffkit::Error of an
+// ffkit.Error, else a PythonFailure. With the GIL.
 [[noreturn]] void rethrow(const nb::python_error& error);
 
 }  // namespace ffkit::python

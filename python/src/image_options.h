@@ -9,7 +9,8 @@ namespace nb = nanobind;
 
 namespace ffkit::python {
 
-// Throws TypeError for objects of other classes and values of other types; ranges are checked by validate() later.
+// Throws TypeError for objects of other classes and values of other types; ranges are checked by
+// validate() later.
 ImageOptions image_options_from_python(nb::handle options);
 // "nchw" or "nhwc".
 Layout parse_layout(const std::string& name);

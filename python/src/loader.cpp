@@ -65,7 +65,8 @@ class PyLoader {
   PyLoader(PyLoader&&) = delete;
   PyLoader& operator=(PyLoader&&) = delete;
 
-  // Calls `work(loader)` without the GIL. Throws Error(invalid_argument) while another thread does, and when the loader is closed.
+  // Calls `work(loader)` without the GIL. Throws Error(invalid_argument) while another thread does,
+  // and when the loader is closed.
   template <typename Work>
   auto call(Work&& work) {
     std::optional<Turn> turn;
@@ -87,7 +88,8 @@ class PyLoader {
     }
   }
 
-  // Ends the loader's threads and gives its memory back, but that of batches which are held. A thread that waits in next() is refused.
+  // Ends the loader's threads and gives its memory back, but that of batches which are held. A
+  // thread that waits in next() is refused.
   void close() {
     if (is_inherited()) return;
     const nb::gil_scoped_release release;
@@ -153,7 +155,8 @@ class PyLoader {
     PyLoader& owner_;
   };
 
-  // In a child of fork(), where locks may be those of threads that are not here. The Loader itself says what can be done then.
+  // In a child of fork(), where locks may be those of threads that are not here. The Loader itself
+  // says what can be done then.
   bool is_inherited() const { return process_ != getpid(); }
 
   void require_open() const {

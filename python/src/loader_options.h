@@ -18,7 +18,8 @@ struct DecoderHandle {
   std::shared_ptr<const FieldDecoder> decoder;
 };
 
-// Throws TypeError for values of the wrong type, Error for names and fields that there are not. Ranges are the loader's to check.
+// Throws TypeError for values of the wrong type, Error for names and fields that there are not.
+// Ranges are the loader's to check.
 LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict& options);
 // "ragged" or "padded".
 RowLayout parse_row_layout(const std::string& name);

@@ -79,7 +79,8 @@ class PythonFunction {
     return nb::module_::import_("numpy").attr("asarray")(result);
   }
 
-  // With the GIL: copies `array` of this shape to `out`; Error(invalid_argument) for one of another shape or of numbers that do not fit.
+  // With the GIL: copies `array` of this shape to `out`; Error(invalid_argument) for one of another
+  // shape or of numbers that do not fit.
   void store(const nb::object& array, const std::vector<int64_t>& shape, void* out) const {
     const auto actual = nb::cast<std::vector<int64_t>>(array.attr("shape"));
     if (actual != shape) {

@@ -1,5 +1,6 @@
-// Parts of a loader that are written in Python: field decoders, augmentations, allocators. The loader's threads call them with the GIL, so one at a
-// time. What they raise comes out of Loader.next() as it is; an ffkit.Error of the codes of bad samples makes one.
+// Parts of a loader that are written in Python: field decoders, augmentations, allocators. The
+// loader's threads call them with the GIL, so one at a time. What they raise comes out of
+// Loader.next() as it is; an ffkit.Error of the codes of bad samples makes one.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,5 @@
-// Options as attributes of Python's objects (the dataclasses of python/ffkit) and as dicts. A value of the wrong type is a TypeError that names it.
+// Options as attributes of Python's objects (the dataclasses of python/ffkit) and as dicts. A value
+// of the wrong type is a TypeError that names it.
 #pragma once
 
 #include <fmt/format.h>
@@ -44,7 +45,8 @@ std::pair<T, T> get_pair(nb::handle object, const char* name) {
   return {cast_value<T>(value[0], full), cast_value<T>(value[1], full)};
 }
 
-// One of the names of an enumeration, which `parse` makes of them: (const std::string&) -> T, throwing Error.
+// One of the names of an enumeration, which `parse` makes of them: (const std::string&) -> T,
+// throwing Error.
 template <typename Parse>
 auto get_name(nb::handle object, const char* name, const Parse& parse) {
   return parse(get<std::string>(object, name));

@@ -47,8 +47,8 @@ nb::object numpy_vector(std::vector<T> values) {
   return numpy_array(owned->data(), {&size, 1}, dtype_of<T>(), owner);
 }
 
-// A value of a record: int, float, str, bytes, numpy.ndarray, list of those, or None for null. Pictures are encoded bytes; one in the dct code is the
-// JPEG that it was. Copies.
+// A value of a record: int, float, str, bytes, numpy.ndarray, list of those, or None for null.
+// Pictures are encoded bytes; one in the dct code is the JPEG that it was. Copies.
 nb::object value_to_python(const Field& field, const FieldView& value);
 
 }  // namespace ffkit::python

@@ -37,7 +37,8 @@ def archive(name):
     return open(os.path.join(src, f"ILSVRC2012_{name}"), "rb")
 
 
-# torchvision wants the official archive's MD5, which a part of the data set does not have, and saves what it has parsed.
+# torchvision wants the official archive's MD5, which a part of the data set does not have, and
+# saves what it has parsed.
 imagenet._verify_archive = lambda *_: None
 with tempfile.TemporaryDirectory() as folder:
     name = "ILSVRC2012_devkit_t12.tar.gz"

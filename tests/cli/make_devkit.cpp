@@ -1,5 +1,5 @@
-// make_devkit FOLDER NUMBER...: writes FOLDER/ILSVRC2012_devkit_t12/ with three classes (n01000000, n02000000, n03000000, whose
-// ILSVRC2012_IDs are 2, 3, 1) and the given numbers as ground truth.
+// make_devkit FOLDER NUMBER...: writes FOLDER/ILSVRC2012_devkit_t12/ with three classes (n01000000,
+// n02000000, n03000000, whose ILSVRC2012_IDs are 2, 3, 1) and the given numbers as ground truth.
 #include <cstdio>
 #include <exception>
 #include <string>

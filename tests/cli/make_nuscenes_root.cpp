@@ -1,4 +1,5 @@
-// Makes a nuScenes data root that is made up: ffkit_make_nuscenes_root FOLDER [KEYFRAMES], the latter with files of nuScenes' own sizes.
+// Makes a nuScenes data root that is made up: ffkit_make_nuscenes_root FOLDER [KEYFRAMES], the
+// latter with files of nuScenes' own sizes.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,4 +1,5 @@
-// fftrain with a task of its own: the number in the field "label" from a picture. It uses every part of the seam that a task has.
+// fftrain with a task of its own: the number in the field "label" from a picture. It uses every
+// part of the seam that a task has.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/full.h>

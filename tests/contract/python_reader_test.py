@@ -30,7 +30,8 @@ def main(ffconvert, ffinspect):
                                capture_output=True).stdout
         assert image == [record["image"] for record in split][7]
 
-        # Every field type, stored raw and with zstd, with and without a dictionary: the same values either way.
+        # Every field type, stored raw and with zstd, with and without a dictionary: the same values
+        # either way.
         golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "v2.1")
         raw, zstd = (ffr.Shard(os.path.join(golden, name)) for name in ("every_type.ffr", "zstd.ffr"))
         codecs = {struct.unpack_from("<B", zstd.streams["entries"], 32 * i + 28)[0] for i in range(len(zstd))}

@@ -1,4 +1,5 @@
-// Runs a fuzz target over all files of a folder, then over changed seeds: replay_<target> TARGET FOLDER (if it exists). A crash or an exception ends it.
+// Runs a fuzz target over all files of a folder, then over changed seeds: replay_<target> TARGET
+// FOLDER (if it exists). A crash or an exception ends it.
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -41,7 +42,8 @@ void run_changed(std::string bytes) {
 
 }  // namespace
 
-// What libFuzzer has many ways for, in a simple one: bytes that are set to extreme or random values.
+// What libFuzzer has many ways for, in a simple one: bytes that are set to extreme or random
+// values.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
   if (size == 0) return 0;
   static constexpr uint8_t kExtreme[] = {0, 1, 0x7F, 0x80, 0xFF, '0', '9', '-', '"'};

@@ -77,7 +77,8 @@ def make_data(root):
             target = data / "imagenet" / split / wnid
             target.mkdir(parents=True)
             for picture in folder.iterdir():
-                # Bytes behind a picture count for nothing; here they make five shards, for a conversion in parts.
+                # Bytes behind a picture count for nothing; here they make five shards, for a
+                # conversion in parts.
                 (target / f"{picture.stem}.JPEG").write_bytes(picture.read_bytes() + bytes(220_000 if split == "train" else 0))
     picture = next((data / "pictures/val").rglob("*.jpg"))
     wds = data / "imagenet-wds"

@@ -1,5 +1,5 @@
-// The loader on a disk with bad sectors: reads that touch them fail with EIO. The linker leads pread() and preadv2() of all that is
-// linked statically through here.
+// The loader on a disk with bad sectors: reads that touch them fail with EIO. The linker leads
+// pread() and preadv2() of all that is linked statically through here.
 #include <gtest/gtest.h>
 #include <sys/types.h>
 #include <sys/uio.h>

@@ -1,5 +1,5 @@
-// Two conversions into one folder, one of which ends in the moment that the other looks at the marker. The linker leads open() of all
-// that is linked statically through here.
+// Two conversions into one folder, one of which ends in the moment that the other looks at the
+// marker. The linker leads open() of all that is linked statically through here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// What the converter promises of a power cut: when it has returned, everything is on the disk, and the mark of an unfinished conversion goes only
-// after everything else is.
+// What the converter promises of a power cut: when it has returned, everything is on the disk, and
+// the mark of an unfinished conversion goes only after everything else is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// A file system that hangs, as a network file system without its server does: next(), start_epoch() and the destructor of a loader all
-// return within the time that they promise, and the loader goes on once the file system answers.
+// A file system that hangs, as a network file system without its server does: next(), start_epoch()
+// and the destructor of a loader all return within the time that they promise, and the loader goes
+// on once the file system answers.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <liburing.h>
@@ -41,7 +42,8 @@ void wait_while_hanging() {
 
 }  // namespace
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names for wrapped functions, and ThreadSanitizer's
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names for wrapped functions, and
+// ThreadSanitizer's
 extern "C" {
 // Threads of loaders that were given up are there to the end.
 const char* __tsan_default_options() {

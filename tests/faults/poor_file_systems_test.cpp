@@ -1,5 +1,6 @@
-// File systems without flock(2), such as Lustre mounted without it, some NFS and some FUSE, and file systems without fsync or rename. The linker leads
-// the calls of all that is linked statically through here.
+// File systems without flock(2), such as Lustre mounted without it, some NFS and some FUSE, and
+// file systems without fsync or rename. The linker leads the calls of all that is linked statically
+// through here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// Whether the converter notices a disk that seeks slowly, and one that cannot be read. The linker leads pread() of all that is linked statically through here.
+// Whether the converter notices a disk that seeks slowly, and one that cannot be read. The linker
+// leads pread() of all that is linked statically through here.
 #include <gtest/gtest.h>
 #include <sys/types.h>
 

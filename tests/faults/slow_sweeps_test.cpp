@@ -1,5 +1,6 @@
-// What LoaderStatistics says where the sweeps, which field decoders read themselves, lie on a slow disk. The linker leads pread() of all that is
-// linked statically through here; the keyframes are read by preadv2(), from the page cache.
+// What LoaderStatistics says where the sweeps, which field decoders read themselves, lie on a slow
+// disk. The linker leads pread() of all that is linked statically through here; the keyframes are
+// read by preadv2(), from the page cache.
 #include <gtest/gtest.h>
 #include <sys/types.h>
 

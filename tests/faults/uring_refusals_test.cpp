@@ -1,4 +1,5 @@
-// A kernel that takes no reads for a while, being short of memory: the loader waits a little, and an epoch that fails is the only one.
+// A kernel that takes no reads for a while, being short of memory: the loader waits a little, and
+// an epoch that fails is the only one.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <liburing.h>

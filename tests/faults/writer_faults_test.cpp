@@ -1,5 +1,5 @@
-// What ShardWriter, DatasetWriter and write_manifest leave behind on a disk that fails: an Error that names file and reason, and nothing
-// that looks finished but is not.
+// What ShardWriter, DatasetWriter and write_manifest leave behind on a disk that fails: an Error
+// that names file and reason, and nothing that looks finished but is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

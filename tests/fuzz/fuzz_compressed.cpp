@@ -1,5 +1,6 @@
-// A compressed stream of any bytes, of the kind that its first ones say: read to its end, at most 16 MiB of it, in one piece and in small ones. Not of xz, whose few bytes
-// may honestly ask for a dictionary of 1 GiB; zstd's window is kept to 128 MiB for the same reason.
+// A compressed stream of any bytes, of the kind that its first ones say: read to its end, at most
+// 16 MiB of it, in one piece and in small ones. Not of xz, whose few bytes may honestly ask for a
+// dictionary of 1 GiB; zstd's window is kept to 128 MiB for the same reason.
 #include <sys/mman.h>
 #include <unistd.h>
 

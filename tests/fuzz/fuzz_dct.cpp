@@ -1,5 +1,6 @@
-// A picture in the dct code, of any bytes: made a JPEG again, decoded whole, scaled and in part. Where the JPEG that comes out has a dct code, the pixels of both
-// must be the same. A JPEG of any bytes: where it gets a dct code, that must give the same bytes back.
+// A picture in the dct code, of any bytes: made a JPEG again, decoded whole, scaled and in part.
+// Where the JPEG that comes out has a dct code, the pixels of both must be the same. A JPEG of any
+// bytes: where it gets a dct code, that must give the same bytes back.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
-// Copies the pixels of a part, or of all where min_size is negative; nothing where there is an error.
+// Copies the pixels of a part, or of all where min_size is negative; nothing where there is an
+// error.
 std::vector<uint8_t> pixels_of(ImageDecoder& decoder, std::span<const std::byte> image,
                                const Rect& part, int min_size) {
   std::vector<uint8_t> pixels;

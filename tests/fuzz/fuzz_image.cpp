@@ -1,4 +1,5 @@
-// An image file of any bytes: its header, its EXIF orientation, all of its pixels, and parts of it at several scales.
+// An image file of any bytes: its header, its EXIF orientation, all of its pixels, and parts of it
+// at several scales.
 #include <cstdlib>
 #include <vector>
 

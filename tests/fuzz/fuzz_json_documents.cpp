@@ -1,5 +1,6 @@
-// JSON of any bytes, as a file and as one document: where documents begin and end is the same in pieces of any length, and what simdjson takes as an object has the
-// same members for json_members().
+// JSON of any bytes, as a file and as one document: where documents begin and end is the same in
+// pieces of any length, and what simdjson takes as an object has the same members for
+// json_members().
 #include <simdjson.h>
 
 #include <cstdlib>

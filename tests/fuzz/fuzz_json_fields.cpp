@@ -1,4 +1,5 @@
-// JSON lines of any bytes: the first says what the fields are, and all become records that can be read back, or Errors.
+// JSON lines of any bytes: the first says what the fields are, and all become records that can be
+// read back, or Errors.
 #include <simdjson.h>
 
 #include <algorithm>

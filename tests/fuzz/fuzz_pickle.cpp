@@ -9,7 +9,8 @@ using ffkit::fuzzing::touch;
 
 namespace {
 
-// `num_left` bounds the values that are looked at: a list may hold itself, and many may hold the same.
+// `num_left` bounds the values that are looked at: a list may hold itself, and many may hold the
+// same.
 void look_at(const Pickle& pickle, Pickle::Ref ref, int depth, int& num_left) {
   if (depth > 20 || --num_left < 0) return;
   switch (pickle.kind(ref)) {

@@ -1,5 +1,6 @@
-// A shard of any bytes: opened, every record read, whole and field by field, every column, a filter, and all of it verified. Errors are
-// expected; crashes, other exceptions, contradictions, leaks and large allocations are not.
+// A shard of any bytes: opened, every record read, whole and field by field, every column, a
+// filter, and all of it verified. Errors are expected; crashes, other exceptions, contradictions,
+// leaks and large allocations are not.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -83,8 +84,8 @@ void read_record(const ShardReader& reader, int64_t i) {
 }
 
 void read_everything(const ShardReader& reader, std::string_view filter, size_t file_bytes) {
-  // A few bytes may honestly claim 1 GiB (FORMAT.md, "Compression"), and many entries the same bytes: reading
-  // them all shows nothing but a slow target.
+  // A few bytes may honestly claim 1 GiB (FORMAT.md, "Compression"), and many entries the same
+  // bytes: reading them all shows nothing but a slow target.
   int64_t budget = 4 << 20;
   const int64_t fewest_bytes = reader.facts().version == 1 ? 0 : 1;
   for (int64_t i = 0; i < reader.num_records(); ++i) {

@@ -1,4 +1,5 @@
-// An FFRecord v1 file of any bytes: read as a data set with every record and the labels, and as a packed folder with every file.
+// An FFRecord v1 file of any bytes: read as a data set with every record and the labels, and as a
+// packed folder with every file.
 #include <algorithm>
 #include <cstring>
 #include <random>

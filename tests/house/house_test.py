@@ -15,7 +15,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# Each room's folders, bottom to top; '' is the room's own. A new folder gets a place here and a line in the room's README.md.
+# Each room's folders, bottom to top; '' is the room's own. A new folder gets a place here and a
+# line in the room's README.md.
 FOLDERS = {
     'format': ['', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform'],
@@ -43,7 +44,8 @@ FOLDERS = {
     'tools/ffgenerate': [''],
     'tools/ffinspect': ['text', 'data', 'draw', 'export', '', 'commands'],
 }
-# What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own folder).
+# What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own
+# folder).
 ARROWS = {
     'format': [],
     'image': ['format/', 'format/schema'],

@@ -1,5 +1,6 @@
-// The first process of a virtual machine of two NUMA nodes: binds processes as fftrain does and says whether each, and its decoding threads, came to run, and to
-// have its memory, where it should. tests/numa/run starts it.
+// The first process of a virtual machine of two NUMA nodes: binds processes as fftrain does and
+// says whether each, and its decoding threads, came to run, and to have its memory, where it
+// should. tests/numa/run starts it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <linux/mempolicy.h>

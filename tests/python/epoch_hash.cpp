@@ -1,5 +1,5 @@
-// The CRC-32 of an epoch's batches as C++ gives them, for tests that compare with Python: python_epoch_hash DATA SPLIT CASE. Cases are those of
-// tests/python/epoch_cases.py.
+// The CRC-32 of an epoch's batches as C++ gives them, for tests that compare with Python:
+// python_epoch_hash DATA SPLIT CASE. Cases are those of tests/python/epoch_cases.py.
 #include <zlib.h>
 
 #include <cstdint>

@@ -10,7 +10,8 @@ import sysconfig
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Debian's Python without the packages of OpenSSL, bzip2, LZMA and so on, which ffkit must not need: modules of Python that do are not imported.
+# Debian's Python without the packages of OpenSSL, bzip2, LZMA and so on, which ffkit must not need:
+# modules of Python that do are not imported.
 PACKAGES = ["libc6", "libgcc-s1", "libstdc++6", "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libexpat1", "zlib1g"]
 IN_THE_ROOT = """
 import os, subprocess, sys
@@ -102,6 +103,7 @@ def test_it_runs_in_a_bare_root(wheel, bare_root):
     assert not list(bare_root.glob("usr/lib/**/libtbb*")) + list(bare_root.glob("usr/lib/**/libcrypto*"))
     done = in_root(bare_root, python, "-c", IN_THE_ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    # Of the root itself the process has libc's family, and libz and libexpat, which Python's own program links.
+    # Of the root itself the process has libc's family, and libz and libexpat, which Python's own
+    # program links.
     outside = {path.split("/")[-1].split(".so")[0] for path in done.stdout.splitlines() if "/venv/" not in path and "lib-dynload" not in path}
     assert outside <= {"libc", "libm", "libdl", "libpthread", "librt", "libgcc_s", "libstdc++", "ld-linux-x86-64", "libz", "libexpat", "libutil"}

@@ -16,7 +16,8 @@ struct BmpKind {
   uint32_t header_bytes = 40;  // 40, or 108 or more, where the masks are a part of the header
 };
 
-// `values`: of width * height pixels from the top left on, a colour's number or, from 24 bits on, as a little-endian number of the pixel's bytes.
+// `values`: of width * height pixels from the top left on, a colour's number or, from 24 bits on,
+// as a little-endian number of the pixel's bytes.
 inline std::vector<std::byte> encode_bmp_as(int width, int height,
                                             const std::vector<uint32_t>& values,
                                             const BmpKind& kind) {

@@ -105,7 +105,8 @@ inline std::vector<std::byte> first_scans(const std::vector<std::byte>& jpeg, in
   return result;
 }
 
-// What libjpeg alone makes of an image: its RGB pixels, or an empty picture when it gives up. Sets `num_warnings`.
+// What libjpeg alone makes of an image: its RGB pixels, or an empty picture when it gives up. Sets
+// `num_warnings`.
 inline Picture decode_with_libjpeg(const std::vector<std::byte>& data,
                                    long* num_warnings = nullptr) {
   struct Errors {

@@ -34,7 +34,8 @@ inline void leave_memory(int64_t num_bytes) {
   expect(setrlimit(RLIMIT_AS, &limits) == 0, "setrlimit");
 }
 
-// Calls `call` in a child process that gets no more than `num_bytes`: it must throw an Error(io) whose message matches `regex`.
+// Calls `call` in a child process that gets no more than `num_bytes`: it must throw an Error(io)
+// whose message matches `regex`.
 inline void expect_error_without_memory(int64_t num_bytes, const char* regex,
                                         const std::function<void()>& call) {
   const auto child = [&] {

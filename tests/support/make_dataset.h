@@ -71,7 +71,8 @@ inline std::vector<std::byte> make_record(const Schema& schema, const DatasetSpe
   return record;
 }
 
-// Writes a split into the new folder `folder`, its records spread evenly over the shards, and opens it.
+// Writes a split into the new folder `folder`, its records spread evenly over the shards, and opens
+// it.
 inline Dataset make_dataset(const std::filesystem::path& folder, const DatasetSpec& spec = {}) {
   std::filesystem::create_directory(folder);
   Manifest manifest;

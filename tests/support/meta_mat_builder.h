@@ -21,7 +21,8 @@ struct MetaRow {
 
 enum class MetaFlaw { none, other_table, no_wnid, id_is_text };
 
-// The pieces of a MATLAB level 5 file: elements of {u32 type, u32 length, data}, filled up to a multiple of 8 bytes.
+// The pieces of a MATLAB level 5 file: elements of {u32 type, u32 length, data}, filled up to a
+// multiple of 8 bytes.
 class MatWriter {
  public:
   static std::string element(uint32_t type, const std::string& data) {

@@ -8,7 +8,8 @@
 
 namespace ffkit::testing {
 
-// A JPEG of size x size pixels whose content depends on `number`; different numbers give different bytes.
+// A JPEG of size x size pixels whose content depends on `number`; different numbers give different
+// bytes.
 inline std::string jpeg_picture(int number, int size = 16) {
   std::vector<uint8_t> pixels;
   for (int i = 0; i < size * size; ++i) {

@@ -1,4 +1,5 @@
-// Schemas and records drawn at random, the same for the same seed on every machine, and their comparison.
+// Schemas and records drawn at random, the same for the same seed on every machine, and their
+// comparison.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Comparing with torchvision: the Python named by FFKIT_REFERENCE_PYTHON runs a script on raw files in a folder.
+// Comparing with torchvision: the Python named by FFKIT_REFERENCE_PYTHON runs a script on raw files
+// in a folder.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -14,7 +14,8 @@ namespace ffkit::testing {
 
 class TarBuilder {
  public:
-  // A member of any type: '0' file, '1' hard link, '2' symbolic link, '3' device, '5' folder, '6' FIFO, 'L' long name, 'x' pax header.
+  // A member of any type: '0' file, '1' hard link, '2' symbolic link, '3' device, '5' folder, '6'
+  // FIFO, 'L' long name, 'x' pax header.
   TarBuilder& add(const std::string& name, const std::string& data, char type = '0',
                   const std::string& link = "") {
     char header[512] = {};

@@ -1,4 +1,5 @@
-// OpenBlocks: blocks that were read a moment ago, with their documents in the order of the epoch. Those that were used longest ago make room.
+// OpenBlocks: blocks that were read a moment ago, with their documents in the order of the epoch.
+// Those that were used longest ago make room.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class OpenBlocks {
   OpenBlocks(Dataset dataset, const TokenFacts& facts, int64_t max_bytes);
 
   DType dtype() const { return dtype_; }
-  // The block at a place of the epoch that `order` is in. Lives until the next call but one. Throws Error(corrupt) and Error(io) as Dataset::read().
+  // The block at a place of the epoch that `order` is in. Lives until the next call but one. Throws
+  // Error(corrupt) and Error(io) as Dataset::read().
   const Block& at(const TokenOrder& order, int64_t place);
   void clear();
 

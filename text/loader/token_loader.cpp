@@ -126,7 +126,8 @@ struct TokenLoader::Impl {
         .announce(location.record.offset, location.record.stored_bytes);
   }
 
-  // Asks the kernel for what the batch at `positions` reads. At the beginning that is its whole window; then, batch by batch, the blocks of the window behind it.
+  // Asks the kernel for what the batch at `positions` reads. At the beginning that is its whole
+  // window; then, batch by batch, the blocks of the window behind it.
   void announce() {
     const int64_t window = order.window_samples();
     const double blocks_of_window = static_cast<double>(order.num_places()) *

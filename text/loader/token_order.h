@@ -1,4 +1,5 @@
-// TokenOrder: in which order an epoch takes blocks, documents and samples. A pure function of data set, options and epoch.
+// TokenOrder: in which order an epoch takes blocks, documents and samples. A pure function of data
+// set, options and epoch.
 //
 //   blocks      b0 b1 b2 ...     permuted                          ─▶ units (tokens, or documents) are numbered behind each other
 //   documents   of each block, permuted                            (OpenBlocks)
@@ -15,7 +16,8 @@ namespace ffkit {
 
 class TokenOrder {
  public:
-  // `units`: of each block. `samples` of an epoch, of `stride` units each, are shuffled in windows of `window_samples`. All >= 1; without `shuffle` nothing is.
+  // `units`: of each block. `samples` of an epoch, of `stride` units each, are shuffled in windows
+  // of `window_samples`. All >= 1; without `shuffle` nothing is.
   TokenOrder(std::vector<int64_t> units, int64_t samples, int64_t stride, int64_t window_samples,
              bool shuffle, uint64_t seed);
 
@@ -29,7 +31,8 @@ class TokenOrder {
   int64_t sample(int64_t position) const;
   // First unit of a sample.
   int64_t first_unit(int64_t sample) const { return sample * stride_; }
-  // The place, among the blocks as they are permuted, of the block that unit `unit` is in, and the first unit of a place.
+  // The place, among the blocks as they are permuted, of the block that unit `unit` is in, and the
+  // first unit of a place.
   int64_t place_of(int64_t unit) const;
   int64_t begin_of(int64_t place) const { return begins_[static_cast<size_t>(place)]; }
   int64_t num_places() const { return static_cast<int64_t>(begins_.size()) - 1; }

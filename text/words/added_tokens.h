@@ -1,4 +1,5 @@
-// AddedTokens: tokens that stand in a text as they are, and are found before it is cut into words. Immutable.
+// AddedTokens: tokens that stand in a text as they are, and are found before it is cut into words.
+// Immutable.
 #pragma once
 
 #include <array>
@@ -37,7 +38,8 @@ class AddedTokens {
               bool special = false);
 
   bool is_empty() const { return entries_.empty(); }
-  // Appends the parts of `text`: at each place the longest token. They are views of it and of this object.
+  // Appends the parts of `text`: at each place the longest token. They are views of it and of this
+  // object.
   void split(std::string_view text, std::vector<TextPart>& parts) const;
 
  private:

@@ -1,5 +1,6 @@
-// What a character of Unicode is for Hugging Face's tokenizers: its general category and more, in a byte for each. The table takes 1.1 MB of memory
-// and is made of character_ranges.cpp when it is first asked for.
+// What a character of Unicode is for Hugging Face's tokenizers: its general category and more, in a
+// byte for each. The table takes 1.1 MB of memory and is made of character_ranges.cpp when it is
+// first asked for.
 #pragma once
 
 #include <cstdint>

@@ -55,8 +55,8 @@ bool to_form(std::string_view text, NormalForm form, std::string& out) {
   const char* begin = p;
   for (; p != end;) {
     const Character c = character_at(p);
-    // libutf8proc knows more characters than Unicode 9: to the form they are like any other that has no parts. It takes U+11A7 for a consonant that ends a syllable, and
-    // drops it.
+    // libutf8proc knows more characters than Unicode 9: to the form they are like any other that
+    // has no parts. It takes U+11A7 for a consonant that ends a syllable, and drops it.
     if ((table[c.code] & kNewCharacter) != 0 || c.code == 0x11A7) {
       append_form({begin, p}, form, out, codes);
       out.append(p, c.length);

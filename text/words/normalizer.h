@@ -1,4 +1,5 @@
-// Normalizer: what is done to a text before it is cut into words: the normal forms of Unicode 9, as Hugging Face's tokenizers has them, and replacements. Immutable.
+// Normalizer: what is done to a text before it is cut into words: the normal forms of Unicode 9, as
+// Hugging Face's tokenizers has them, and replacements. Immutable.
 #pragma once
 
 #include <cstdint>

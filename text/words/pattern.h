@@ -1,7 +1,10 @@
-// Pattern: the regular expressions of tokenizer.json, as Oniguruma matches them, which Hugging Face's tokenizers has them matched by.
+// Pattern: the regular expressions of tokenizer.json, as Oniguruma matches them, which Hugging
+// Face's tokenizers has them matched by.
 //
-// Known are alternatives, groups, characters and sets with \s \d \p{category} and their opposites, the quantifiers ? * + {n,m}, possessive ones, looking ahead, (?i:...) for
-// letters of ASCII, and $. A group is repeated by ? alone. What can match nothing, and the rest of the syntax, is refused by name.
+// Known are alternatives, groups, characters and sets with \s \d \p{category} and their opposites,
+// the quantifiers ? * + {n,m}, possessive ones, looking ahead, (?i:...) for letters of ASCII, and
+// $. A group is repeated by ? alone. What can match nothing, and the rest of the syntax, is refused
+// by name.
 //
 // Immutable: all functions are thread-safe.
 #pragma once
@@ -45,7 +48,8 @@ class Pattern {
     const char* begin = nullptr;  // nullptr: there is none
     const char* end = nullptr;
   };
-  // The first match in valid UTF-8, which begins at `p` or later. Throws Error(unsupported) without a path for a pattern that goes back too often.
+  // The first match in valid UTF-8, which begins at `p` or later. Throws Error(unsupported) without
+  // a path for a pattern that goes back too often.
   Match find(const char* p, const char* end) const;
 
  private:

@@ -1,4 +1,5 @@
-// Ruby's syntax, as Oniguruma reads it, from the right to the left: each node is made with the one that follows it.
+// Ruby's syntax, as Oniguruma reads it, from the right to the left: each node is made with the one
+// that follows it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -36,7 +36,8 @@ void find_pieces(const SplitStep& step, std::string_view text, OnPiece on_piece)
   }
 }
 
-// Joins each match to the piece before it, where that is none itself; from the last to the first, to the one behind it.
+// Joins each match to the piece before it, where that is none itself; from the last to the first,
+// to the one behind it.
 void join_matches(std::vector<Piece>& pieces, SplitBehavior behavior) {
   const bool is_backward = behavior == SplitBehavior::merged_with_next;
   if (is_backward) std::ranges::reverse(pieces);

@@ -1,4 +1,5 @@
-// PreTokenizer: cuts a text into pieces, within which bytes are merged: by patterns, one after the other, and last by GPT-2's, which the caller applies (WordSplitter). Immutable.
+// PreTokenizer: cuts a text into pieces, within which bytes are merged: by patterns, one after the
+// other, and last by GPT-2's, which the caller applies (WordSplitter). Immutable.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// UTF-8 read character by character, and what is none of it replaced as Python's bytes.decode("utf-8", "replace") does it: U+FFFD for each maximal part
-// of a character (The Unicode Standard, 3.9, "U+FFFD Substitution of Maximal Subparts").
+// UTF-8 read character by character, and what is none of it replaced as Python's
+// bytes.decode("utf-8", "replace") does it: U+FFFD for each maximal part of a character (The
+// Unicode Standard, 3.9, "U+FFFD Substitution of Maximal Subparts").
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 //
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// In words: a contraction; a run of letters, of numbers or of anything else, with one space before it; a run of white space, without its last character
-// where something follows.
+// In words: a contraction; a run of letters, of numbers or of anything else, with one space before
+// it; a run of white space, without its last character where something follows.
 #pragma once
 
 #include <string_view>

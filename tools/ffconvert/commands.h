@@ -1,4 +1,5 @@
-// The commands of ffconvert that are no kind of source. Parsing the command line sets `chosen`, which must outlive `app`, to what is to be done.
+// The commands of ffconvert that are no kind of source. Parsing the command line sets `chosen`,
+// which must outlive `app`, to what is to be done.
 #pragma once
 
 #include <functional>

@@ -148,7 +148,8 @@ int run_command_line(int argc, char** argv) {
   ffkit::add_merge_commands(app, chosen);
   names += ", v1, transcode, merge, append";
   app.footer(app.get_footer() + examples);
-  // CLI11's own words, "A subcommand is required", do not say which there are. Set after the subcommands, which would inherit it.
+  // CLI11's own words, "A subcommand is required", do not say which there are. Set after the
+  // subcommands, which would inherit it.
   app.allow_extras();
   app.callback([&app, &names] {
     if (app.get_subcommands().empty()) {

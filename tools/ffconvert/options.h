@@ -24,7 +24,8 @@ struct ConvertArguments {
   bool dry_run = false;
 };
 
-// Adds --threads, --shard-size, --zstd and so on; they write to `arguments`, which must outlive `command`.
+// Adds --threads, --shard-size, --zstd and so on; they write to `arguments`, which must outlive
+// `command`.
 void add_convert_options(CLI::App& command, ConvertArguments& arguments);
 // Throws CLI::ValidationError where validate() would throw.
 void validate_options(const CLI::App& command, const ConvertArguments& arguments);
@@ -37,7 +38,8 @@ void remember_command(int argc, char** argv);
 // This command, for a shell in any folder; with --resume if `can_resume`.
 std::string finishing_command(bool can_resume);
 
-// On stderr. Where that is closed, or a full disk, is no reason to fail: the data set is what counts.
+// On stderr. Where that is closed, or a full disk, is no reason to fail: the data set is what
+// counts.
 template <typename... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);

@@ -1,4 +1,5 @@
-// ffconvert transcode: a data set with its pictures in the dct code, or back to JPEG, without its source.
+// ffconvert transcode: a data set with its pictures in the dct code, or back to JPEG, without its
+// source.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,4 +1,5 @@
-// The subcommands of ffeval: each is one .cpp that declares its options on the command line and sets the action that main runs.
+// The subcommands of ffeval: each is one .cpp that declares its options on the command line and
+// sets the action that main runs.
 #pragma once
 
 #include <functional>

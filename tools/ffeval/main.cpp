@@ -1,4 +1,5 @@
-// ffeval: figures of a model's results against a data set. Data on stdout, errors on stderr; exit status 0, 1 (failed) or 2 (wrong use).
+// ffeval: figures of a model's results against a data set. Data on stdout, errors on stderr; exit
+// status 0, 1 (failed) or 2 (wrong use).
 #include "commands.h"
 #include "tools/command_line.h"
 

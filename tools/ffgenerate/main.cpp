@@ -1,4 +1,5 @@
-// ffgenerate: text from a GPT-2. Texts on stdout, speed and errors on stderr; exit status 0, 1 (failed) or 2 (wrong use).
+// ffgenerate: text from a GPT-2. Texts on stdout, speed and errors on stderr; exit status 0, 1
+// (failed) or 2 (wrong use).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -109,7 +110,8 @@ void add_options(CLI::App& app, GenerateCommand& c) {
   app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
 }
 
-// Of this process among those that share the network; starts these where no other program has. The status of those that were started.
+// Of this process among those that share the network; starts these where no other program has. The
+// status of those that were started.
 std::optional<int> launch(int argc, char** argv, GenerateCommand& c, ffkit::ProcessPlace& place) {
   const int64_t shared = c.options.tensor_parallel * c.options.pipeline_parallel;
   // Nothing to share: whatever started it, it is alone.

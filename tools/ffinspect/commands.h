@@ -1,4 +1,5 @@
-// The subcommands of ffinspect: each is one .cpp that declares its options on the command line and sets the action that main runs.
+// The subcommands of ffinspect: each is one .cpp that declares its options on the command line and
+// sets the action that main runs.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@ void add_all_commands(CLI::App& app, Action& action);
 
 struct Target;
 
-// Adds a subcommand with the options of `target`, which must live until the action has run. `footer` ends its --help and says what
+// Adds a subcommand with the options of `target`, which must live until the action has run.
+// `footer` ends its --help and says what
 // --json prints.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& help,
                       Target& target, const std::string& footer);

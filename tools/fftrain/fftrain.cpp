@@ -67,8 +67,9 @@ class Notes {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
 };
 
-// Standard output for the lines of a training, which are in metrics.jsonl too. What a log does not take, because its disk is full or its reader has
-// ended, is dropped: that is no reason to end a run of days.
+// Standard output for the lines of a training, which are in metrics.jsonl too. What a log does not
+// take, because its disk is full or its reader has ended, is dropped: that is no reason to end a
+// run of days.
 std::FILE* open_log() {
   cookie_io_functions_t log{};
   log.write = [](void*, const char* text, size_t size) {
@@ -161,7 +162,8 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
 }
 
 int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
-  // Writing to a pipe without a reader is an error like any other; `fftrain ... | tee log` outlives tee.
+  // Writing to a pipe without a reader is an error like any other; `fftrain ... | tee log` outlives
+  // tee.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   if (!command.export_from.empty()) {
     ffkit::export_weights(command.export_from, command.output,

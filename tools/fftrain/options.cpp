@@ -328,7 +328,8 @@ class OptionsFileReader : public CLI::ConfigBase {
   const CLI::App& app_;
 };
 
-// The options that say which task it is, as they are on the command line and in --config; what is wrong there is said later.
+// The options that say which task it is, as they are on the command line and in --config; what is
+// wrong there is said later.
 struct TaskHints {
   TaskHints(int argc, char** argv) {
     CLI::App app;

@@ -39,11 +39,13 @@ struct TrainCommand {
   ResumeOptions resume_options;
 };
 
-// Looks through the command line for what says which task it is, and puts the options that all others override into `command`: those of a
-// checkpoint (--resume-from, --resume, --evaluate), or the defaults of the task.
+// Looks through the command line for what says which task it is, and puts the options that all
+// others override into `command`: those of a checkpoint (--resume-from, --resume, --evaluate), or
+// the defaults of the task.
 void set_first_options(int argc, char** argv, TrainCommand& command);
 
-// Adds all options, --config too, and the texts of --help. They write to `command`; it and `app` must outlive the parsing.
+// Adds all options, --config too, and the texts of --help. They write to `command`; it and `app`
+// must outlive the parsing.
 void add_train_options(CLI::App& app, TrainCommand& command);
 
 // The names of the options that were given, on the command line or in --config.

@@ -1,10 +1,12 @@
-// Checkpoints: the whole state of a training run in one safetensors file, or, where several processes share it, in parts (checkpoint_parts.h). The functions read both.
+// Checkpoints: the whole state of a training run in one safetensors file, or, where several
+// processes share it, in parts (checkpoint_parts.h). The functions read both.
 //
 //   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>, scaler.<name>,
 //             task.<name>
 //   metadata  ffkit_checkpoint: version; options, progress, loader and the facts of the task: JSON
 //
-// There is no state of a random generator: what a model draws is keyed by seed, step and rank (TrainingStep::begin).
+// There is no state of a random generator: what a model draws is keyed by seed, step and rank
+// (TrainingStep::begin).
 #pragma once
 
 #include <cstdint>
@@ -53,10 +55,12 @@ void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tens
                         std::vector<NamedTensor>& out);
 // The weights of a model: what every checkpoint has, and what evaluation needs of it.
 std::vector<NamedTensor> model_state(const Model& model);
-// The tensors of a model under the names of what was validated: the averaged weights of a run that kept an average.
+// The tensors of a model under the names of what was validated: the averaged weights of a run that
+// kept an average.
 std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options);
 
-// A copy in memory, on the CPU: what is trained may go on while it is written by write_safetensors().
+// A copy in memory, on the CPU: what is trained may go on while it is written by
+// write_safetensors().
 SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>& state);
 
 // The info as text and back, to be sent to other processes.
@@ -67,15 +71,17 @@ CheckpointInfo info_from_text(const std::string& text);
 // version.
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& path);
 
-// Reads the info, and the values of `state` by name; what else the file holds is left there. Nothing is changed unless all names, dtypes
-// and shapes fit; Error(invalid_argument) names the first tensor that does not. Error(corrupt) for a damaged file.
+// Reads the info, and the values of `state` by name; what else the file holds is left there.
+// Nothing is changed unless all names, dtypes and shapes fit; Error(invalid_argument) names the
+// first tensor that does not. Error(corrupt) for a damaged file.
 CheckpointInfo load_checkpoint(const std::filesystem::path& path,
                                const std::vector<NamedTensor>& state);
 
 // Whether the metadata is that of a checkpoint, and not of a safetensors file of another kind.
 bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
-// The parameters and buffers of the model in a checkpoint, whole, under their names there: the averaged ones of a run that kept an
-// average, which are those that were validated. Throws Error(corrupt) for a damaged one and one without a CRC.
+// The parameters and buffers of the model in a checkpoint, whole, under their names there: the
+// averaged ones of a run that kept an average, which are those that were validated. Throws
+// Error(corrupt) for a damaged one and one without a CRC.
 std::vector<NamedTensor> model_tensors(const std::filesystem::path& path);
 // Reads all of it, and throws Error(corrupt) when it is damaged, or when a tensor holds NaN.
 void check_checkpoint(const std::filesystem::path& path);

@@ -1,12 +1,14 @@
-// A checkpoint in parts: a folder with a file of each process that writes some of it, for state that several processes share. No process needs all of it in memory, and
-// they write at the same time.
+// A checkpoint in parts: a folder with a file of each process that writes some of it, for state
+// that several processes share. No process needs all of it in memory, and they write at the same
+// time.
 //
 //   epoch-0001.parts/
 //     part-00000.safetensors ...   what a process wrote: its tensors, and in the metadata what of the whole ones they are
 //     manifest.safetensors         metadata and tensors of a checkpoint in one file (checkpoint.h), but for the tensors of the parts, which the metadata "parts" lists: each
 //                                  with its file, its place in the whole tensor and its CRC-32C
 //
-// The manifest is written when all parts are on the disk, and the folder has a temporary name until the manifest is: a folder of this name is a whole checkpoint.
+// The manifest is written when all parts are on the disk, and the folder has a temporary name until
+// the manifest is: a folder of this name is a whole checkpoint.
 #pragma once
 
 #include <filesystem>
@@ -26,20 +28,25 @@ bool is_in_parts(const std::filesystem::path& path);
 // The file with a checkpoint's metadata: its manifest, or `path` itself where it is one file.
 std::filesystem::path metadata_file(const std::filesystem::path& path);
 
-// Collective: each process writes `own`, on the CPU, and rank 0 then the manifest with `rest`. All numbers of a whole tensor are some process's. `path`: the folder,
-// on a file system that all processes see, where there is none of this name. Throws on all processes when one of them cannot write: Error(io), and then there is no
-// checkpoint; what was written stays under the temporary name until the next one, or until remove_unfinished_parts().
+// Collective: each process writes `own`, on the CPU, and rank 0 then the manifest with `rest`. All
+// numbers of a whole tensor are some process's. `path`: the folder, on a file system that all
+// processes see, where there is none of this name. Throws on all processes when one of them cannot
+// write: Error(io), and then there is no checkpoint; what was written stays under the temporary
+// name until the next one, or until remove_unfinished_parts().
 void write_parts(Communicator& communicator, const std::filesystem::path& path,
                  const SafeTensors& rest, const std::vector<SharedTensor>& own);
 
-// Reads what `wanted` have of the whole tensors, one tensor of a part after the other, and of these only those that have some of it. Nothing is changed unless names, dtypes
-// and whole shapes fit; Error(invalid_argument) names the first tensor that does not. Throws Error(corrupt) for a part that is missing or damaged.
+// Reads what `wanted` have of the whole tensors, one tensor of a part after the other, and of these
+// only those that have some of it. Nothing is changed unless names, dtypes and whole shapes fit;
+// Error(invalid_argument) names the first tensor that does not. Throws Error(corrupt) for a part
+// that is missing or damaged.
 void load_shares(const std::filesystem::path& path, const std::vector<SharedTensor>& wanted);
 
 // All tensors of a checkpoint, whole, whose names begin with `prefix`. Throws as load_shares().
 std::vector<NamedTensor> load_whole(const std::filesystem::path& path, const std::string& prefix);
 
-// Reads everything once, a tensor at a time. Throws Error(corrupt) for a part that is missing or damaged.
+// Reads everything once, a tensor at a time. Throws Error(corrupt) for a part that is missing or
+// damaged.
 void check_parts(const std::filesystem::path& path);
 
 // Removes a checkpoint so that no half of it is ever taken for a whole one; throws Error(io).

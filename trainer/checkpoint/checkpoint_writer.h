@@ -1,4 +1,5 @@
-// CheckpointWriter: writes checkpoints on a thread of its own while training goes on. One at a time: a second one waits for the first.
+// CheckpointWriter: writes checkpoints on a thread of its own while training goes on. One at a
+// time: a second one waits for the first.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +14,8 @@ class CheckpointWriter {
  public:
   ~CheckpointWriter();
 
-  // Writes `contents` to `path` atomically, then calls `done` on that thread. Throws what the checkpoint before it failed with.
+  // Writes `contents` to `path` atomically, then calls `done` on that thread. Throws what the
+  // checkpoint before it failed with.
   void write(std::filesystem::path path, SafeTensors contents, std::function<void()> done);
   // The same of a checkpoint that `job` writes.
   void write(std::function<void()> job);

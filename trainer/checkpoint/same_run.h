@@ -1,5 +1,5 @@
-// Processes that were started for different runs would wait for each other's answers, or take them for their own. Both functions are
-// collective, and do nothing in a world of one.
+// Processes that were started for different runs would wait for each other's answers, or take them
+// for their own. Both functions are collective, and do nothing in a world of one.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@
 
 namespace ffkit {
 
-// Throws Error(invalid_argument) on every rank unless all have rank 0's options; which one differs is said by the rank where it does. What
-// concerns one machine may differ: numbers of threads, the device, where the data lies, which work folder it is.
-// `given`: the names of the options that count; null: all of them.
+// Throws Error(invalid_argument) on every rank unless all have rank 0's options; which one differs
+// is said by the rank where it does. What concerns one machine may differ: numbers of threads, the
+// device, where the data lies, which work folder it is. `given`: the names of the options that
+// count; null: all of them.
 void check_same_options(Communicator& communicator, const TrainOptions& options,
                         const std::vector<std::string>* given = nullptr);
 

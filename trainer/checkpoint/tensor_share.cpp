@@ -37,7 +37,8 @@ at::Tensor view_of(const at::Tensor& tensor, const TensorShare& share, const Ten
   return view;
 }
 
-// Calls `found(box of a, its offset, box of b, its offset, what they have in common)` of each pair that has something in common.
+// Calls `found(box of a, its offset, box of b, its offset, what they have in common)` of each pair
+// that has something in common.
 template <typename Found>
 void for_each_overlap(const TensorShare& a, const TensorShare& b, Found found) {
   TensorBox common;

@@ -1,4 +1,5 @@
-// TensorShare: which numbers of a whole tensor a process has, or a file. Plain values and pure functions.
+// TensorShare: which numbers of a whole tensor a process has, or a file. Plain values and pure
+// functions.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -39,8 +39,9 @@ bool holds_weights_alone(const std::filesystem::path& path);
 // nothing.
 Weights read_weights(const std::filesystem::path& path, const std::string& key = {});
 
-// Writes the tensors to `path`, by its ending a safetensors or a .pth file; snapshot_N.pth.tar as RootNet's code does
-// (write_snapshot). Throws Error(invalid_argument) for another ending and when `path` exists, Error(io).
+// Writes the tensors to `path`, by its ending a safetensors or a .pth file; snapshot_N.pth.tar as
+// RootNet's code does (write_snapshot). Throws Error(invalid_argument) for another ending and when
+// `path` exists, Error(io).
 void write_weights(const Weights& weights, const std::filesystem::path& path);
 
 // The rows of the head that `rules` name, whatever is before its name. Throws
@@ -49,18 +50,20 @@ int64_t head_rows(const Weights& weights, const WeightRules& rules);
 
 enum class HeadPolicy {
   must_fit,
-  may_differ,  // where there is no head, or one with another number of rows, it stays as it was drawn
+  // where there is no head, or one with another number of rows, it stays as it was drawn
+  may_differ,
 };
 
 // Rules of a backbone that came with a classifier: its "fc" is left out.
 WeightRules backbone_rules(const std::string& name);
 
-// Copies `weights` into `model` by `rules`; other floating point formats are converted. Every tensor must be there and have its shape, and
-// there must be no other, but that counts of batches may be missing, as in files from before torch
-// 0.4.1. Where the names of the model all have the same words before them ("model." of a training
-// that wrapped it), those are taken and others left out. Otherwise throws Error(invalid_argument)
-// naming the first tensor that does not fit, and nothing is changed. False: the head was left
-// alone. `notes` gets a sentence on everything that was chosen, left out or left alone.
+// Copies `weights` into `model` by `rules`; other floating point formats are converted. Every
+// tensor must be there and have its shape, and there must be no other, but that counts of batches
+// may be missing, as in files from before torch 0.4.1. Where the names of the model all have the
+// same words before them ("model." of a training that wrapped it), those are taken and others left
+// out. Otherwise throws Error(invalid_argument) naming the first tensor that does not fit, and
+// nothing is changed. False: the head was left alone. `notes` gets a sentence on everything that
+// was chosen, left out or left alone.
 bool load_weights(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
                   std::vector<std::string>* notes = nullptr);
 

@@ -37,21 +37,23 @@ std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& folder
 // there is none.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
-// The newest checkpoint in `folder` that is whole, nothing when there is none. A damaged one is renamed to *.damaged, so that it is not
-// taken for the newest again; `say` gets a sentence on it.
+// The newest checkpoint in `folder` that is whole, nothing when there is none. A damaged one is
+// renamed to *.damaged, so that it is not taken for the newest again; `say` gets a sentence on it.
 std::optional<std::filesystem::path> newest_whole_checkpoint(
     const std::filesystem::path& folder, const std::function<void(const std::string&)>& say);
 
 // Removes a checkpoint, of one file or in parts. Throws Error(io).
 void remove_checkpoint(const std::filesystem::path& path);
 
-// Keeps other trainings away from a work folder as long as it lives: a job that was put into the queue again while its first run still writes would
-// mix its checkpoints with that run's. By flock(2) of the folder: nothing is left behind, not even a folder that it
-// has made and that stayed empty. Where the file system has no locks, a file in the folder stands for one.
+// Keeps other trainings away from a work folder as long as it lives: a job that was put into the
+// queue again while its first run still writes would mix its checkpoints with that run's. By
+// flock(2) of the folder: nothing is left behind, not even a folder that it has made and that
+// stayed empty. Where the file system has no locks, a file in the folder stands for one.
 class WorkDirLock {
  public:
-  // Makes the folder. Throws Error(io) when it cannot be made, Error(invalid_argument) when another training holds it. A file of a process on
-  // another machine, which may be dead, keeps nobody away: a job that was put into the queue again must go on. note() says it.
+  // Makes the folder. Throws Error(io) when it cannot be made, Error(invalid_argument) when another
+  // training holds it. A file of a process on another machine, which may be dead, keeps nobody
+  // away: a job that was put into the queue again must go on. note() says it.
   explicit WorkDirLock(const std::filesystem::path& folder);
   ~WorkDirLock();
   WorkDirLock(const WorkDirLock&) = delete;

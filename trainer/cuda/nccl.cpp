@@ -1,4 +1,5 @@
-// libffkit_trainer_cuda.so: what is compiled against NCCL and CUDA, and the kernels where nvcc was found.
+// libffkit_trainer_cuda.so: what is compiled against NCCL and CUDA, and the kernels where nvcc was
+// found.
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #ifdef FFKIT_CUDA_KERNELS

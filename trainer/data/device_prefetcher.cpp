@@ -72,7 +72,8 @@ struct DevicePrefetcher::Impl {
     return copy;
   }
 
-  // Gives back the slabs that have been copied; waits for the oldest copy when too many are under way.
+  // Gives back the slabs that have been copied; waits for the oldest copy when too many are under
+  // way.
   void recycle() {
     while (!sources.empty() && sources.front().first->query()) sources.pop_front();
     while (sources.size() >= kHeldBatches - 1) {
@@ -139,7 +140,8 @@ std::optional<DeviceBatch> DevicePrefetcher::next() {
   const c10::impl::VirtualGuardImpl streams(impl_->device.type());
   const c10::Stream current = streams.getStream(impl_->device);
   copy->done->block(current);
-  // The memory belongs to the copy stream: it must not be reused there before the current one is done with it.
+  // The memory belongs to the copy stream: it must not be reused there before the current one is
+  // done with it.
   for (const DeviceField& field : copy->batch.fields) field.values.record_stream(current);
   if (impl_->loader.ready()) impl_->ahead = impl_->take();
   return std::move(copy->batch);

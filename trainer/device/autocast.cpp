@@ -15,7 +15,8 @@ Autocast::Autocast(Amp amp, c10::Device device) : is_on_(amp != Amp::off), devic
 
 Autocast::~Autocast() {
   if (!is_on_) return;
-  // Weights that were cast are kept for the length of the forward pass: the next one sees other weights.
+  // Weights that were cast are kept for the length of the forward pass: the next one sees other
+  // weights.
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, was_enabled_);
   at::autocast::set_autocast_dtype(device_, old_dtype_);

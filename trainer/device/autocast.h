@@ -1,4 +1,5 @@
-// Autocast: as long as it lives, libtorch's operations compute in a lower precision where that is safe (torch.autocast).
+// Autocast: as long as it lives, libtorch's operations compute in a lower precision where that is
+// safe (torch.autocast).
 #pragma once
 
 #include <c10/core/Device.h>

@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// True once it is open; its symbols are for everybody, since libtorch looks its backends up among them.
+// True once it is open; its symbols are for everybody, since libtorch looks its backends up among
+// them.
 bool open_library(const fs::path& path) {
   return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
 }
@@ -24,7 +25,8 @@ bool open_library(const fs::path& path) {
 // libtorch_cuda.so lies beside libtorch_cpu.so. A machine without the driver is spared its 2 GB.
 bool open_torch_cuda() {
   if (count_gpus() == 0) return false;
-  // The address of a function in another library may be that of this program's stub for it; an object's is not.
+  // The address of a function in another library may be that of this program's stub for it; an
+  // object's is not.
   const void* in_torch = dlsym(RTLD_DEFAULT, "_ZN2at13globalContextEv");
   return open_library(library_folder(in_torch) / "libtorch_cuda.so");
 }

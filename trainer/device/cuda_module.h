@@ -1,5 +1,5 @@
-// The part of the trainer that needs CUDA's libraries: a module of its own, opened when there is a GPU, so that one program runs on both
-// kinds of machine.
+// The part of the trainer that needs CUDA's libraries: a module of its own, opened when there is a
+// GPU, so that one program runs on both kinds of machine.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -27,8 +27,8 @@ class CudaModule {
   virtual const GpuAttentionKernels* attention_kernels() const = 0;
 };
 
-// Opens libtorch's CUDA libraries and the module; true when there is a GPU to train on. To be asked before anything else asks libtorch
-// about CUDA: it keeps the first answer.
+// Opens libtorch's CUDA libraries and the module; true when there is a GPU to train on. To be asked
+// before anything else asks libtorch about CUDA: it keeps the first answer.
 bool cuda_is_available();
 
 // Null when there is no GPU, or when the module was not built or cannot be opened.

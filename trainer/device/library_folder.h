@@ -5,8 +5,8 @@
 
 namespace ffkit {
 
-// The folder of the library or program that holds the function or object at `symbol`, absolute, also for a program that was found through PATH;
-// empty for an address outside all of them.
+// The folder of the library or program that holds the function or object at `symbol`, absolute,
+// also for a program that was found through PATH; empty for an address outside all of them.
 std::filesystem::path library_folder(const void* symbol);
 
 }  // namespace ffkit

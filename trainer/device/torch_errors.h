@@ -9,7 +9,8 @@
 
 namespace ffkit {
 
-// Runs `body`; what libtorch throws leaves as an ffkit::Error of one sentence, without its backtrace.
+// Runs `body`; what libtorch throws leaves as an ffkit::Error of one sentence, without its
+// backtrace.
 template <typename Body>
 auto with_torch_errors(Body body) {
   try {

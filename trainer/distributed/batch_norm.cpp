@@ -40,7 +40,8 @@ struct Synchronised : torch::autograd::Function<Synchronised> {
     const at::Tensor own_count = at::full({1}, double(x.numel() / channels), own_mean.options());
     const at::Tensor all =
         at::stack(communicator.all_gather(at::cat({own_mean, own_var, own_count}).contiguous()));
-    // The variance of groups put together (Chan et al., "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979).
+    // The variance of groups put together (Chan et al., "Updating Formulae and a Pairwise Algorithm
+    // for Computing Sample Variances", 1979).
     const at::Tensor means = all.narrow(1, 0, channels);
     const at::Tensor vars = all.narrow(1, channels, channels);
     const at::Tensor counts = all.narrow(1, 2 * channels, 1);
@@ -79,8 +80,9 @@ struct Synchronised : torch::autograd::Function<Synchronised> {
   }
 };
 
-// The same by the CUDA kernels of torch.nn.SyncBatchNorm, in its order (torch/nn/modules/_functions.py): no f32 copies of the activations, and
-// the host waits for nothing. It brings the running statistics up to date itself. No share may be empty.
+// The same by the CUDA kernels of torch.nn.SyncBatchNorm, in its order
+// (torch/nn/modules/_functions.py): no f32 copies of the activations, and the host waits for
+// nothing. It brings the running statistics up to date itself. No share may be empty.
 struct SynchronisedOnCuda : torch::autograd::Function<SynchronisedOnCuda> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given,
                             const at::Tensor& weight, const at::Tensor& bias,

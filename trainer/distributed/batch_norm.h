@@ -1,4 +1,5 @@
-// BatchNorm: torch::nn::BatchNorm2d that can take its statistics over the batches of all processes (torch.nn.SyncBatchNorm).
+// BatchNorm: torch::nn::BatchNorm2d that can take its statistics over the batches of all processes
+// (torch.nn.SyncBatchNorm).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +13,9 @@ class BatchNormImpl : public torch::nn::BatchNorm2dImpl {
  public:
   using torch::nn::BatchNorm2dImpl::BatchNorm2dImpl;
 
-  // In training, statistics are those of all processes from now on. All must then run the same layers, forward and backward; the shares
-  // may have different sizes. `communicator` outlives the module.
+  // In training, statistics are those of all processes from now on. All must then run the same
+  // layers, forward and backward; the shares may have different sizes. `communicator` outlives the
+  // module.
   void synchronise(Communicator& communicator) { communicator_ = &communicator; }
 
   // [N,C,H,W] -> the same.
@@ -24,8 +26,9 @@ class BatchNormImpl : public torch::nn::BatchNorm2dImpl {
 };
 TORCH_MODULE(BatchNorm);
 
-// (x - mean) / sqrt(var + eps) * weight + bias, with mean and biased variance of each channel over the batches of all processes, and the
-// gradients that belong to it; those of weight and bias are this process' share. Returns {y, mean, unbiased variance}.
+// (x - mean) / sqrt(var + eps) * weight + bias, with mean and biased variance of each channel over
+// the batches of all processes, and the gradients that belong to it; those of weight and bias are
+// this process' share. Returns {y, mean, unbiased variance}.
 std::array<at::Tensor, 3> synchronised_batch_norm(const at::Tensor& x, const at::Tensor& weight,
                                                   const at::Tensor& bias, double eps,
                                                   Communicator& communicator);

@@ -266,7 +266,8 @@ Transfer Communicator::start_transfer(const at::Tensor& tensor, int other, int t
 
 void Communicator::barrier() {
   if (is_alone()) return;
-  // By a sum on the CPU: NCCL's own would make a device wait. Without an end: rank 0 may be writing its checkpoint.
+  // By a sum on the CPU: NCCL's own would make a device wait. Without an end: rank 0 may be writing
+  // its checkpoint.
   with_peers("waiting", [&] {
     at::Tensor nothing = at::full({1}, 0.0, at::kDouble);
     impl_->all_reduce(nothing);

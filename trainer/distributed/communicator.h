@@ -1,8 +1,10 @@
-// Communicator: what the processes that train one model together tell each other, by libtorch's c10d (Gloo between CPUs, NCCL between
-// GPUs). The world, or a part of it (mesh.h). All processes of it make the same calls in the same order, but for what one sends to another. In a
-// world of one, collective calls do nothing.
+// Communicator: what the processes that train one model together tell each other, by libtorch's
+// c10d (Gloo between CPUs, NCCL between GPUs). The world, or a part of it (mesh.h). All processes
+// of it make the same calls in the same order, but for what one sends to another. In a world of
+// one, collective calls do nothing.
 //
-// Errors: Error(io) of one sentence with the rank when another process is gone or does not answer within the timeout.
+// Errors: Error(io) of one sentence with the rank when another process is gone or does not answer
+// within the timeout.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,8 +26,8 @@ namespace ffkit {
 
 class Communicator {
  public:
-  // Meets the other processes. Throws Error(io) when they do not come in time, Error(invalid_argument) for an unknown backend or one
-  // that does not fit `device`.
+  // Meets the other processes. Throws Error(io) when they do not come in time,
+  // Error(invalid_argument) for an unknown backend or one that does not fit `device`.
   Communicator(const ProcessPlace& place, c10::Device device);
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -40,7 +42,8 @@ class Communicator {
   c10::Device device() const { return device_; }
   std::string backend_name() const;
 
-  // Rank 0's values for everybody, in place; the tensors are on device() or on the CPU, of any dtype.
+  // Rank 0's values for everybody, in place; the tensors are on device() or on the CPU, of any
+  // dtype.
   void broadcast(const std::vector<at::Tensor>& tensors);
   void broadcast(const std::vector<NamedTensor>& tensors);
   // Rank 0's text.
@@ -54,9 +57,10 @@ class Communicator {
   // Returns when all processes have come here.
   void barrier();
 
-  // To and from one other process, not collective. `tensor`: contiguous, on device(); the receiver's has the sender's shape and dtype. Of several
-  // transfers between the same two, those with the same tag arrive in the order they were started. Two processes that send() to each other at
-  // once wait for ever: start both transfers, then wait. Rank `other`: not this one's.
+  // To and from one other process, not collective. `tensor`: contiguous, on device(); the
+  // receiver's has the sender's shape and dtype. Of several transfers between the same two, those
+  // with the same tag arrive in the order they were started. Two processes that send() to each
+  // other at once wait for ever: start both transfers, then wait. Rank `other`: not this one's.
   void send(const at::Tensor& tensor, int other, int tag = 0) {
     start_send(tensor, other, tag).wait();
   }
@@ -70,12 +74,14 @@ class Communicator {
     return start_transfer(tensor, other, tag, /*is_send=*/false);
   }
 
-  // These processes as a world of their own, ranked by their place in the list, which holds this one's rank. Processes that make the same part give the
-  // same ranks and the same `name`; a process makes all its parts in the same order as the others. This communicator must outlive it.
+  // These processes as a world of their own, ranked by their place in the list, which holds this
+  // one's rank. Processes that make the same part give the same ranks and the same `name`; a
+  // process makes all its parts in the same order as the others. This communicator must outlive it.
   // Throws Error(invalid_argument) for ranks that are not there, twice, or without this one's.
   std::unique_ptr<Communicator> part(const std::string& name, const std::vector<int>& ranks);
 
-  // Runs `action`, which communicates; what libtorch throws leaves as Error(io) that says what was being done.
+  // Runs `action`, which communicates; what libtorch throws leaves as Error(io) that says what was
+  // being done.
   template <typename Action>
   auto with_peers(const char* doing, Action action) {
     if (is_alone()) return action();
@@ -120,7 +126,8 @@ void on_rank_0(Communicator& communicator, Action action) {
   }
 }
 
-// Runs `action`, which does not communicate, on all ranks, however long it takes each. When it throws on one, the others throw too.
+// Runs `action`, which does not communicate, on all ranks, however long it takes each. When it
+// throws on one, the others throw too.
 template <typename Action>
 void on_all_ranks(Communicator& communicator, Action action) {
   std::exception_ptr own;
@@ -141,11 +148,13 @@ void on_all_ranks(Communicator& communicator, Action action) {
   }
 }
 
-// DataParallel: averages the gradients of all processes during the backward pass, bucket by bucket, while the rest of it is still
-// computed (c10d::Reducer, the engine of PyTorch's DistributedDataParallel). In a world of one it does nothing.
+// DataParallel: averages the gradients of all processes during the backward pass, bucket by bucket,
+// while the rest of it is still computed (c10d::Reducer, the engine of PyTorch's
+// DistributedDataParallel). In a world of one it does nothing.
 class DataParallel {
  public:
-  // Gives every process the parameters and buffers of rank 0. Throws Error(invalid_argument) when the processes have other models.
+  // Gives every process the parameters and buffers of rank 0. Throws Error(invalid_argument) when
+  // the processes have other models.
   DataParallel(Communicator& communicator, const Model& model);
   ~DataParallel();
   DataParallel(const DataParallel&) = delete;
@@ -153,7 +162,8 @@ class DataParallel {
 
   // Before each forward pass in training.
   void before_forward();
-  // Before a backward pass after which gradients are to be averages over all processes. Left out, gradients add up in this process.
+  // Before a backward pass after which gradients are to be averages over all processes. Left out,
+  // gradients add up in this process.
   void before_backward();
 
  private:

@@ -1,4 +1,5 @@
-// What communicator.cpp, data_parallel.cpp and stop_vote.cpp share. c10d's headers take 24 s to compile: nobody else includes this.
+// What communicator.cpp, data_parallel.cpp and stop_vote.cpp share. c10d's headers take 24 s to
+// compile: nobody else includes this.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>

@@ -52,8 +52,8 @@ DataParallel::DataParallel(Communicator& communicator, const Model& model) {
   communicator.broadcast(all);
   communicator.broadcast(model.buffers());
 
-  // Gradients become ready from the last layer to the first: so the buckets are filled. After the first step the Reducer itself puts
-  // them into the order that it saw.
+  // Gradients become ready from the last layer to the first: so the buckets are filled. After the
+  // first step the Reducer itself puts them into the order that it saw.
   Buckets buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(
       parameters, {c10d::kDefaultFirstBucketBytes, c10d::kDefaultBucketBytesCap},
       std::vector<bool>(parameters.size(), false)));

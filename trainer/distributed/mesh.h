@@ -1,5 +1,6 @@
-// Mesh: the processes of a world as a grid of named dimensions, for example 2 x "data" and 4 x "tensor". Along each dimension lies a group of processes,
-// which is a Communicator of its own: gradients are averaged along "data", a layer that is divided is summed along "tensor".
+// Mesh: the processes of a world as a grid of named dimensions, for example 2 x "data" and 4 x
+// "tensor". Along each dimension lies a group of processes, which is a Communicator of its own:
+// gradients are averaged along "data", a layer that is divided is summed along "tensor".
 //
 //   Mesh mesh(world, {{"data", 2}, {"tensor", 4}});
 //   DataParallel parallel(mesh.along("data"), model);
@@ -19,13 +20,14 @@ namespace ffkit {
 
 class Mesh {
  public:
-  // The last dimension's neighbours have neighbouring ranks: with the sizes 2 and 4, rank 5 has the indices 1 and 1. All processes of `world` make the
-  // same mesh; `world` must outlive it. Throws Error(invalid_argument) unless the product of the sizes is the size of the world and the names
+  // The last dimension's neighbours have neighbouring ranks: with the sizes 2 and 4, rank 5 has the
+  // indices 1 and 1. All processes of `world` make the same mesh; `world` must outlive it. Throws
+  // Error(invalid_argument) unless the product of the sizes is the size of the world and the names
   // differ, and what Communicator throws.
   Mesh(Communicator& world, std::vector<MeshDimension> dimensions);
 
-  // The processes that have this one's place in all dimensions but `name`, ranked by their index in it. Throws Error(not_found) for an unknown name, as
-  // the following ones.
+  // The processes that have this one's place in all dimensions but `name`, ranked by their index in
+  // it. Throws Error(not_found) for an unknown name, as the following ones.
   Communicator& along(std::string_view name) const;
   int index(std::string_view name) const { return along(name).rank(); }
   int size(std::string_view name) const { return along(name).world_size(); }

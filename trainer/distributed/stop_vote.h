@@ -1,4 +1,5 @@
-// StopVote: whether any of the processes that train together was asked to stop, while each works on its own and no collective call tells it.
+// StopVote: whether any of the processes that train together was asked to stop, while each works on
+// its own and no collective call tells it.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,8 @@ class StopVote {
   StopVote(const StopVote&) = delete;
   StopVote& operator=(const StopVote&) = delete;
 
-  // True soon after any process was asked to (stop_signal()). Looks at the store the processes met at, twice a second at most.
+  // True soon after any process was asked to (stop_signal()). Looks at the store the processes met
+  // at, twice a second at most.
   bool is_stopped();
   // Collective: the answer that all processes get alike.
   bool close();

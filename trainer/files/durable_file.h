@@ -7,8 +7,9 @@
 
 namespace ffkit {
 
-// Has `write(File&)` fill a file of a temporary name beside `path`, then fsync, rename and fsync of the folder. What was at `path` is replaced; on an
-// exception it is untouched, and the temporary file is removed.
+// Has `write(File&)` fill a file of a temporary name beside `path`, then fsync, rename and fsync of
+// the folder. What was at `path` is replaced; on an exception it is untouched, and the temporary
+// file is removed.
 template <typename Write>
 void write_durably(const std::filesystem::path& path, Write write) {
   const std::filesystem::path temporary = path.string() + ".tmp";

@@ -24,10 +24,12 @@ struct Pth {
 // file: a tensor may be larger than the file. Throws as read_torch_file().
 Pth read_pth(const std::filesystem::path& path, const std::string& key = {});
 
-// Writes `path` atomically, replacing what was there: a dict of tensors that torch.load(weights_only=True) gives back. Throws Error(io).
+// Writes `path` atomically, replacing what was there: a dict of tensors that
+// torch.load(weights_only=True) gives back. Throws Error(io).
 void write_pth(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors);
 
-// The same as RootNet's code keeps its checkpoints: {"epoch": epoch, "network": a dict of the tensors, whose names begin with "module."}.
+// The same as RootNet's code keeps its checkpoints: {"epoch": epoch, "network": a dict of the
+// tensors, whose names begin with "module."}.
 void write_snapshot(const std::filesystem::path& path, int64_t epoch,
                     const std::vector<NamedTensor>& tensors);
 

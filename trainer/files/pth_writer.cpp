@@ -49,8 +49,9 @@ namespace {
 
 void write_pickled(const std::filesystem::path& path, const c10::IValue& value) {
   write_durably(path, [&](File& file) {
-    // An exception must not cross the zip library, which is C, and an archive that cannot be ended throws from its destructor. So after a failure nothing
-    // is written, and the archive is ended all the same.
+    // An exception must not cross the zip library, which is C, and an archive that cannot be ended
+    // throws from its destructor. So after a failure nothing is written, and the archive is ended
+    // all the same.
     std::exception_ptr error;
     caffe2::serialize::PyTorchStreamWriter zip([&](const void* data, size_t size) -> size_t {
       try {

@@ -43,7 +43,8 @@ SafeTensors read_safetensors(const std::filesystem::path& path);
 // Only the metadata; the numbers are neither read nor checked.
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
 
-// Reads single tensors of a file. Its CRC is not looked at: who writes such a file keeps a CRC of each tensor elsewhere. Not thread-safe.
+// Reads single tensors of a file. Its CRC is not looked at: who writes such a file keeps a CRC of
+// each tensor elsewhere. Not thread-safe.
 class SafeTensorsReader {
  public:
   // Reads the header. Throws as read_safetensors().

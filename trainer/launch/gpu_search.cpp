@@ -88,7 +88,8 @@ std::vector<std::string> gpu_addresses(const Environment& environment, const fs:
     size_t number = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     const bool is_index = error == std::errc() && end == part.data() + part.size();
-    // As CUDA: what follows an unknown number does not count. A name such as GPU-5f0c... is one of the GPUs, whichever.
+    // As CUDA: what follows an unknown number does not count. A name such as GPU-5f0c... is one of
+    // the GPUs, whichever.
     if (part == "-1" || (is_index && number >= all.size())) break;
     chosen.push_back(is_index ? all[number] : "");
   }
@@ -114,8 +115,9 @@ std::string why_no_gpu(const Environment& environment, const fs::path& root) {
 int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& environment,
                 const fs::path& root) {
   if (place.local_rank < num_visible) return place.local_rank;
-  // Schedulers show each of their tasks its own GPU, by the variable or by hiding the other devices. Processes that fftrain or torchrun's agent
-  // started see all the same, unless something between set the variable.
+  // Schedulers show each of their tasks its own GPU, by the variable or by hiding the other
+  // devices. Processes that fftrain or torchrun's agent started see all the same, unless something
+  // between set the variable.
   const bool is_own = environment(kVisibleVariable).has_value() ||
                       (place.launcher != Launcher::torchrun && all_gpus(root).size() > 1);
   const bool is_started = environment(kStartedVariable).has_value();

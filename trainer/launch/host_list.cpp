@@ -1,4 +1,5 @@
-// Slurm's compressed host lists: a comma-separated list of names, each with any number of [..] of numbers and ranges of one width.
+// Slurm's compressed host lists: a comma-separated list of names, each with any number of [..] of
+// numbers and ranges of one width.
 #include <fmt/format.h>
 
 #include <charconv>

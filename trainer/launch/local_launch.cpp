@@ -1,4 +1,5 @@
-// Starts the processes of one machine and looks after them: their output, their signals, their ends.
+// Starts the processes of one machine and looks after them: their output, their signals, their
+// ends.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Which NUMA node a process belongs on, and going there. Node and distance tables are read from sysfs; libnuma would bring a library for
-// two system calls.
+// Which NUMA node a process belongs on, and going there. Node and distance tables are read from
+// sysfs; libnuma would bring a library for two system calls.
 #include <fmt/format.h>
 #include <linux/mempolicy.h>
 #include <sched.h>

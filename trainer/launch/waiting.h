@@ -1,5 +1,6 @@
-// Waiting: says that this thread may wait for something that never comes. A program that called stop_on_signals() and is asked to stop is
-// ended when the wait lasts longer than its patience from then on. Thread-safe; nested waits count each for itself.
+// Waiting: says that this thread may wait for something that never comes. A program that called
+// stop_on_signals() and is asked to stop is ended when the wait lasts longer than its patience from
+// then on. Thread-safe; nested waits count each for itself.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,8 @@ namespace ffkit {
 
 class Waiting {
  public:
-  // Of what may take a while longer and then leaves a checkpoint: less than the 30 s that schedulers give between SIGTERM and SIGKILL.
+  // Of what may take a while longer and then leaves a checkpoint: less than the 30 s that
+  // schedulers give between SIGTERM and SIGKILL.
   static constexpr std::chrono::seconds kPatience{20};
   // What was done so far is kept anyway, or there is nothing.
   static constexpr std::chrono::seconds kNothingToLose{0};

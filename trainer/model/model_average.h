@@ -1,9 +1,10 @@
-// ModelAverage: the exponential moving average of a model's weights, which is often better than the weights of any one step.
+// ModelAverage: the exponential moving average of a model's weights, which is often better than the
+// weights of any one step.
 //
 //   average = decay * average + (1 - decay) * value        for parameters and for buffers of floats (batch norm's statistics)
 //
-// Buffers of integers (batch norm's number of batches) are copied. The same as torchvision's reference training (use_buffers=True).
-// Not thread-safe. Costs the memory of the model once more.
+// Buffers of integers (batch norm's number of batches) are copied. The same as torchvision's
+// reference training (use_buffers=True). Not thread-safe. Costs the memory of the model once more.
 #pragma once
 
 #include <vector>
@@ -32,7 +33,8 @@ class ModelAverage {
   double decay_;
 };
 
-// The model computes with its average as long as this object lives. `average` may be null: then nothing happens.
+// The model computes with its average as long as this object lives. `average` may be null: then
+// nothing happens.
 class AveragedWeights {
  public:
   explicit AveragedWeights(ModelAverage* average) : average_(average) {

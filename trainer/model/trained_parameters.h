@@ -1,5 +1,5 @@
-// The parameters of a model that training changes: those whose tensors ask for a gradient. The others are frozen: they have no gradient and no state of
-// an optimiser; checkpoints hold them.
+// The parameters of a model that training changes: those whose tensors ask for a gradient. The
+// others are frozen: they have no gradient and no state of an optimiser; checkpoints hold them.
 #pragma once
 
 #include <vector>

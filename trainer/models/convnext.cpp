@@ -1,4 +1,5 @@
-// ConvNeXt-T (Liu et al., "A ConvNet for the 2020s", 2022) as torchvision builds it, with its initial draws.
+// ConvNeXt-T (Liu et al., "A ConvNet for the 2020s", 2022) as torchvision builds it, with its
+// initial draws.
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>
@@ -99,7 +100,8 @@ class ConvNext : public Net {
     classifier_->add(nn::Linear(channels, shape.num_classes));
     register_module("features", features_);
     register_module("classifier", classifier_);
-    // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws what normal_ draws.
+    // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws
+    // what normal_ draws.
     for (const std::shared_ptr<nn::Module>& module : modules(/*include_self=*/false)) {
       if (auto* conv = module->as<nn::Conv2dImpl>()) draw(conv->weight, conv->bias);
       if (auto* linear = module->as<nn::LinearImpl>()) draw(linear->weight, linear->bias);

@@ -1,4 +1,5 @@
-// EfficientNet-B0 (Tan and Le, "EfficientNet", 2019) as torchvision builds it, with its initial draws.
+// EfficientNet-B0 (Tan and Le, "EfficientNet", 2019) as torchvision builds it, with its initial
+// draws.
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <torch/nn/init.h>

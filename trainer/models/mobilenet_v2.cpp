@@ -1,4 +1,5 @@
-// MobileNetV2 (Sandler et al., "Inverted Residuals and Linear Bottlenecks", 2018) as torchvision builds it, with its initial draws.
+// MobileNetV2 (Sandler et al., "Inverted Residuals and Linear Bottlenecks", 2018) as torchvision
+// builds it, with its initial draws.
 #include <ATen/ops/relu6.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/dropout.h>

@@ -1,4 +1,5 @@
-// MobileNetV3 (Howard et al., "Searching for MobileNetV3", 2019) as torchvision builds it, with its initial draws.
+// MobileNetV3 (Howard et al., "Searching for MobileNetV3", 2019) as torchvision builds it, with its
+// initial draws.
 #include <ATen/ops/hardsigmoid.h>
 #include <ATen/ops/hardswish.h>
 #include <ATen/ops/relu.h>

@@ -1,6 +1,7 @@
-// ResNet (He et al., "Deep Residual Learning for Image Recognition", 2015), ResNeXt (Xie et al., "Aggregated Residual Transformations", 2016)
-// and Wide ResNet (Zagoruyko and Komodakis, 2016) as torchvision builds them: modules constructed and initialised in the same order with the
-// same random draws.
+// ResNet (He et al., "Deep Residual Learning for Image Recognition", 2015), ResNeXt (Xie et al.,
+// "Aggregated Residual Transformations", 2016) and Wide ResNet (Zagoruyko and Komodakis, 2016) as
+// torchvision builds them: modules constructed and initialised in the same order with the same
+// random draws.
 #include <torch/nn/modules/linear.h>
 
 #include <array>

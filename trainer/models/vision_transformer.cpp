@@ -1,4 +1,5 @@
-// ViT-B/16 (Dosovitskiy et al., "An Image is Worth 16x16 Words", 2020) as torchvision builds it, with its initial draws.
+// ViT-B/16 (Dosovitskiy et al., "An Image is Worth 16x16 Words", 2020) as torchvision builds it,
+// with its initial draws.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
@@ -121,7 +122,8 @@ class VisionTransformer : public Net {
     const nn::Linear head(kWidth, shape.num_classes);
     heads_->add("head", head.ptr());
     register_module("heads", heads_);
-    // torchvision's trunc_normal_ cuts at +-2, which is 55 standard deviations: torch 2.15 draws what normal_ draws.
+    // torchvision's trunc_normal_ cuts at +-2, which is 55 standard deviations: torch 2.15 draws
+    // what normal_ draws.
     nn::init::normal_(conv_proj_->weight, 0, std::sqrt(1.0 / (3 * kPatch * kPatch)));
     nn::init::zeros_(conv_proj_->bias);
     nn::init::zeros_(head->weight);
@@ -161,7 +163,8 @@ std::unique_ptr<ImageModel> make_vit_b_16(const ModelShape& shape) {
   return make_model_of(std::make_shared<VisionTransformer>(shape));
 }
 
-// Published files have the names from before torchvision 0.13: mlp.linear_1 is mlp.0 today, mlp.linear_2 is mlp.3.
+// Published files have the names from before torchvision 0.13: mlp.linear_1 is mlp.0 today,
+// mlp.linear_2 is mlp.3.
 std::string current_name(const std::string& name) {
   std::string out = name;
   const auto replace = [&](const std::string& old_part, const char* part) {

@@ -1,4 +1,5 @@
-// Between the operation and the kernels of trainer/cuda/: pointers and numbers alone, no header of libtorch or CUDA.
+// Between the operation and the kernels of trainer/cuda/: pointers and numbers alone, no header of
+// libtorch or CUDA.
 #pragma once
 
 #include "ops/deformable_attention_threads.h"
@@ -21,7 +22,8 @@ struct GpuAttentionCall {
   void* weight_gradient;
 };
 
-// Each puts its kernel on a stream (a cudaStream_t) and returns null, or what CUDA has against it. Any thread may call them.
+// Each puts its kernel on a stream (a cudaStream_t) and returns null, or what CUDA has against it.
+// Any thread may call them.
 struct GpuAttentionKernels {
   const char* (*attend)(const GpuAttentionCall& call, void* stream);
   const char* (*give_back)(const GpuAttentionCall& call, void* stream);

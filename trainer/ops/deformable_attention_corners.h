@@ -1,4 +1,5 @@
-// Which pixels a point of deformable attention lies between: for the loops on the CPU and for the kernels on a GPU. Needs no library.
+// Which pixels a point of deformable attention lies between: for the loops on the CPU and for the
+// kernels on a GPU. Needs no library.
 #pragma once
 
 #include <cmath>
@@ -13,7 +14,8 @@
 
 namespace ffkit {
 
-// The four pixels around a point, and the share of each. A pixel outside of the map has the share 0 and the place of one inside.
+// The four pixels around a point, and the share of each. A pixel outside of the map has the share 0
+// and the place of one inside.
 template <typename T>
 struct Corners {
   int64_t pixel[4];  // upper left, upper right, lower left, lower right
@@ -22,8 +24,9 @@ struct Corners {
   T share[4];
 };
 
-// Level: height, width, and `first` of its pixels among those of all maps. Returns false where the point samples nothing. Inlined always, so
-// that it has the instructions of its caller, which may be compiled for another processor.
+// Level: height, width, and `first` of its pixels among those of all maps. Returns false where the
+// point samples nothing. Inlined always, so that it has the instructions of its caller, which may
+// be compiled for another processor.
 template <typename Level, typename T>
 FFKIT_DEVICE __attribute__((always_inline)) inline bool find_corners(const Level& level,
                                                                      const T* location,

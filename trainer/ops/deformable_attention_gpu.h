@@ -1,4 +1,5 @@
-// Deformable attention by kernels of our own on a GPU. They are in the module of device/cuda_module.h, where it was built with nvcc.
+// Deformable attention by kernels of our own on a GPU. They are in the module of
+// device/cuda_module.h, where it was built with nvcc.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +17,8 @@ namespace ffkit {
 GpuAttentionSizes gpu_sizes(const at::Tensor& value, const std::vector<MapSize>& levels,
                             const at::Tensor& weights);
 
-// Whether attend_on_gpu() can do this: a GPU's tensor of a type that the kernels know, few enough maps, and a module with kernels.
+// Whether attend_on_gpu() can do this: a GPU's tensor of a type that the kernels know, few enough
+// maps, and a module with kernels.
 bool can_attend_on_gpu(const at::Tensor& value, const std::vector<MapSize>& levels);
 
 // As deformable_attention(), with gradients. Throws Error(unsupported) when CUDA refuses a kernel.

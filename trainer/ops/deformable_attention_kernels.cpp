@@ -16,7 +16,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls `work` with a tag and a first channel until `dims` channels are done: whole vectors, then 8 at a time, then one.
+// Calls `work` with a tag and a first channel until `dims` channels are done: whole vectors, then 8
+// at a time, then one.
 template <typename T, typename Work>
 HWY_INLINE void for_channels(int64_t dims, const Work& work) {
   const hn::ScalableTag<T> wide;

@@ -23,7 +23,8 @@ struct DeformableAttentionInput {
   const T* weights;
 };
 
-// Writes out [heads * dims] of the queries first .. last - 1 of all samples, counted through: sample * queries + query.
+// Writes out [heads * dims] of the queries first .. last - 1 of all samples, counted through:
+// sample * queries + query.
 void attend(const DeformableAttentionShape& shape, const DeformableAttentionInput<float>& input,
             int64_t first, int64_t last, float* out);
 void attend(const DeformableAttentionShape& shape, const DeformableAttentionInput<double>& input,
@@ -37,7 +38,8 @@ struct DeformableAttentionGradients {
   T* weights;    // written
 };
 
-// Of the heads first .. last - 1 of all samples, counted through: sample * heads + head. Different heads touch different memory.
+// Of the heads first .. last - 1 of all samples, counted through: sample * heads + head. Different
+// heads touch different memory.
 void attend_backward(const DeformableAttentionShape& shape,
                      const DeformableAttentionInput<float>& input,
                      const DeformableAttentionGradients<float>& gradients, int64_t first,

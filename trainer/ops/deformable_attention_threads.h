@@ -1,5 +1,5 @@
-// What a thread of the GPU computes of deformable attention. trainer/cuda/ makes kernels of it; a test runs the same functions on the CPU, thread
-// after thread. Needs no library.
+// What a thread of the GPU computes of deformable attention. trainer/cuda/ makes kernels of it; a
+// test runs the same functions on the CPU, thread after thread. Needs no library.
 //
 //   forward:  a thread for each element of `out`: neighbours read neighbouring channels.
 //   backward: a group of up to 32 threads, the lanes, for each query and head; a lane has every 32nd channel. What a point gives to its location
@@ -26,7 +26,8 @@ struct GpuAttentionSizes {
   Level levels[kMostGpuLevels];
 };
 
-// Contiguous arrays on the GPU. `Value`: the type of `value`, `out` and the gradient of `out`; T: what is computed in, and the type of the rest.
+// Contiguous arrays on the GPU. `Value`: the type of `value`, `out` and the gradient of `out`; T:
+// what is computed in, and the type of the rest.
 template <typename Value, typename T>
 struct GpuAttentionArrays {
   const Value* value;
@@ -45,7 +46,8 @@ struct GpuGrid {
   unsigned threads;  // in a block
 };
 
-// Enough threads for `num_items`, or as many as fill any GPU: a thread takes each item that is a grid further. 0 blocks for 0 items, which is no launch.
+// Enough threads for `num_items`, or as many as fill any GPU: a thread takes each item that is a
+// grid further. 0 blocks for 0 items, which is no launch.
 constexpr GpuGrid gpu_grid(int64_t num_items) {
   constexpr int64_t kThreads = 256;
   constexpr int64_t kMostBlocks = 1 << 20;
@@ -92,8 +94,8 @@ FFKIT_DEVICE inline void attend_item(const GpuAttentionSizes& s,
   a.out[i] = static_cast<Value>(sum);
 }
 
-// Item i: lane i % count of the query and head i / count. Lanes: count(); sum(x), over the lanes of the group, which all call it; add(T* to, T x),
-// safe beside other threads.
+// Item i: lane i % count of the query and head i / count. Lanes: count(); sum(x), over the lanes of
+// the group, which all call it; add(T* to, T x), safe beside other threads.
 template <typename Value, typename T, typename Lanes>
 FFKIT_DEVICE inline void give_back_item(const GpuAttentionSizes& s,
                                         const GpuAttentionArrays<Value, T>& a, int64_t i,

@@ -54,7 +54,8 @@ at::Tensor DeformableConv::forward(const at::Tensor& x) {
                        tap.repeat_interleave(kSide) + moved.select(4, 0);
   const at::Tensor column = middles(columns, stride_, options).reshape({1, 1, columns, 1}) +
                             tap.repeat({kSide}) + moved.select(4, 1);
-  // A tap of a pixel is a query with one point and one head; its channels are what the convolution multiplies.
+  // A tap of a pixel is a query with one point and one head; its channels are what the convolution
+  // multiplies.
   const int64_t queries = rows * columns * kTaps;
   const at::Tensor locations =
       at::stack({(column + 0.5) / double(width), (y + 0.5) / double(height)}, -1)

@@ -1,4 +1,5 @@
-// AdamW: Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW without amsgrad. In step t, counted from 1:
+// AdamW: Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW
+// without amsgrad. In step t, counted from 1:
 //
 //   w -= lr * weight_decay * w
 //   m = beta1 * m + (1 - beta1) * gradient;  v = beta2 * v + (1 - beta2) * gradient^2
@@ -22,7 +23,8 @@ class AdamW : public Optimizer {
   AdamW(std::vector<ParameterGroup> groups, AdamWOptions options);
 
   void step(double lr) override;
-  // "exp_avg.<parameter>", "exp_avg_sq.<parameter>" and "step", [] f32: the steps done, one count for all parameters.
+  // "exp_avg.<parameter>", "exp_avg_sq.<parameter>" and "step", [] f32: the steps done, one count
+  // for all parameters.
   std::vector<NamedTensor> state() const override;
 
  private:

@@ -5,7 +5,8 @@
 namespace ffkit {
 namespace {
 
-// Whether element i of one lies where element i of the other does: the same strides, but for dimensions of size 1.
+// Whether element i of one lies where element i of the other does: the same strides, but for
+// dimensions of size 1.
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) != 1 && a.stride(d) != b.stride(d)) return false;

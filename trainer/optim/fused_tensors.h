@@ -16,14 +16,14 @@ struct FusedTensors {
   std::array<std::vector<at::Tensor>, NumStates> states;
 };
 
-// `t` as the fused kernels want it: contiguous. For channels_last that is the same memory seen as NHWC; given as it is, the
-// kernel would copy it, update the copy and copy it back.
+// `t` as the fused kernels want it: contiguous. For channels_last that is the same memory seen as
+// NHWC; given as it is, the kernel would copy it, update the copy and copy it back.
 at::Tensor dense_view(const at::Tensor& t);
 // The gradient of `w` with its elements in the order of w's memory; a copy only where they are not.
 at::Tensor gradient_in_layout_of(const at::Tensor& w);
 
-// The kernels walk the memory of weight, gradient and states side by side. `states` are lists over all parameters of the group; an
-// empty one stays empty.
+// The kernels walk the memory of weight, gradient and states side by side. `states` are lists over
+// all parameters of the group; an empty one stays empty.
 template <size_t NumStates>
 FusedTensors<NumStates> fused_tensors(
     const ParameterGroup& group,

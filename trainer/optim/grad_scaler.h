@@ -1,6 +1,7 @@
-// GradScaler: keeps small gradients from vanishing in float16, as torch.amp.GradScaler. The loss is multiplied by a scale before the
-// backward pass and gradients are divided by it afterwards. A step whose gradients are not all finite is left out and, when the scale is
-// dynamic, halves it; 2,000 good steps in a row double it.
+// GradScaler: keeps small gradients from vanishing in float16, as torch.amp.GradScaler. The loss is
+// multiplied by a scale before the backward pass and gradients are divided by it afterwards. A step
+// whose gradients are not all finite is left out and, when the scale is dynamic, halves it; 2,000
+// good steps in a row double it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,15 +22,17 @@ class GradScaler {
   // The factor, [1] f32; undefined when off. Shares its storage.
   const at::Tensor& factor() const { return scale_; }
   at::Tensor scale(const at::Tensor& loss) const;
-  // Divides the gradients of `parameters` by the scale; true when all are finite. Waits for the device. `agree` says whether those of other processes are finite too, from whether these
-  // are; it is called once when the scaler is on.
+  // Divides the gradients of `parameters` by the scale; true when all are finite. Waits for the
+  // device. `agree` says whether those of other processes are finite too, from whether these are;
+  // it is called once when the scaler is on.
   bool unscale(
       const std::vector<NamedTensor>& parameters,
       const std::function<bool(bool own)>& agree = [](bool own) { return own; });
   // After the step.
   void update();
 
-  // What a checkpoint must hold: the scale and the number of good steps in a row. Empty when off. Shares its storage.
+  // What a checkpoint must hold: the scale and the number of good steps in a row. Empty when off.
+  // Shares its storage.
   std::vector<NamedTensor> state() const;
 
  private:

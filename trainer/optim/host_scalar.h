@@ -1,5 +1,5 @@
-// HostScalar: a number that a device computes, for the host to read later. item() would wait for all that the device was given in the
-// meantime; this waits for the number alone.
+// HostScalar: a number that a device computes, for the host to read later. item() would wait for
+// all that the device was given in the meantime; this waits for the number alone.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,8 @@ namespace ffkit {
 
 class HostScalar {
  public:
-  // Queues the copy behind what the device's current stream has to do. `scalar`: [] f32 or f64, not changed any more.
+  // Queues the copy behind what the device's current stream has to do. `scalar`: [] f32 or f64, not
+  // changed any more.
   explicit HostScalar(const at::Tensor& scalar);
   // Blocks until it is there.
   double get() const;

@@ -1,11 +1,12 @@
-// Lars: layer-wise adaptive rate scaling (You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks", algorithm 1),
-// for batches of thousands of pictures. For each parameter, with the Euclidean norms of it and of its gradient,
+// Lars: layer-wise adaptive rate scaling (You, Gitman and Ginsburg 2017, "Large Batch Training of
+// Convolutional Networks", algorithm 1), for batches of thousands of pictures. For each parameter,
+// with the Euclidean norms of it and of its gradient,
 //
 //   ratio = trust * |w| / (|gradient| + weight_decay * |w|)
 //   v = momentum * v + lr * ratio * (gradient + weight_decay * w);  w -= v
 //
-// Parameters of one dimension (biases, norms) are left out of the scaling and of the decay: their ratio is 1 and their weight decay 0. The ratio is also
-// 1 where |w| or |gradient| is 0.
+// Parameters of one dimension (biases, norms) are left out of the scaling and of the decay: their
+// ratio is 1 and their weight decay 0. The ratio is also 1 where |w| or |gradient| is 0.
 #pragma once
 
 #include <vector>

@@ -13,7 +13,8 @@ int64_t total_steps(const TrainOptions& options, int64_t steps_per_epoch);
 // Steps of the warm-up, not rounded: warmup_steps, or warmup_epochs * steps_per_epoch.
 double num_warmup_steps(const TrainOptions& options, int64_t steps_per_epoch);
 
-// Learning rate of step `s` = `step` (0-based, over all epochs), with T = total_steps(), W = num_warmup_steps() of them warming up.
+// Learning rate of step `s` = `step` (0-based, over all epochs), with T = total_steps(), W =
+// num_warmup_steps() of them warming up.
 //
 // As torch's SequentialLR of LinearLR and the scheduler that is named on the right:
 //
@@ -27,8 +28,9 @@ double num_warmup_steps(const TrainOptions& options, int64_t steps_per_epoch);
 //                     or lr_step_steps: counted from the end of the warm-up;    StepLR
 //   constant:         lr
 //
-// onecycle has its own warm-up and no other. As OneCycleLR with cosine annealing and its defaults: half a cosine from lr / 25 to lr over the steps
-// 0 .. 0.3 T - 1, then half a cosine to lr / 250,000 in step T - 1.
+// onecycle has its own warm-up and no other. As OneCycleLR with cosine annealing and its defaults:
+// half a cosine from lr / 25 to lr over the steps 0 .. 0.3 T - 1, then half a cosine to lr /
+// 250,000 in step T - 1.
 double learning_rate(const TrainOptions& options, int64_t steps_per_epoch, int64_t step);
 
 }  // namespace ffkit

@@ -1,6 +1,8 @@
-// Optimizer: updates parameters from their gradients. Sgd, AdamW and Lars implement it; make_optimizer() picks one.
+// Optimizer: updates parameters from their gradients. Sgd, AdamW and Lars implement it;
+// make_optimizer() picks one.
 //
-// Not thread-safe. Keeps handles of the parameters (f32 or f64), whose device and memory format must not change afterwards.
+// Not thread-safe. Keeps handles of the parameters (f32 or f64), whose device and memory format
+// must not change afterwards.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +25,9 @@ struct ParameterGroup {
 
 using ParameterSettings = std::function<ParameterSetting(const NamedTensor& parameter)>;
 
-// All parameters with `weight_decay`; with `norm_decay` false those of one dimension (biases, weights of norms) are a group without any. Where
-// `settings` scale some of them, these are groups behind those.
+// All parameters with `weight_decay`; with `norm_decay` false those of one dimension (biases,
+// weights of norms) are a group without any. Where `settings` scale some of them, these are groups
+// behind those.
 std::vector<ParameterGroup> parameter_groups(std::vector<NamedTensor> parameters,
                                              double weight_decay, bool norm_decay,
                                              const ParameterSettings& settings = {});
@@ -33,13 +36,13 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // Forgets the gradients, so that the next backward pass makes new ones. Only the handles are reset: gradients that are views of buffers
-  // of c10d::Reducer stay with it.
+  // Forgets the gradients, so that the next backward pass makes new ones. Only the handles are
+  // reset: gradients that are views of buffers of c10d::Reducer stay with it.
   virtual void zero_grad();
   // Updates every parameter from its gradient; parameters without one are left alone.
   virtual void step(double lr) = 0;
-  // What a checkpoint must hold, as "<kind>.<parameter>" and "step", in a fixed order. Shares its storage: copying into the tensors
-  // restores the state.
+  // What a checkpoint must hold, as "<kind>.<parameter>" and "step", in a fixed order. Shares its
+  // storage: copying into the tensors restores the state.
   virtual std::vector<NamedTensor> state() const = 0;
 
  protected:
@@ -59,8 +62,9 @@ class Optimizer {
   std::vector<ParameterGroup> groups_;
 };
 
-// The optimiser of the options over the parameters of `model` that are trained, which is on its device and in its memory format. With options.shard_optimizer its state is
-// divided among the processes of `data` (DividedOptimizer), which have the same parameters; null: this one alone.
+// The optimiser of the options over the parameters of `model` that are trained, which is on its
+// device and in its memory format. With options.shard_optimizer its state is divided among the
+// processes of `data` (DividedOptimizer), which have the same parameters; null: this one alone.
 std::unique_ptr<Optimizer> make_optimizer(const TrainOptions& options, const Model& model,
                                           const ParameterSettings& settings = {},
                                           Communicator* data = nullptr);

@@ -69,7 +69,8 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
   for (const OptionTable* table : {&tables.general, &tables.task}) {
     for (const Option& option : table->options()) {
       for (const OptionPart& part : option.parts) {
-        // An option that is stored where it is not the default, or a checkpoint of before there was this one: the run had the default.
+        // An option that is stored where it is not the default, or a checkpoint of before there was
+        // this one: the run had the default.
         if (!json.contains(part.key)) continue;
         try {
           part.set(value_like(option, part.get(), json.at(part.key)));

@@ -10,7 +10,8 @@ class ThroughputMeter {
  public:
   static constexpr int64_t kWarmupSteps = 5;
 
-  // A step over `num_units` (samples, tokens) took `seconds` in all, `wait_seconds` of them waiting for data.
+  // A step over `num_units` (samples, tokens) took `seconds` in all, `wait_seconds` of them waiting
+  // for data.
   void add_step(double num_units, double seconds, double wait_seconds);
   double units_per_second() const;  // 0 before anything was measured
   double wait_share() const;        // 0 .. 1; 0 before anything was measured

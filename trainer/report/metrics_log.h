@@ -1,12 +1,14 @@
-// MetricsLog: what a run measures, as metrics.jsonl and as a TensorBoard event file in its work folder.
+// MetricsLog: what a run measures, as metrics.jsonl and as a TensorBoard event file in its work
+// folder.
 //
 //   {"kind":"train","step":50,"epoch":1,"loss":6.91,"lr":0.1,"<units>_per_second":812.4,"data_wait_share":0.002}
 //   {"kind":"validation","step":5004,"epoch":1,"train_loss":5.62,"<metric>":4.87, ...,"<units>":50000,"seconds":..}
 //
 // Metrics and units (images, tokens) are the task's.
 //
-// Steps are counted from 1 over all epochs, and are those done when the line was written. Every line reaches the kernel before the call
-// returns: a killed run loses at most the steps since the last line. Not thread-safe.
+// Steps are counted from 1 over all epochs, and are those done when the line was written. Every
+// line reaches the kernel before the call returns: a killed run loses at most the steps since the
+// last line. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +46,9 @@ std::string metrics_line(const ValidationMetrics& metrics, const std::string& un
 
 class MetricsLog {
  public:
-  // Opens the log of a run that has done `steps_done` steps, and keeps what is there up to that step: lines of later steps, which the run is
-  // about to do again, and a last line that was cut off are removed; viewers of event files drop those steps likewise. Throws Error(io).
+  // Opens the log of a run that has done `steps_done` steps, and keeps what is there up to that
+  // step: lines of later steps, which the run is about to do again, and a last line that was cut
+  // off are removed; viewers of event files drop those steps likewise. Throws Error(io).
   MetricsLog(const std::filesystem::path& work_dir, int64_t steps_done, std::string units);
 
   // Each throws Error(io).

@@ -26,7 +26,8 @@ std::string to_string(const ProgressState& state);
 // Of a log, where there is one every so many steps: "step 120/156 of epoch 3/15  loss 1.4321  382
 // images/s  data wait 0.3 %  1:23 left"
 std::string log_line(const ProgressState& state);
-// "382 images/s  data wait 0.3 %"; empty while nothing was measured (ThroughputMeter leaves the first steps out).
+// "382 images/s  data wait 0.3 %"; empty while nothing was measured (ThroughputMeter leaves the
+// first steps out).
 std::string throughput_text(double units_per_second, const std::string& units, double wait_share);
 // Seconds as "1:23" or "2:01:23".
 std::string format_duration(double seconds);

@@ -9,12 +9,13 @@ namespace ffkit {
 
 class StepProfiler {
  public:
-  // Writes into `folder`, which it makes: trace-rank<R>.json, a Chrome trace (chrome://tracing, Perfetto), and operators-rank<R>.txt, the
-  // operators by the time they take themselves. An empty `folder`: does nothing.
+  // Writes into `folder`, which it makes: trace-rank<R>.json, a Chrome trace (chrome://tracing,
+  // Perfetto), and operators-rank<R>.txt, the operators by the time they take themselves. An empty
+  // `folder`: does nothing.
   StepProfiler(std::filesystem::path folder, int rank, bool has_gpu);
 
-  // After each step of the thread that trains. The first 5 steps pass, the next 5 are looked at, then the files are written. Throws
-  // Error(io) when they cannot be.
+  // After each step of the thread that trains. The first 5 steps pass, the next 5 are looked at,
+  // then the files are written. Throws Error(io) when they cannot be.
   void after_step();
   // One sentence on what was written; empty before.
   const std::string& report() const { return report_; }

@@ -9,7 +9,8 @@
 //            session_log = 7 { status = 1: START }    the second: what other files say about this step and later ones is void
 //            summary = 5 { value = 1 { tag = 1: string; simple_value = 2: float } ... }
 //
-// Every event reaches the kernel before the call returns, so that a killed process loses none. Not thread-safe.
+// Every event reaches the kernel before the call returns, so that a killed process loses none. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct Scalar {
 
 class TensorboardWriter {
  public:
-  // Makes a new file events.out.tfevents.<time>.<host>.<process>.<n> in `folder`, which must exist. `first_step` is the first step that
-  // may be written. Throws Error(io).
+  // Makes a new file events.out.tfevents.<time>.<host>.<process>.<n> in `folder`, which must exist.
+  // `first_step` is the first step that may be written. Throws Error(io).
   TensorboardWriter(const std::filesystem::path& folder, int64_t first_step);
   ~TensorboardWriter();
   TensorboardWriter(TensorboardWriter&&) noexcept;

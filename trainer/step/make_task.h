@@ -9,8 +9,9 @@
 
 namespace ffkit {
 
-// `options`: resolved, with the name of the task. The task asks its peers by `mesh`, which must outlive it. Throws
-// Error(invalid_argument) for an unknown task, and what the task's constructor throws.
+// `options`: resolved, with the name of the task. The task asks its peers by `mesh`, which must
+// outlive it. Throws Error(invalid_argument) for an unknown task, and what the task's constructor
+// throws.
 std::unique_ptr<Task> make_task(const TrainOptions& options, const RunMesh& mesh);
 
 }  // namespace ffkit

@@ -1,5 +1,6 @@
-// RunMesh: the processes of a run as its task wants them: "data", along which samples are shared and gradients averaged, times the dimensions of
-// TaskEntry::mesh, along which processes compute one network.
+// RunMesh: the processes of a run as its task wants them: "data", along which samples are shared
+// and gradients averaged, times the dimensions of TaskEntry::mesh, along which processes compute
+// one network.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,9 @@ namespace ffkit {
 
 class RunMesh {
  public:
-  // Collective; `options` name the task, and `world` must outlive it. Throws Error(invalid_argument) when the number of processes is no multiple of what the
-  // task's dimensions make.
+  // Collective; `options` name the task, and `world` must outlive it. Throws
+  // Error(invalid_argument) when the number of processes is no multiple of what the task's
+  // dimensions make.
   RunMesh(const TrainOptions& options, Communicator& world);
 
   Communicator& world() const { return world_; }

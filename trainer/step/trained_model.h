@@ -11,8 +11,8 @@
 
 namespace ffkit {
 
-// Sets the number of libtorch's threads and its seed, both for the whole process, then draws the weights of the task's model and puts it
-// onto the device of `communicator`.
+// Sets the number of libtorch's threads and its seed, both for the whole process, then draws the
+// weights of the task's model and puts it onto the device of `communicator`.
 Model& make_model(Task& task, const TrainOptions& options, const Communicator& communicator);
 
 struct TrainedModel {

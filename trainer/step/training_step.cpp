@@ -80,8 +80,8 @@ void TrainingStep::add(const DeviceBatch& batch, bool is_last) {
 }
 
 at::Tensor TrainingStep::end(double lr) {
-  // Whether gradients are finite is known once the device has them from all processes, and a GPU waits for ever for one that is gone. Here,
-  // on the CPU, that is found out before.
+  // Whether gradients are finite is known once the device has them from all processes, and a GPU
+  // waits for ever for one that is gone. Here, on the CPU, that is found out before.
   if (scaler_.is_on()) communicator_.sum(std::vector<double>{0});
   const std::vector<NamedTensor> parameters = trained_parameters(model_);
   communicator_.with_peers("finishing gradients", [&] { task_.finish_gradients(); });

@@ -1,4 +1,5 @@
-// TrainingStep: forward, backward and update of one step, over one or several batches, alone or with other processes.
+// TrainingStep: forward, backward and update of one step, over one or several batches, alone or
+// with other processes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,15 +26,18 @@ class TrainingStep {
     HostScalar loss;  // mean over the batches of this process; its value is there when the step is
     double wait_seconds = 0;  // spent waiting for data
   };
-  // Step number `step`, counted from 0, with the next batches of `source`. Nothing when these end before it.
+  // Step number `step`, counted from 0, with the next batches of `source`. Nothing when these end
+  // before it.
   std::optional<Result> run(BatchSource& source, int64_t step, double lr);
 
   // The parts of run(): a step is begin(), add() for each of its `accumulate` batches, end().
-  // `step` keys the random numbers that the model draws (dropout), so that a resumed run draws the same ones.
+  // `step` keys the random numbers that the model draws (dropout), so that a resumed run draws the
+  // same ones.
   void begin(int64_t step);
   // Forward and backward; after the last batch gradients are averages over all processes.
   void add(const DeviceBatch& batch, bool is_last);
-  // Updates the weights. Returns the mean loss of this process' batches, [] f32 on the device: reading it waits for the device.
+  // Updates the weights. Returns the mean loss of this process' batches, [] f32 on the device:
+  // reading it waits for the device.
   at::Tensor end(double lr);
 
   const GradScaler& scaler() const { return scaler_; }

@@ -17,10 +17,12 @@ struct PredictionFiles {
   std::FILE* lines = nullptr;  // where the table of the confusion matrix is printed; null: nowhere
 };
 
-// Evaluates `model`, which is the task's, over the whole of `source`, of which every process along "data" has its share, in evaluation mode, and leaves it in
-// training mode. The result is that of all processes; rank 0 also writes the task's results and its
-// confusion matrix, where these are not empty. Nothing when
-// a process was asked to stop: all leave within a batch. Throws Error(invalid_argument) when there is no truth to compare with and `results` is empty.
+// Evaluates `model`, which is the task's, over the whole of `source`, of which every process along
+// "data" has its share, in evaluation mode, and leaves it in training mode. The result is that of
+// all processes; rank 0 also writes the task's results and its confusion matrix, where these are
+// not empty. Nothing when
+// a process was asked to stop: all leave within a batch. Throws Error(invalid_argument) when there
+// is no truth to compare with and `results` is empty.
 std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
                                          const RunMesh& mesh, const PredictionFiles& files = {});
 

@@ -1,5 +1,6 @@
-// WholeState: the tensors of a run that its processes share, and the whole ones that checkpoints and files of weights hold: parameters that a task divides
-// (ParameterParts), and what an optimiser or an average keeps of each.
+// WholeState: the tensors of a run that its processes share, and the whole ones that checkpoints
+// and files of weights hold: parameters that a task divides (ParameterParts), and what an optimiser
+// or an average keeps of each.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +17,13 @@
 
 namespace ffkit {
 
-// `own`: tensors of this process by name, "model.transformer.wte.weight"; of divided ones the parts, under names that end with a parameter's. Not thread-safe.
+// `own`: tensors of this process by name, "model.transformer.wte.weight"; of divided ones the
+// parts, under names that end with a parameter's. Not thread-safe.
 class WholeState {
  public:
-  // `parts` may be null: then all processes have all parameters. `sharded`: the model whose optimiser's state is divided among the processes that share the samples
-  // (DividedOptimizer); null: it is not. All outlive this.
+  // `parts` may be null: then all processes have all parameters. `sharded`: the model whose
+  // optimiser's state is divided among the processes that share the samples (DividedOptimizer);
+  // null: it is not. All outlive this.
   WholeState(const RunMesh& mesh, const ParameterParts* parts, const Model* sharded = nullptr);
 
   // Whether checkpoints are in parts.
@@ -28,13 +31,15 @@ class WholeState {
 
   // All of `own` with their places in the whole tensors.
   std::vector<SharedTensor> shares(const std::vector<NamedTensor>& own) const;
-  // Those of them that this process writes: of all processes together, each number of each parameter once.
+  // Those of them that this process writes: of all processes together, each number of each
+  // parameter once.
   std::vector<SharedTensor> to_write(const std::vector<NamedTensor>& own) const;
   // The tensors that are no parameter's, which all processes have alike.
   std::vector<NamedTensor> others(const std::vector<NamedTensor>& own) const;
 
-  // The values of a checkpoint, of one file or in parts, for `own` of all processes. Collective. Where they are divided and it is in parts, each process reads what it
-  // needs; otherwise rank 0 alone reads. Throws as load_checkpoint() on the process that reads, Error(io) on the others.
+  // The values of a checkpoint, of one file or in parts, for `own` of all processes. Collective.
+  // Where they are divided and it is in parts, each process reads what it needs; otherwise rank 0
+  // alone reads. Throws as load_checkpoint() on the process that reads, Error(io) on the others.
   void load_checkpoint(const std::filesystem::path& checkpoint,
                        const std::vector<NamedTensor>& own) const;
   // As load_weights() into `model`, which rank 0 alone does; then all have them. What
@@ -42,7 +47,8 @@ class WholeState {
   bool load(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
             std::vector<std::string>* notes = nullptr) const;
 
-  // On rank 0 the whole tensors of all processes' `own`, to read into; elsewhere nothing. Undivided: `own`.
+  // On rank 0 the whole tensors of all processes' `own`, to read into; elsewhere nothing.
+  // Undivided: `own`.
   std::vector<NamedTensor> to_fill(const std::vector<NamedTensor>& own) const;
   // Rank 0's `whole` to `own` of all processes, in place. Collective.
   void spread(const std::vector<NamedTensor>& whole, const std::vector<NamedTensor>& own) const;
@@ -54,7 +60,8 @@ class WholeState {
   std::string parameter_of(const std::string& name) const;
   // Of the tensor `name`, which is of `parameter`.
   TensorShare share_of(const std::string& name, const std::string& parameter) const;
-  // Whether there is such a tensor: on some process where the task divides the network, else in `own` of each.
+  // Whether there is such a tensor: on some process where the task divides the network, else in
+  // `own` of each.
   bool has_tensor(const std::vector<NamedTensor>& own, const std::string& name) const;
   // Whether the processes along "data" have different rows of it.
   bool has_rows(const std::string& name) const;

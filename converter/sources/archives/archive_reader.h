@@ -37,8 +37,8 @@ class ArchiveReader {
   // `max_bytes`.
   std::vector<std::byte> read_member(size_t max_bytes);
 
-  // The path of `entry` without leading "./"; throws Error(unsupported) for a hostile path, one that is no
-  // UTF-8, and for what is neither a plain file nor a folder.
+  // The path of `entry` without leading "./"; throws Error(unsupported) for a hostile path, one
+  // that is no UTF-8, and for what is neither a plain file nor a folder.
   std::string checked_name(archive_entry* entry) const;
 
  private:

@@ -1,7 +1,9 @@
-// CompressedStream: what a file of gzip, zstd, bzip2 or xz data holds, front to back, in bounded memory. Not thread-safe.
+// CompressedStream: what a file of gzip, zstd, bzip2 or xz data holds, front to back, in bounded
+// memory. Not thread-safe.
 //
-// Several members or frames behind each other are one stream, as bgzip, pigz and `cat` write them. zstd's long windows are taken up to 2 GiB, its largest;
-// the memory for one is used only as far as the text before it is long.
+// Several members or frames behind each other are one stream, as bgzip, pigz and `cat` write them.
+// zstd's long windows are taken up to 2 GiB, its largest; the memory for one is used only as far as
+// the text before it is long.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,8 @@ class CompressedStream {
  public:
   static constexpr int kLargestWindowLog = 31;  // zstd's own limit: `zstd --long=31`
 
-  // `file` must outlive this. Throws Error(unsupported) for a `kind` that is none of the four. Longer windows of zstd than 2^largest_window_log bytes are Error(corrupt).
+  // `file` must outlive this. Throws Error(unsupported) for a `kind` that is none of the four.
+  // Longer windows of zstd than 2^largest_window_log bytes are Error(corrupt).
   CompressedStream(const InputFile& file, ContentKind kind,
                    int largest_window_log = kLargestWindowLog);
   ~CompressedStream();
@@ -27,8 +30,9 @@ class CompressedStream {
   // Whether files of this kind can be read.
   static bool takes(ContentKind kind);
 
-  // Fills `out` from the front and returns how much there was: less than out.size() only at the end. Throws Error(corrupt) for data that are damaged or
-  // cut short, or that something else stands behind.
+  // Fills `out` from the front and returns how much there was: less than out.size() only at the
+  // end. Throws Error(corrupt) for data that are damaged or cut short, or that something else
+  // stands behind.
   size_t read(std::span<std::byte> out);
 
   class Decoder;

@@ -12,8 +12,9 @@
 
 namespace ffkit {
 
-// Calls body(0) .. body(count-1) from up to 96 threads, as far as they can be started, whatever the number of processors: small reads from a cold disk or a network
-// file system wait about 0.1 ms each. `body` must not throw.
+// Calls body(0) .. body(count-1) from up to 96 threads, as far as they can be started, whatever the
+// number of processors: small reads from a cold disk or a network file system wait about 0.1 ms
+// each. `body` must not throw.
 template <typename Body>
 void parallel_io(size_t count, const Body& body) {
   constexpr size_t kThreads = 96;

@@ -61,7 +61,8 @@ int64_t octal_number(std::span<const std::byte> field) {
   return number;
 }
 
-// Whether members follow one another from `at` to an end-of-archive mark: then they are an archive, and not what a buffer held before.
+// Whether members follow one another from `at` to an end-of-archive mark: then they are an archive,
+// and not what a buffer held before.
 bool is_whole_archive(std::span<const std::byte> bytes, size_t at) {
   constexpr auto kBlock = static_cast<size_t>(kBlockBytes);
   while (at + kBlock <= bytes.size()) {
@@ -74,8 +75,9 @@ bool is_whole_archive(std::span<const std::byte> bytes, size_t at) {
   return false;
 }
 
-// A tar is written in records of 20 blocks. POSIX leaves undefined what is behind the mark in the last one (pax, "ustar Interchange Format"), and some
-// writers leave there what their buffer held before.
+// A tar is written in records of 20 blocks. POSIX leaves undefined what is behind the mark in the
+// last one (pax, "ustar Interchange Format"), and some writers leave there what their buffer held
+// before.
 bool are_leftovers(const InputFile& file, FileRange range, int64_t mark, int64_t at) {
   constexpr int64_t kRecordBytes = 20 * kBlockBytes;
   const int64_t end = (mark + 2 * kBlockBytes + kRecordBytes - 1) / kRecordBytes * kRecordBytes;
@@ -85,7 +87,8 @@ bool are_leftovers(const InputFile& file, FileRange range, int64_t mark, int64_t
   return !is_whole_archive(rest, 0);
 }
 
-// Behind the mark there is padding. Archives that were joined by cat(1) have their next member there, which readers of tar pass over.
+// Behind the mark there is padding. Archives that were joined by cat(1) have their next member
+// there, which readers of tar pass over.
 void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark,
                             const std::string& name) {
   constexpr int64_t kChunkBytes = 128 * kBlockBytes;

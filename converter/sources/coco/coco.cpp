@@ -33,7 +33,7 @@ struct CocoSplit {
   std::unordered_map<int64_t, int64_t> labels;  // by the file's category_ids
 };
 
-// Settles the names of pictures that are known by their URL: its last part, or the last two where only that file is there.
+// Names of pictures that are known by their URL: its last part, or the last two where it is there.
 std::vector<FileStamp> look_at_pictures(const fs::path& folder,
                                         std::vector<CocoPicture>& pictures) {
   std::vector<FileStamp> stamps(pictures.size(), {.num_bytes = -1});

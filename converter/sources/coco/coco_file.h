@@ -1,6 +1,8 @@
-// COCO annotation files (cocodataset.org/#format-data): instances_*.json, person_keypoints_*.json, and what else is laid out like them.
+// COCO annotation files (cocodataset.org/#format-data): instances_*.json, person_keypoints_*.json,
+// and what else is laid out like them.
 //
-// The file is read element by element; what is kept is the numbers, about 60 bytes an annotation, not the JSON.
+// The file is read element by element; what is kept is the numbers, about 60 bytes an annotation,
+// not the JSON.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,8 @@ struct CocoNumbers {
 
 struct CocoPicture {
   int64_t id = 0;  // CocoFile::picture_ids
-  // Of "file_name"; of "coco_url" where there is none, as LVIS has it: "val2017/000000397133.jpg", its last two parts.
+  // Of "file_name"; of "coco_url" where there is none, as LVIS has it: "val2017/000000397133.jpg",
+  // its last two parts.
   std::string file_name;
   bool is_of_url = false;
   // -1: not said, or no size that a picture can have; pycocotools does not look.
@@ -46,7 +49,8 @@ struct CocoAnnotations {
   std::vector<FileRange> element;    // in the file, for its segmentation
   CocoNumbers area{.name = "area"};
   CocoNumbers num_keypoints{.name = "num_keypoints"};
-  // keypoints [3 K] as COCO has them; keypoints_cam [K, 3], keypoints_img [K, 2] and keypoints_vis as MuCo and other sets of poses do.
+  // keypoints [3 K] as COCO has them; keypoints_cam [K, 3], keypoints_img [K, 2] and keypoints_vis
+  // as MuCo and other sets of poses do.
   std::vector<CocoNumbers> arrays = {
       {"keypoints"}, {"keypoints_cam"}, {"keypoints_img"}, {"keypoints_vis"}};
 
@@ -73,9 +77,10 @@ struct CocoFile {
   }
 };
 
-// Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id, reason and remedy: no such JSON, no pictures, a
-// missing or repeated id, no box, an annotation of a picture or category that is not there. With `allow_missing` annotations without a box are
-// left out, with a note.
+// Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id,
+// reason and remedy: no such JSON, no pictures, a missing or repeated id, no box, an annotation of
+// a picture or category that is not there. With `allow_missing` annotations without a box are left
+// out, with a note.
 CocoFile read_coco_file(const std::filesystem::path& path, bool allow_missing = false);
 
 }  // namespace ffkit

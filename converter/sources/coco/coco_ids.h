@@ -11,12 +11,13 @@
 
 namespace ffkit {
 
-// The ids of one kind, "image_id" and the pictures' "id". All are numbers, which stand for themselves, or all are texts, which are numbered as
-// they come. Not thread-safe while ids are taken.
+// The ids of one kind, "image_id" and the pictures' "id". All are numbers, which stand for
+// themselves, or all are texts, which are numbered as they come. Not thread-safe while ids are
+// taken.
 class CocoIds {
  public:
-  // The number that stands for the member `key`. Throws Error(invalid_argument) where it is absent, neither a whole number of 64 bits nor
-  // a text, or of the other kind than those before.
+  // The number that stands for the member `key`. Throws Error(invalid_argument) where it is absent,
+  // neither a whole number of 64 bits nor a text, or of the other kind than those before.
   int64_t take(const simdjson::dom::object& object, std::string_view key);
 
   bool is_empty() const { return !has_numbers_ && texts_.empty(); }

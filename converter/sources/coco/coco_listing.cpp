@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInstances = "instances_";
 constexpr const char* kKeypoints = "person_keypoints_";
-// As Roboflow exports it: train/_annotations.coco.json with the pictures beside it, valid/..., test/...
+// As Roboflow exports it: train/_annotations.coco.json with the pictures beside it, valid/...,
+// test/...
 constexpr const char* kBesidePictures = "_annotations.coco.json";
 
 // The splits of the files annotations/<prefix><split>.json, sorted.
@@ -43,7 +44,8 @@ fs::path found_at(const fs::path& path, const fs::path& given) {
   return fs::exists(path / given) ? path / given : given;
 }
 
-// The split called `written` by its file or folder, under the name that the trainer looks for: "val" of "valid".
+// The split called `written` by its file or folder, under the name that the trainer looks for:
+// "val" of "valid".
 std::string split_as_called(const std::string& written, const fs::path& annotations,
                             std::vector<std::string>& notes) {
   std::string name = split_called(written);
@@ -119,7 +121,8 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
   return listings;
 }
 
-// In the folders of `path`, sorted; in `path` itself where no folder has one. `bare` gets the folders, and links to nothing, that are called as a split and have none.
+// In the folders of `path`, sorted; in `path` itself where no folder has one. `bare` gets the
+// folders, and links to nothing, that are called as a split and have none.
 std::vector<fs::path> files_beside_pictures(const fs::path& path, std::vector<fs::path>& bare) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {

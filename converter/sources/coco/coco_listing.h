@@ -15,7 +15,8 @@ struct CocoListing {
   std::filesystem::path images;  // folder that file names are relative to
 };
 
-// One entry a split, as open_coco() says; notes on what was passed over go to `notes`. Throws Error(not_found), Error(invalid_argument).
+// One entry a split, as open_coco() says; notes on what was passed over go to `notes`. Throws
+// Error(not_found), Error(invalid_argument).
 std::vector<CocoListing> list_coco(const std::filesystem::path& path, const CocoOptions& options,
                                    std::vector<std::string>& notes);
 

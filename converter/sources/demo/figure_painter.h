@@ -21,7 +21,8 @@ struct Figure {
   pose::Box box;  // of what is painted, within the picture, pixels
 };
 
-// A person of 1.5 to 1.9 m, 2.5 to 7 m away, in a pose of its own, of which the pelvis is in a picture of size x size pixels.
+// A person of 1.5 to 1.9 m, 2.5 to 7 m away, in a pose of its own, of which the pelvis is in a
+// picture of size x size pixels.
 Figure draw_figure(int64_t size, SplitMix& random);
 // [size, size, 3] RGB, before a background that tells nothing of the person.
 std::vector<uint8_t> paint_figure(const Figure& figure, int64_t size, SplitMix& random);

@@ -86,7 +86,8 @@ bool is_side(Face face) {
   return face == Face::left || face == Face::right;
 }
 
-// The colour of the paint, before light falls on it; or, with `is_lamp`, of what shines by itself. `at` is RayHit::place.
+// The colour of the paint, before light falls on it; or, with `is_lamp`, of what shines by itself.
+// `at` is RayHit::place.
 Colour paint_colour(const Object& object, Face face, const Vector3& at, bool& is_lamp) {
   const double across = std::abs(at[1]);
   const double up = at[2];
@@ -135,7 +136,8 @@ Colour object_colour(const Object& object, const RayHit& hit) {
 
 }  // namespace
 
-// The ray of the pixel in column u and row v is first + u * right + v * down. Its depth before the camera is the number of its lengths.
+// The ray of the pixel in column u and row v is first + u * right + v * down. Its depth before the
+// camera is the number of its lengths.
 struct CameraPainter::Rays {
   Rays(const Transform& camera_to_global, const Matrix3& intrinsics)
       : origin(camera_to_global.translation) {
@@ -223,7 +225,8 @@ void CameraPainter::find_nearest(const RayTarget& target, const Box& box, int nu
   }
 }
 
-// The pixels that may show the box: none of one behind the camera, all of one that reaches behind it.
+// The pixels that may show the box: none of one behind the camera, all of one that reaches behind
+// it.
 Rect CameraPainter::rectangle_of(const Box& box, const Transform& camera_to_global,
                                  const Matrix3& intrinsics) const {
   constexpr double kNear = 0.1;

@@ -1,7 +1,9 @@
-// CameraPainter: what a camera sees of a scene: sky, grass, a road with lane marks, and boxes in the colours of their kinds. The side ahead of a box
-// is the lightest, the one behind the darkest; windows, lamps and stripes tell them apart, too.
+// CameraPainter: what a camera sees of a scene: sky, grass, a road with lane marks, and boxes in
+// the colours of their kinds. The side ahead of a box is the lightest, the one behind the darkest;
+// windows, lamps and stripes tell them apart, too.
 //
-// One ray a pixel, through its middle. Keeps its memory from picture to picture; not thread-safe: one per thread.
+// One ray a pixel, through its middle. Keeps its memory from picture to picture; not thread-safe:
+// one per thread.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +29,8 @@ class CameraPainter {
   // [height, width, 3] u8.
   CameraPainter(int width, int height);
 
-  // Paints the scene as it is at `seconds`. `random` gives the noise. Adds to `pixels`, one for each object, what is seen of it. The view lives
-  // until the next call.
+  // Paints the scene as it is at `seconds`. `random` gives the noise. Adds to `pixels`, one for
+  // each object, what is seen of it. The view lives until the next call.
   RgbView paint(const Scene& scene, double seconds, const Transform& camera_to_global,
                 const Matrix3& intrinsics, SplitMix& random, std::vector<SeenPixels>& pixels);
 

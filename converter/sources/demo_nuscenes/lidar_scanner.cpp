@@ -29,7 +29,8 @@ struct Echo {
   int ring;
 };
 
-// From above: whether the beam passes the circle around the box, with room for the lean of the lidar.
+// From above: whether the beam passes the circle around the box, with room for the lean of the
+// lidar.
 bool may_meet(const Box& box, const Vector3& origin, const Vector3& beam) {
   constexpr double kRoom = 1;
   const double x = box.center[0] - origin[0];

@@ -1,4 +1,5 @@
-// The sensors of the made-up vehicle: places, axes and pictures like those of nuScenes' vehicles. Constants, thread-safe.
+// The sensors of the made-up vehicle: places, axes and pictures like those of nuScenes' vehicles.
+// Constants, thread-safe.
 #pragma once
 
 #include <array>

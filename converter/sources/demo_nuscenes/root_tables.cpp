@@ -34,7 +34,8 @@ enum class Named : uint64_t {
   annotation
 };
 
-// 32 hexadecimal digits. SplitMix maps different numbers to different ones, so no two tokens of a set are the same.
+// 32 hexadecimal digits. SplitMix maps different numbers to different ones, so no two tokens of a
+// set are the same.
 std::string token(uint64_t seed, Named named, uint64_t number) {
   constexpr int kNumberBits = 56;
   const uint64_t low = SplitMix((static_cast<uint64_t>(named) << kNumberBits) | number).next();

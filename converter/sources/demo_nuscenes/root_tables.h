@@ -1,5 +1,5 @@
-// The rows of nuScenes' tables about a made-up set, as JSON. What is of one scene is made alone, so that scenes can be made side by side; each
-// token is a function of the seed and of what it names.
+// The rows of nuScenes' tables about a made-up set, as JSON. What is of one scene is made alone, so
+// that scenes can be made side by side; each token is a function of the seed and of what it names.
 #pragma once
 
 #include <array>
@@ -52,8 +52,8 @@ double seconds_of(size_t keyframe, const Sensor& sensor);
 // "samples/CAM_FRONT/demo-train__CAM_FRONT__1600000000000000.jpg"
 std::string filename_of(const SceneNumber& scene, size_t keyframe, const Sensor& sensor);
 
-// The rows of scene, sample, sample_data, ego_pose, instance and sample_annotation. `name`: "scene-0001"; `annotations`: of each keyframe, of each
-// object; `width`: of the pictures.
+// The rows of scene, sample, sample_data, ego_pose, instance and sample_annotation. `name`:
+// "scene-0001"; `annotations`: of each keyframe, of each object; `width`: of the pictures.
 TableRows scene_rows(const SceneNumber& scene, std::string_view name, const Scene& world,
                      const std::vector<std::vector<Annotation>>& annotations, int width);
 

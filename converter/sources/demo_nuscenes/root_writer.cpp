@@ -56,7 +56,8 @@ void write_file(const fs::path& path, std::span<const std::byte> bytes) {
   file.close();
 }
 
-// A radar file without points, as nuScenes writes it: one point of NaN, and one byte behind it, without which the devkit refuses the file.
+// A radar file without points, as nuScenes writes it: one point of NaN, and one byte behind it,
+// without which the devkit refuses the file.
 std::string empty_radar_file() {
   std::string file = fmt::format(
       "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS {}\n"

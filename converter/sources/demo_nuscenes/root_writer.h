@@ -1,5 +1,6 @@
-// A made-up nuScenes root: the thirteen tables of v1.0-trainval, samples/, maps/ and can_bus/ in the layout of the official data set. The scenes bear
-// names of the official train and val splits, so that every reader of nuScenes splits them.
+// A made-up nuScenes root: the thirteen tables of v1.0-trainval, samples/, maps/ and can_bus/ in
+// the layout of the official data set. The scenes bear names of the official train and val splits,
+// so that every reader of nuScenes splits them.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +14,9 @@ inline constexpr const char* kVersion = "v1.0-trainval";
 // Throws Error(invalid_argument) for numbers out of range.
 void validate(const DemoNuScenesOptions& options);
 
-// Writes the root into `folder`, which is there and empty. The bytes of all files are a function of the numbers in `options`. Blocks; paints with
-// options.num_threads threads. Throws Error(io), and Error(cancelled) once options.cancel is set; what was written by then stays.
+// Writes the root into `folder`, which is there and empty. The bytes of all files are a function of
+// the numbers in `options`. Blocks; paints with options.num_threads threads. Throws Error(io), and
+// Error(cancelled) once options.cancel is set; what was written by then stays.
 void write_root(const std::filesystem::path& folder, const DemoNuScenesOptions& options);
 
 }  // namespace ffkit::nuscenes::demo

@@ -123,7 +123,8 @@ Object draw_object(SplitMix& random) {
 }
 
 void place_object(const EgoPath& path, double seconds, SplitMix& random, Object& object) {
-  // Around the place where the vehicle is at some time of the scene, nearer ones more often by area.
+  // Around the place where the vehicle is at some time of the scene, nearer ones more often by
+  // area.
   const double time = random.uniform(0, seconds);
   const Pose ego = path.pose_at(time);
   const double distance = random.uniform(4, 27);

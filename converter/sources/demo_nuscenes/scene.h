@@ -1,5 +1,6 @@
-// The made-up world of a scene: a vehicle that drives along a road, and objects around it that drive, walk or stand. All motion is a formula of
-// time, so that every sensor can ask for its own moment. Plain values and pure functions: thread-safe.
+// The made-up world of a scene: a vehicle that drives along a road, and objects around it that
+// drive, walk or stand. All motion is a formula of time, so that every sensor can ask for its own
+// moment. Plain values and pure functions: thread-safe.
 //
 //   global frame: x and y on the ground, z up, z = 0 on the ground. Metres, seconds since the scene's first keyframe, radians.
 #pragma once
@@ -77,7 +78,8 @@ struct Scene {
   std::vector<Object> objects;  // 5 .. kMaxObjects
 };
 
-// Scene `number` of the set that `seed` gives, which lasts `seconds`. No object ever touches another one or the vehicle.
+// Scene `number` of the set that `seed` gives, which lasts `seconds`. No object ever touches
+// another one or the vehicle.
 Scene draw_scene(uint64_t seed, uint64_t number, double seconds);
 
 }  // namespace ffkit::nuscenes::demo

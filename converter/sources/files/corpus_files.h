@@ -1,9 +1,11 @@
-// Corpus files: the files of a set of texts or of JSON documents, by split, at any depth of folders.
+// Corpus files: the files of a set of texts or of JSON documents, by split, at any depth of
+// folders.
 //
 //   .json .jsonl .ndjson     JSON documents            each also with .gz, .zst, .bz2 or .xz behind it
 //   .txt, or as asked for    texts, where there is no JSON
 //
-// Names and folders that begin with a dot are passed over. What else is there is left out and noted.
+// Names and folders that begin with a dot are passed over. What else is there is left out and
+// noted.
 #pragma once
 
 #include <filesystem>
@@ -23,9 +25,11 @@ struct Corpus {
   ShardListing listing;
 };
 
-// `path`: a folder, or one file. Splits are told by the folders that have names of splits, and else by the files' names; JSON in other folders makes a split of
-// each, texts are then all 'train'. One folder that holds everything is passed through. A file without an ending that tells is JSON when its first line is an object.
-// Throws Error(not_found) when there is nothing, Error(invalid_argument) when it is not clear which files are meant.
+// `path`: a folder, or one file. Splits are told by the folders that have names of splits, and else
+// by the files' names; JSON in other folders makes a split of each, texts are then all 'train'. One
+// folder that holds everything is passed through. A file without an ending that tells is JSON when
+// its first line is an object. Throws Error(not_found) when there is nothing,
+// Error(invalid_argument) when it is not clear which files are meant.
 Corpus find_corpus(const std::filesystem::path& path, const CorpusQuery& query);
 
 }  // namespace ffkit

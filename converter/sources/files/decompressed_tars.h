@@ -1,5 +1,5 @@
-// DecompressedTars: compressed tars, each decompressed once from front to back into a temporary file without a name, where members are read in place.
-// Immutable, thread-safe.
+// DecompressedTars: compressed tars, each decompressed once from front to back into a temporary
+// file without a name, where members are read in place. Immutable, thread-safe.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,9 @@ namespace ffkit {
 
 class DecompressedTars {
  public:
-  // Decompresses those of `files` that are compressed, by their first bytes. The temporary files are where Spool has them. Throws Error(corrupt) for
-  // damaged data, Error(unsupported) for a compression that is not known, Error(cancelled) once `cancel`, which may be null, is true.
+  // Decompresses those of `files` that are compressed, by their first bytes. The temporary files
+  // are where Spool has them. Throws Error(corrupt) for damaged data, Error(unsupported) for a
+  // compression that is not known, Error(cancelled) once `cancel`, which may be null, is true.
   DecompressedTars(const std::vector<std::filesystem::path>& files,
                    const std::filesystem::path& temporary_folder, const std::atomic<bool>* cancel);
 
@@ -28,7 +29,8 @@ class DecompressedTars {
   };
   // None for a file that is not compressed.
   std::optional<Place> find(size_t file) const;
-  // "2 compressed tars were decompressed into temporary files of 12 MB in FOLDER"; empty without any.
+  // "2 compressed tars were decompressed into temporary files of 12 MB in FOLDER"; empty without
+  // any.
   const std::string& note() const { return note_; }
 
  private:

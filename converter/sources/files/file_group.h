@@ -1,5 +1,6 @@
-// FileGroup: many files of which ranges are read, from many threads. The first ones stay open; of more than kMaxOpenFiles each is opened for
-// each read, since a process may have 1,024 files open by default.
+// FileGroup: many files of which ranges are read, from many threads. The first ones stay open; of
+// more than kMaxOpenFiles each is opened for each read, since a process may have 1,024 files open
+// by default.
 #pragma once
 
 #include <cstddef>

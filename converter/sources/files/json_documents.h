@@ -1,5 +1,6 @@
-// JSON documents: where they begin and end in a file of JSON, which people write in three ways. Brackets and quotation marks alone count; what is between is for a
-// parser. The file is read front to back, in pieces.
+// JSON documents: where they begin and end in a file of JSON, which people write in three ways.
+// Brackets and quotation marks alone count; what is between is for a parser. The file is read front
+// to back, in pieces.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ enum class JsonLayout : uint8_t {
   elements,  // a part of either of the two above: documents, with or without commas
 };
 
-// By the beginning of a file, without a byte-order mark, 64 KiB or all of it. `may_be_values`: the file is called .json, which does not say that it has lines.
+// By the beginning of a file, without a byte-order mark, 64 KiB or all of it. `may_be_values`: the
+// file is called .json, which does not say that it has lines.
 JsonLayout json_layout(std::string_view head, bool may_be_values);
 
 class JsonDocuments {
@@ -23,7 +25,8 @@ class JsonDocuments {
   // `on_document` is called with the offsets of a document's first byte and of the one behind it.
   JsonDocuments(JsonLayout layout, std::function<void(int64_t begin, int64_t end)> on_document);
 
-  // The next bytes, of which the first is at `offset`. Throws Error(corrupt), with the offset and without a path, for what cannot be JSON.
+  // The next bytes, of which the first is at `offset`. Throws Error(corrupt), with the offset and
+  // without a path, for what cannot be JSON.
   void add(std::string_view text, int64_t offset);
   // Behind the last ones.
   void finish(int64_t offset);

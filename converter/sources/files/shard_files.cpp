@@ -26,7 +26,8 @@ bool is_separator(char c) {
 
 constexpr std::array<const char*, 5> kPacked = {".gz", ".bz2", ".xz", ".zst", ".lz4"};
 
-// The end of `name` that makes it a compressed file of `ending`: ".tar.gz", or ".tgz" for ".tar". Empty for others.
+// The end of `name` that makes it a compressed file of `ending`: ".tar.gz", or ".tgz" for ".tar".
+// Empty for others.
 std::string compressed_ending(const std::string& name, const std::string& ending) {
   for (const char* packed : kPacked) {
     if (name.ends_with(ending + packed)) return ending + packed;
@@ -89,7 +90,8 @@ std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& e
   return files;
 }
 
-// By the files' names. Those that tell no split are named by what is before the number, unless none tells one.
+// By the files' names. Those that tell no split are named by what is before the number, unless none
+// tells one.
 std::map<std::string, std::vector<fs::path>> by_name(const std::vector<fs::path>& files,
                                                      const Endings& endings) {
   const bool tell = std::ranges::any_of(

@@ -22,15 +22,17 @@ struct ShardListing {
   std::vector<std::string> notes;  // one sentence a split: what it was made of
 };
 
-// The files below `path` whose names end with `ending` (".tar"), or `path` itself, whatever its name, when it is a file. "validation" and
-// "valid" become "val", which is what the trainer looks for. Compressed ones (".tar.gz", ".tgz") belong to them when `takes_compressed`. Throws Error(not_found) when
-// there are none and for links to nothing, Error(unsupported) for compressed ones otherwise, Error(invalid_argument) when there are files both in `path` and in its
-// folders, or a file and its compressed copy.
+// The files below `path` whose names end with `ending` (".tar"), or `path` itself, whatever its
+// name, when it is a file. "validation" and "valid" become "val", which is what the trainer looks
+// for. Compressed ones (".tar.gz", ".tgz") belong to them when `takes_compressed`. Throws
+// Error(not_found) when there are none and for links to nothing, Error(unsupported) for compressed
+// ones otherwise, Error(invalid_argument) when there are files both in `path` and in its folders,
+// or a file and its compressed copy.
 ShardListing find_shards(const std::filesystem::path& path, const std::string& ending,
                          bool takes_compressed = false);
 
-// The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and "train_00-of-16", "train2017" for
-// "train2017"; empty when it tells none.
+// The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and
+// "train_00-of-16", "train2017" for "train2017"; empty when it tells none.
 std::string split_in_name(const std::string& stem);
 
 // "train-00003-of-00016" and "train-00003" without the number of the file.

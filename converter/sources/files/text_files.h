@@ -1,5 +1,6 @@
-// TextFiles: files of text of which ranges are read, from many threads, plain ones in place. Compressed ones are told by their first bytes, whatever their names, and are
-// decompressed when this is made, once, as streams, into temporary files without names.
+// TextFiles: files of text of which ranges are read, from many threads, plain ones in place.
+// Compressed ones are told by their first bytes, whatever their names, and are decompressed when
+// this is made, once, as streams, into temporary files without names.
 #pragma once
 
 #include <atomic>
@@ -32,9 +33,11 @@ struct TextFileRules {
 
 class TextFiles {
  public:
-  // `rules.looks_inside`: reads the first bytes of every file, and throws Error(unsupported) for what is no text by them, such as a picture. Else only of
-  // those whose names say that they are compressed: for many small files, which are looked at when they are read (require_text()). Throws Error(not_found), Error(io)
-  // for files that cannot be read, Error(corrupt) for damaged ones, Error(cancelled).
+  // `rules.looks_inside`: reads the first bytes of every file, and throws Error(unsupported) for
+  // what is no text by them, such as a picture. Else only of those whose names say that they are
+  // compressed: for many small files, which are looked at when they are read (require_text()).
+  // Throws Error(not_found), Error(io) for files that cannot be read, Error(corrupt) for damaged
+  // ones, Error(cancelled).
   TextFiles(std::vector<std::filesystem::path> paths, const TextFileRules& rules,
             const SpoolPlace& place);
 
@@ -50,7 +53,8 @@ class TextFiles {
   // The whole file; throws as read_at(), and Error(not_found) where it is not what was listed.
   void read_whole(size_t file, std::span<std::byte> out) const;
 
-  // "3 compressed files (4 MB) became 12 MB of text in temporary files in /fast"; empty without any.
+  // "3 compressed files (4 MB) became 12 MB of text in temporary files in /fast"; empty without
+  // any.
   std::string note() const;
 
  private:
@@ -68,7 +72,8 @@ class TextFiles {
   int64_t compressed_bytes_ = 0;
 };
 
-// The name without the ending of compressed data, ".gz", ".zst", ".bz2" or ".xz", in lower case: "Books.JSONL.GZ" is "books.jsonl".
+// The name without the ending of compressed data, ".gz", ".zst", ".bz2" or ".xz", in lower case:
+// "Books.JSONL.GZ" is "books.jsonl".
 std::string plain_name(const std::filesystem::path& file);
 
 // Throws Error(unsupported) when a file that begins with `head` is no text; `file` is named.

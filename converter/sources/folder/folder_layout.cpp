@@ -28,7 +28,8 @@ std::vector<std::string> folders_of_pictures(const fs::path& folder,
   return full;
 }
 
-// ImageFolder takes a hidden folder for a class, and the labels of all classes behind it differ by one.
+// ImageFolder takes a hidden folder for a class, and the labels of all classes behind it differ by
+// one.
 void refuse_hidden_classes(const fs::path& folder) {
   for (const std::string& name : list_hidden_folders(folder)) {
     if (!holds_images_below(folder / name)) continue;

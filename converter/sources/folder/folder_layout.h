@@ -1,4 +1,5 @@
-// Which folders of a folder of pictures are splits and which are classes. Looks at names, and at which folders hold pictures.
+// Which folders of a folder of pictures are splits and which are classes. Looks at names, and at
+// which folders hold pictures.
 //
 //   SRC/train/cat/*.jpg  SRC/valid/cat/*.jpg    splits: one of the folders is named as a split, or was asked for
 //   SRC/cat/*.jpg        SRC/dog/2021/*.jpg     classes, of one split "train"
@@ -25,8 +26,9 @@ struct FolderLayout {
   std::vector<std::string> notes;
 };
 
-// `path` is a folder. `wanted` are names of folders or splits, empty: all. Throws Error(not_found) where there are no pictures or not all that is wanted,
-// and Error(invalid_argument) where it is not clear what a folder is.
+// `path` is a folder. `wanted` are names of folders or splits, empty: all. Throws Error(not_found)
+// where there are no pictures or not all that is wanted, and Error(invalid_argument) where it is
+// not clear what a folder is.
 FolderLayout find_folder_layout(const std::filesystem::path& path,
                                 const std::vector<std::string>& wanted);
 

@@ -14,11 +14,13 @@ struct ArchiveSum {
   std::string_view md5;   // 32 hexadecimal digits
 };
 
-// The sums that ImageNet's site and torchvision give for ILSVRC2012's train, val and devkit archives.
+// The sums that ImageNet's site and torchvision give for ILSVRC2012's train, val and devkit
+// archives.
 std::span<const ArchiveSum> imagenet_archive_sums();
 
-// Reads all `archives` whole, at the same time. Returns one sentence for each: that it is the official one, or that there is no sum for it.
-// Throws Error(corrupt) for the first that has another sum than `sums` give for its name.
+// Reads all `archives` whole, at the same time. Returns one sentence for each: that it is the
+// official one, or that there is no sum for it. Throws Error(corrupt) for the first that has
+// another sum than `sums` give for its name.
 std::vector<std::string> check_archives(const std::vector<std::filesystem::path>& archives,
                                         std::span<const ArchiveSum> sums = imagenet_archive_sums());
 

@@ -143,8 +143,8 @@ std::vector<std::string> list_classes(const fs::path& path, FoundSplit& found) {
   return classes;
 }
 
-// n01440764.tar, ... in the folder `path`, as the train archive holds them: an ImageNet that is half unpacked. A folder of the same class may be
-// unpacked in part, and the archive is whole.
+// n01440764.tar, ... in the folder `path`, as the train archive holds them: an ImageNet that is
+// half unpacked. A folder of the same class may be unpacked in part, and the archive is whole.
 void read_half_unpacked(const fs::path& path, const std::vector<std::string>& archives,
                         FoundSplit& found) {
   const std::vector<std::string> folders = found.wnids;

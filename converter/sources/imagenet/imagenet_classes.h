@@ -9,7 +9,9 @@ namespace ffkit {
 struct ImageNetClass {
   std::string_view wnid;  // "n01440764"
   std::string_view
-      words;  // "tench": the first of the synset's words; two pairs of classes share theirs (crane, maillot)
+      // "tench": the first of the synset's words; two pairs of classes share theirs (crane,
+      // maillot)
+      words;
 };
 
 // Sorted by wnid: class i is what everyone calls ImageNet's class i.

@@ -52,8 +52,8 @@ size_t number_of_val_picture(std::string_view stem) {
   return error == std::errc{} && end == stem.data() + stem.size() ? number : 0;
 }
 
-// Line i of the devkit's list is of the picture with the number i, from 1. By position in the folder, one renamed picture would shift the labels of
-// all behind it.
+// Line i of the devkit's list is of the picture with the number i, from 1. By position in the
+// folder, one renamed picture would shift the labels of all behind it.
 void label_by_number(std::vector<ImageEntry>& entries, const std::vector<int64_t>& labels,
                      const fs::path& where) {
   std::vector<const ImageEntry*> picture_of(labels.size() + 1, nullptr);

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 3> kImageNetSplits = {"train", "val", "test"};
 
-// "ILSVRC2012_img_train.tar", and names with a date behind it: the test archive of 2019 is ILSVRC2012_img_test_v10102019.tar.
+// "ILSVRC2012_img_train.tar", and names with a date behind it: the test archive of 2019 is
+// ILSVRC2012_img_test_v10102019.tar.
 std::vector<fs::path> find_archives(const fs::path& folder, const std::string& split) {
   const std::string exact = fmt::format("ILSVRC2012_img_{}.tar", split);
   refuse_dangling_link(folder / exact);
@@ -36,7 +37,8 @@ std::vector<fs::path> find_archives(const fs::path& folder, const std::string& s
   return archives;
 }
 
-// The folder of a split: "val", or else one that is called so, such as "validation". Empty without any.
+// The folder of a split: "val", or else one that is called so, such as "validation". Empty without
+// any.
 fs::path find_split_folder(const fs::path& folder, const std::string& name) {
   refuse_dangling_link(folder / name);
   if (fs::is_directory(folder / name)) return folder / name;

@@ -1,4 +1,5 @@
-// Where things lie in the copies of ImageNet that people have. Looks at names of files and folders only.
+// Where things lie in the copies of ImageNet that people have. Looks at names of files and folders
+// only.
 //
 //   official archives     SRC/ILSVRC2012_img_{train,val,test*}.tar, the devkit beside them
 //   extracted             SRC/{train,val,test}/
@@ -27,8 +28,9 @@ struct ImageNetLayout {
   std::vector<std::filesystem::path> list_folders;
 };
 
-// `path` exists. `wanted` are names of splits, none twice; empty: all that there are. Throws Error(not_found) when there is none, or not all
-// that are wanted, and Error(invalid_argument) for other names and for several archives of one split.
+// `path` exists. `wanted` are names of splits, none twice; empty: all that there are. Throws
+// Error(not_found) when there is none, or not all that are wanted, and Error(invalid_argument) for
+// other names and for several archives of one split.
 ImageNetLayout find_imagenet(const std::filesystem::path& path,
                              const std::vector<std::string>& wanted);
 

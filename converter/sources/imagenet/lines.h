@@ -7,7 +7,8 @@
 
 namespace ffkit {
 
-// Calls body(line, number) with every line, counted from 1, without its "\n" or "\r\n". The last line may lack it.
+// Calls body(line, number) with every line, counted from 1, without its "\n" or "\r\n". The last
+// line may lack it.
 template <typename Body>
 void for_each_line(std::string_view text, const Body& body) {
   for (int64_t number = 1; !text.empty(); ++number) {

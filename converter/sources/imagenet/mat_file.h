@@ -1,4 +1,5 @@
-// MATLAB level 5 files, as far as tables of numbers and texts go: MathWorks, "MAT-File Format", chapter 1.
+// MATLAB level 5 files, as far as tables of numbers and texts go: MathWorks, "MAT-File Format",
+// chapter 1.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,9 @@ struct MatTable {
   size_t num_rows() const { return columns.empty() ? 0 : cells.size() / columns.size(); }
 };
 
-// The struct array `name` of the file `bytes`. Throws Error(corrupt) naming `origin` when it is no such file, is cut short or damaged, or
-// has no such table, and Error(unsupported) when it expands to more than 16 MiB.
+// The struct array `name` of the file `bytes`. Throws Error(corrupt) naming `origin` when it is no
+// such file, is cut short or damaged, or has no such table, and Error(unsupported) when it expands
+// to more than 16 MiB.
 MatTable read_mat_table(std::span<const std::byte> bytes, const std::string& name,
                         const std::string& origin);
 

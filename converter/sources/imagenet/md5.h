@@ -7,8 +7,9 @@
 
 namespace ffkit {
 
-// The sum of the whole file as 32 hexadecimal digits. Reads it once, from the beginning to the end. Throws Error(io) and Error(corrupt) as
-// InputFile::read_at() does, and Error(unsupported) where OpenSSL is set up to refuse MD5.
+// The sum of the whole file as 32 hexadecimal digits. Reads it once, from the beginning to the end.
+// Throws Error(io) and Error(corrupt) as InputFile::read_at() does, and Error(unsupported) where
+// OpenSSL is set up to refuse MD5.
 std::string md5_of(const InputFile& file);
 
 }  // namespace ffkit

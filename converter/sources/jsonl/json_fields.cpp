@@ -18,7 +18,8 @@ namespace {
 namespace dom = simdjson::dom;
 using Type = dom::element_type;
 
-// The kind of the innermost elements of an array of numbers of equal shapes; `other` for any other array.
+// The kind of the innermost elements of an array of numbers of equal shapes; `other` for any other
+// array.
 JsonKind leaf_kind(dom::element value, std::span<const int64_t> shape) {
   dom::array array;
   if (shape.empty()) {

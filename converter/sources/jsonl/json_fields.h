@@ -9,7 +9,8 @@
 //   texts               list of strings
 //   anything else       string             the JSON text of it: objects, arrays of unequal lengths, mixtures
 //
-// The type of a member is settled over all lines: whole numbers and others together are reals, whichever come first.
+// The type of a member is settled over all lines: whole numbers and others together are reals,
+// whichever come first.
 #pragma once
 
 #include <simdjson.h>
@@ -50,7 +51,8 @@ struct JsonField {
   Field field() const;
 };
 
-// What the members of `object` are, in their order. Throws Error(invalid_argument) for names that fields cannot have, without a path.
+// What the members of `object` are, in their order. Throws Error(invalid_argument) for names that
+// fields cannot have, without a path.
 std::vector<JsonField> json_fields(const simdjson::dom::object& object, const JsonDtypes& dtypes);
 
 // The kinds that a member has had in some lines.
@@ -65,13 +67,15 @@ struct SeenKinds {
   JsonKind settled() const;
 };
 
-// Adds the kinds of the members of `object`; seen[i] is of fields[i]. Other members are passed over: set_json_fields() refuses the line.
+// Adds the kinds of the members of `object`; seen[i] is of fields[i]. Other members are passed
+// over: set_json_fields() refuses the line.
 void see_json_kinds(const std::vector<JsonField>& fields, const simdjson::dom::object& object,
                     std::vector<SeenKinds>& seen);
 
-// Sets field i of `record` to the member called fields[i].name; null members are null. Of a member that is there twice the last one counts, as in Python. The values live
-// in `buffers`. Throws Error(invalid_argument), without a path, when a member is missing, is too many or is of another kind, and for whole numbers that a field of reals cannot
-// hold exactly.
+// Sets field i of `record` to the member called fields[i].name; null members are null. Of a member
+// that is there twice the last one counts, as in Python. The values live in `buffers`. Throws
+// Error(invalid_argument), without a path, when a member is missing, is too many or is of another
+// kind, and for whole numbers that a field of reals cannot hold exactly.
 void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
                      const simdjson::dom::object& object, SampleBuffers& buffers);
 

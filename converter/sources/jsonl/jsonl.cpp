@@ -206,7 +206,8 @@ class Jsonl : public Source {
     throw Error(*first_error);
   }
 
-  // Over all lines, where one may change what the first has said: every field of whole numbers may be one of reals.
+  // Over all lines, where one may change what the first has said: every field of whole numbers may
+  // be one of reals.
   void settle_types() {
     const auto may_change = [](const JsonField& field) {
       return !field.is_known() || field.kind == JsonKind::integer ||

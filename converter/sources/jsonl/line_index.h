@@ -1,4 +1,5 @@
-// Line index: where the documents of a file of JSON begin, so that any of them is one read. 16 bytes a document.
+// Line index: where the documents of a file of JSON begin, so that any of them is one read. 16
+// bytes a document.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,10 @@ struct LineIndex {
   bool has_mark = false;
 };
 
-// The lines of a file that hold more than white space, or the elements of its array. Each reaches to the next one's offset, or the end of the file: document_of() leaves out what is
-// between. A byte-order mark is no part of the first line. Reads the whole file once. Throws Error(corrupt) for an array that is damaged.
+// The lines of a file that hold more than white space, or the elements of its array. Each reaches
+// to the next one's offset, or the end of the file: document_of() leaves out what is between. A
+// byte-order mark is no part of the first line. Reads the whole file once. Throws Error(corrupt)
+// for an array that is damaged.
 LineIndex index_lines(const TextFiles& files, size_t file);
 
 // The document in what index_lines() says of it.

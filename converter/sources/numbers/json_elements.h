@@ -1,8 +1,8 @@
-// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, part by part: the elements of its arrays, one at a time,
-// and the values of its other members.
+// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, part by part: the
+// elements of its arrays, one at a time, and the values of its other members.
 //
-// Finds where a part begins and ends and leaves parsing it to others, so that memory is bounded by the largest part, not by the
-// file. Reads the file once, from the beginning. Not thread-safe.
+// Finds where a part begins and ends and leaves parsing it to others, so that memory is bounded by
+// the largest part, not by the file. Reads the file once, from the beginning. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>
@@ -30,13 +30,15 @@ class JsonElements {
   // `file` must outlive this.
   explicit JsonElements(const InputFile& file);
 
-  // Goes to the next part. Throws Error(corrupt) where the file is cut short or no such JSON, Error(unsupported) for a part of more than
-  // 64 MiB.
+  // Goes to the next part. Throws Error(corrupt) where the file is cut short or no such JSON,
+  // Error(unsupported) for a part of more than 64 MiB.
   JsonPart next();
 
-  // The member that the part belongs to, "annotations", without its escapes. A member may be there twice.
+  // The member that the part belongs to, "annotations", without its escapes. A member may be there
+  // twice.
   const std::string& key() const { return key_; }
-  // The element or value, as far as brackets and quotes tell; lives until next(). simdjson::SIMDJSON_PADDING bytes behind it may be read.
+  // The element or value, as far as brackets and quotes tell; lives until next().
+  // simdjson::SIMDJSON_PADDING bytes behind it may be read.
   std::span<const char> text() const;
   // Where it is in the file.
   FileRange range() const;

@@ -141,7 +141,8 @@ class MemberReader {
     expect(':');
   }
 
-  // A value's begin: a bracket, or all of what is no array and no object. Whether a value, or a member, follows within it.
+  // A value's begin: a bracket, or all of what is no array and no object. Whether a value, or a
+  // member, follows within it.
   bool pass_begin(std::string& open) {
     const int c = skip_space();
     if (c != '{' && c != '[') {

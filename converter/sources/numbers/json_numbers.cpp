@@ -11,7 +11,8 @@ std::string json_excerpt(simdjson::dom::element value) {
 
 int64_t json_whole_number(simdjson::dom::element value) {
   double real = 0;
-  // Within +-2^53, where each real stands for one integer. is_double() would be true of integers too.
+  // Within +-2^53, where each real stands for one integer. is_double() would be true of integers
+  // too.
   if (value.type() == simdjson::dom::element_type::DOUBLE &&
       value.get_double().get(real) == simdjson::SUCCESS && std::abs(real) <= 0x1p53 &&
       std::trunc(real) == real) {

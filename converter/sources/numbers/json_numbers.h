@@ -1,4 +1,5 @@
-// Numbers in JSON documents that simdjson has parsed. All throw Error(invalid_argument) without a path: callers know where they read.
+// Numbers in JSON documents that simdjson has parsed. All throw Error(invalid_argument) without a
+// path: callers know where they read.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +21,8 @@ namespace ffkit {
 // The beginning of `value` as JSON, for messages.
 std::string json_excerpt(simdjson::dom::element value);
 
-// `value` as a T; real types take numbers that they have room for, integer types only integers in their range.
+// `value` as a T; real types take numbers that they have room for, integer types only integers in
+// their range.
 template <typename T>
 T json_number(simdjson::dom::element value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -53,7 +55,8 @@ T json_number(simdjson::dom::element value) {
 // `value` as an integer; takes reals without a fraction too, 500.0, which Python holds equal.
 int64_t json_whole_number(simdjson::dom::element value);
 
-// The shape of an array of arrays ..., by its first elements: [[1, 2, 3], [4, 5, 6]] gives 2, 3. Empty for what is no array.
+// The shape of an array of arrays ..., by its first elements: [[1, 2, 3], [4, 5, 6]] gives 2, 3.
+// Empty for what is no array.
 std::vector<int64_t> json_shape(simdjson::dom::element value);
 
 // Appends the numbers of `value`, whose shape must be `shape`, to `out` in row-major order.

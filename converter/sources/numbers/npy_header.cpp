@@ -20,7 +20,8 @@ namespace {
   throw Error(ErrorCode::corrupt, "is no .npy file: " + why);
 }
 
-// The text between the value's first character and what ends it in "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }".
+// The text between the value's first character and what ends it in "{'descr': '<f4',
+// 'fortran_order': False, 'shape': (3, 4), }".
 std::string_view value_of(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}'", key));
   const size_t colon = at == std::string_view::npos ? at : header.find(':', at + key.size() + 2);

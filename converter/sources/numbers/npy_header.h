@@ -1,4 +1,5 @@
-// NumPy's .npy files: what their header says. Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html, versions 1, 2 and 3.
+// NumPy's .npy files: what their header says. Format:
+// numpy.org/doc/stable/reference/generated/numpy.lib.format.html, versions 1, 2 and 3.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,9 @@ struct NpyHeader {
   size_t data_offset = 0;  // of the row-major numbers in the file
 };
 
-// Reads the header of `file` and checks that its numbers are all there. Booleans become u8. Throws Error(corrupt) for what is no .npy file,
-// Error(unsupported) for Fortran order, big-endian numbers and other types than DType has (complex numbers, texts, objects); without a path.
+// Reads the header of `file` and checks that its numbers are all there. Booleans become u8. Throws
+// Error(corrupt) for what is no .npy file, Error(unsupported) for Fortran order, big-endian numbers
+// and other types than DType has (complex numbers, texts, objects); without a path.
 NpyHeader read_npy_header(std::span<const std::byte> file);
 
 }  // namespace ffkit

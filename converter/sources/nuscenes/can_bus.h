@@ -1,4 +1,5 @@
-// nuScenes' CAN bus expansion: can_bus/<scene>_<message>.json, an array of messages with a time and numbers each. Thread-safe.
+// nuScenes' CAN bus expansion: can_bus/<scene>_<message>.json, an array of messages with a time and
+// numbers each. Thread-safe.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -15,8 +16,9 @@ namespace ffkit::nuscenes {
 
 class CanBus {
  public:
-  // Looks which messages there are for `scenes`, and what numbers they have by the first file of each. There may be none at all. Throws
-  // Error(corrupt) for a file that is no array of such messages.
+  // Looks which messages there are for `scenes`, and what numbers they have by the first file of
+  // each. There may be none at all. Throws Error(corrupt) for a file that is no array of such
+  // messages.
   CanBus(const std::filesystem::path& root, const std::vector<std::string>& scenes);
 
   // "pose", "zoesensors", ...; those that some scene has.
@@ -27,8 +29,9 @@ class CanBus {
   // Files that are there but hold no message; they count as missing.
   int64_t num_empty_files() const { return num_empty_files_; }
 
-  // Sets `field` to message i's [m, columns] f64, those after `begin` up to `end` (microseconds), by time; null when the scene has no such file.
-  // Throws Error(corrupt) for messages that are not as the first file's.
+  // Sets `field` to message i's [m, columns] f64, those after `begin` up to `end` (microseconds),
+  // by time; null when the scene has no such file. Throws Error(corrupt) for messages that are not
+  // as the first file's.
   void set(size_t message, const std::string& scene, int64_t begin, int64_t end,
            RecordBuilder& record, size_t field, SampleBuffers& buffers) const;
 

@@ -405,7 +405,8 @@ void Listing::list_sweeps() {
   }
 }
 
-// Frames between the keyframes that are taken, but farther back from the next one than was asked for.
+// Frames between the keyframes that are taken, but farther back from the next one than was asked
+// for.
 void Listing::count_sweeps_left_out() {
   const SampleDataRows& all = t_.sample_data;
   std::vector<bool> is_listed(t_.scenes.size(), false);

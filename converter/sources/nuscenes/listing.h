@@ -1,5 +1,5 @@
-// What a conversion of nuScenes will write, in which order and under which numbers; made from the tables and from which files are there.
-// Immutable, thread-safe.
+// What a conversion of nuScenes will write, in which order and under which numbers; made from the
+// tables and from which files are there. Immutable, thread-safe.
 #pragma once
 
 #include <array>
@@ -33,10 +33,13 @@ using FrameReference = std::array<int64_t, 2>;
 
 class Listing {
  public:
-  // The splits of `version` that the tables have scenes of, official ones and those of splits.json. `tables` must outlive this. Looks at every file that will be read. Throws
-  // Error(not_found) when some are missing, with their number by sensor and the first of them, unless they may be; Error(corrupt) for tables that
-  // contradict themselves, and, unless files may be missing, for lidar files that are no whole number of points and for map masks that are no whole PNG; Error(invalid_argument) when no scene is of a split, when one is
-  // of two, and for a sensor that the tables do not have.
+  // The splits of `version` that the tables have scenes of, official ones and those of splits.json.
+  // `tables` must outlive this. Looks at every file that will be read. Throws Error(not_found) when
+  // some are missing, with their number by sensor and the first of them, unless they may be;
+  // Error(corrupt) for tables that contradict themselves, and, unless files may be missing, for
+  // lidar files that are no whole number of points and for map masks that are no whole PNG;
+  // Error(invalid_argument) when no scene is of a split, when one is of two, and for a sensor that
+  // the tables do not have.
   Listing(const Tables& tables, std::filesystem::path root, const std::string& version,
           const ListingOptions& options);
 

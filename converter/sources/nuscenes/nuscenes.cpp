@@ -120,7 +120,8 @@ ListingOptions listing_options(const NuScenesOptions& options, const KeyframeFie
   return result;
 }
 
-// The files that are neither a sample's own nor told by the tables: the tables, and the messages of the CAN bus.
+// The files that are neither a sample's own nor told by the tables: the tables, and the messages of
+// the CAN bus.
 std::vector<SourceInput> list_inputs(const fs::path& root, const std::string& version) {
   std::vector<SourceInput> inputs;
   for (const fs::path& folder : {root / version, root / "can_bus"}) {
@@ -279,7 +280,8 @@ class NuScenes : public Source {
     return identity;
   }
 
-  // Opening a file costs less than waiting for its disk: the next samples' files are fetched side by side.
+  // Opening a file costs less than waiting for its disk: the next samples' files are fetched side
+  // by side.
   void will_read(size_t split, int64_t index) const override {
     for_files(split, index, [&](Row row) {
       if (listing_.file_bytes(row) <= 0) return;

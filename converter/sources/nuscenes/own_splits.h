@@ -1,4 +1,5 @@
-// Splits of nuScenes' tables: the official ones, and those that the devkit reads from splits.json beside the tables, {"my_train": ["scene-0001", ..]}.
+// Splits of nuScenes' tables: the official ones, and those that the devkit reads from splits.json
+// beside the tables, {"my_train": ["scene-0001", ..]}.
 #pragma once
 
 #include <filesystem>
@@ -18,9 +19,12 @@ struct SceneSplit {
   bool is_own = false;              // of splits.json
 };
 
-// The splits of `folder`, the tables of `version`, that `wanted` names, all where it is empty: official ones first, then those of splits.json, in its order. A split of splits.json that is called as one
-// that the devkit has a list of is taken in place of it where the tables have no scene of that list, with a note. Throws Error(corrupt or
-// invalid_argument) for a splits.json that is not as the devkit wants it or means something else there, and for a wanted split that is not there.
+// The splits of `folder`, the tables of `version`, that `wanted` names, all where it is empty:
+// official ones first, then those of splits.json, in its order. A split of splits.json that is
+// called as one that the devkit has a list of is taken in place of it where the tables have no
+// scene of that list, with a note. Throws Error(corrupt or invalid_argument) for a splits.json that
+// is not as the devkit wants it or means something else there, and for a wanted split that is not
+// there.
 std::vector<SceneSplit> list_scene_splits(const std::filesystem::path& folder,
                                           const std::string& version,
                                           const std::vector<std::string>& scenes,

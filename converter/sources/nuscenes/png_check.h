@@ -1,4 +1,5 @@
-// Whether a PNG is whole: without decoding its pixels, which of nuScenes' maps are hundreds of millions.
+// Whether a PNG is whole: without decoding its pixels, which of nuScenes' maps are hundreds of
+// millions.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +7,8 @@
 
 namespace ffkit::nuscenes {
 
-// What is wrong with the file, "" for nothing: its signature, the length of each chunk up to IEND, and the CRC of each. Throws Error(io) when it
-// cannot be read.
+// What is wrong with the file, "" for nothing: its signature, the length of each chunk up to IEND,
+// and the CRC of each. Throws Error(io) when it cannot be read.
 std::string problem_of_png(const std::filesystem::path& path);
 
 }  // namespace ffkit::nuscenes

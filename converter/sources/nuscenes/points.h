@@ -10,11 +10,11 @@
 
 namespace ffkit::nuscenes {
 
-// All throw Error, without a path, for a file that is not what it claims to be. What they set lives in `buffers`, or is `file`, which must live as
-// long.
+// All throw Error, without a path, for a file that is not what it claims to be. What they set lives
+// in `buffers`, or is `file`, which must live as long.
 
-// A .pcd.bin of the lidar, 5 f32 a point, as f32 [n, 5] or f16 [n, 5]. Of f16, coordinates are off by up to 2^-11 of their size: 3.1 cm from 64 m on;
-// intensities and rings are exact.
+// A .pcd.bin of the lidar, 5 f32 a point, as f32 [n, 5] or f16 [n, 5]. Of f16, coordinates are off
+// by up to 2^-11 of their size: 3.1 cm from 64 m on; intensities and rings are exact.
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers);
 // A radar's PCD file as f32 [n, 18]: the points that `filter` keeps.

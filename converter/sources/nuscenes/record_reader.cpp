@@ -18,7 +18,8 @@
 namespace ffkit::nuscenes {
 namespace {
 
-// Whether another file than this one would do. Not what the disk says, and not what an option asks for too much of.
+// Whether another file than this one would do. Not what the disk says, and not what an option asks
+// for too much of.
 bool is_damage(const Error& error, bool is_picture) {
   return error.code() == ErrorCode::corrupt ||
          (is_picture && error.code() == ErrorCode::unsupported);

@@ -49,12 +49,14 @@ class RecordReader {
   // `row`, of sample_data: the file must be what was listed.
   std::span<const std::byte> read_file(std::string_view name, SampleBuffers& buffers,
                                        Row row = kNoRow) const;
-  // Runs `take`, which sets fields to what the file holds. A damaged file: an Error with its name and what to do, or, where there may be such,
-  // a line of the report; the fields stay null then. Returns whether they were set.
+  // Runs `take`, which sets fields to what the file holds. A damaged file: an Error with its name
+  // and what to do, or, where there may be such, a line of the report; the fields stay null then.
+  // Returns whether they were set.
   template <typename Take>
   bool take_file(std::string_view name, SampleBuffers& buffers, const Take& take,
                  Row row = kNoRow) const;
-  // Image and intrinsics, or points, of a row of sample_data; null when its file is missing. Returns the number of lidar points.
+  // Image and intrinsics, or points, of a row of sample_data; null when its file is missing.
+  // Returns the number of lidar points.
   size_t set_data(Row row, size_t data_field, size_t intrinsics_field, RecordBuilder& record,
                   SampleBuffers& buffers) const;
   void set_image(Row row, size_t image_field, size_t intrinsics_field, RecordBuilder& record,

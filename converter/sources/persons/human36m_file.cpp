@@ -1,4 +1,5 @@
-// Human3.6M as its copies for RootNet have it: three files a subject, pictures and boxes, cameras, and joints of the world by action, subaction and frame.
+// Human3.6M as its copies for RootNet have it: three files a subject, pictures and boxes, cameras,
+// and joints of the world by action, subaction and frame.
 #include <fmt/format.h>
 #include <simdjson.h>
 

@@ -53,7 +53,8 @@ class Selector {
           .box = {}});
   }
 
-  // As MuCo's: of each picture the person nearest to the camera, and those that are far enough from all others.
+  // As MuCo's: of each picture the person nearest to the camera, and those that are far enough from
+  // all others.
   void take_pictures() {
     std::vector<std::vector<size_t>> of_picture(file_.pictures.size());
     for (size_t i = 0; i < file_.people.size(); ++i) {

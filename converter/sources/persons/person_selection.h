@@ -27,7 +27,8 @@ struct PersonSelection {
   std::map<std::string, int64_t> left_out;
 };
 
-// `options`: with the set's defaults put in. `detections`: null: the annotated boxes. Throws Error(invalid_argument) for a detection of a picture that is not there.
+// `options`: with the set's defaults put in. `detections`: null: the annotated boxes. Throws
+// Error(invalid_argument) for a detection of a picture that is not there.
 PersonSelection select_persons(const PersonFile& file, const PersonSet& set,
                                const PersonsOptions& options,
                                const std::vector<PersonDetection>* detections);

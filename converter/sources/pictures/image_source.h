@@ -39,7 +39,8 @@ struct ImageSplit {
   bool is_training = false;
   std::filesystem::path path;                // the folder, or the archive
   std::shared_ptr<const InputFile> archive;  // null when the pictures are files
-  // Without `archive`: the pictures of these labels lie in archives below `path`, and those of others in files.
+  // Without `archive`: the pictures of these labels lie in archives below `path`, and those of
+  // others in files.
   std::map<int64_t, ClassArchive> class_archives;
   std::vector<ImageEntry> entries;
 };
@@ -55,8 +56,9 @@ struct ImageSet {
   ImageStorage storage;
 };
 
-// Throws Error(not_found) for a set without a split and for a split without pictures, and Error(unsupported) for a class whose name is
-// not UTF-8. A picture whose id is not UTF-8 is a bad sample: read() throws.
+// Throws Error(not_found) for a set without a split and for a split without pictures, and
+// Error(unsupported) for a class whose name is not UTF-8. A picture whose id is not UTF-8 is a bad
+// sample: read() throws.
 std::unique_ptr<Source> make_image_source(ImageSet set);
 
 }  // namespace ffkit

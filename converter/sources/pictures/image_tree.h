@@ -11,8 +11,9 @@
 
 namespace ffkit {
 
-// Names of the sub-folders of `folder` (links to folders included), sorted. Throws Error(not_found) for a link that leads to nothing and
-// whose name is not a picture's: it may be a folder of a disk that is not mounted.
+// Names of the sub-folders of `folder` (links to folders included), sorted. Throws Error(not_found)
+// for a link that leads to nothing and whose name is not a picture's: it may be a folder of a disk
+// that is not mounted.
 std::vector<std::string> list_folders(const std::filesystem::path& folder);
 
 // Names of the sub-folders that begin with a dot, sorted.
@@ -24,7 +25,8 @@ std::vector<std::string> list_files(const std::filesystem::path& folder);
 // True when `folder` itself holds a file with a picture's name.
 bool holds_images(const std::filesystem::path& folder);
 
-// True when `folder` or a folder in it, at any depth, holds a file with a picture's name. Stops at the first one. Throws as list_class_folders().
+// True when `folder` or a folder in it, at any depth, holds a file with a picture's name. Stops at
+// the first one. Throws as list_class_folders().
 bool holds_images_below(const std::filesystem::path& folder);
 
 struct ImageListing {
@@ -34,16 +36,19 @@ struct ImageListing {
   int64_t num_hidden = 0;   // folders that begin with a dot and hold pictures
 };
 
-// All pictures below root/<folders[i]>, at any depth; ids are relative to `root`. Links are followed, as torchvision's ImageFolder does. A picture that
-// is a link to nothing is listed, and fails when it is read. Throws Error(io) for what cannot be read, Error(not_found) for a link to nothing that may
-// have been a folder, and Error(unsupported) for a FIFO, socket or device that has a picture's name, and for a link to a folder above it.
+// All pictures below root/<folders[i]>, at any depth; ids are relative to `root`. Links are
+// followed, as torchvision's ImageFolder does. A picture that is a link to nothing is listed, and
+// fails when it is read. Throws Error(io) for what cannot be read, Error(not_found) for a link to
+// nothing that may have been a folder, and Error(unsupported) for a FIFO, socket or device that has
+// a picture's name, and for a link to a folder above it.
 ImageListing list_class_folders(const std::filesystem::path& root,
                                 const std::vector<std::string>& folders);
 
 // The pictures directly in `root`, sorted, all with label 0.
 ImageListing list_flat_folder(const std::filesystem::path& root);
 
-// What was left out of `listing`: "12 files are no pictures by their name and left out"; empty when it is nothing.
+// What was left out of `listing`: "12 files are no pictures by their name and left out"; empty when
+// it is nothing.
 std::string ignored_note(const ImageListing& listing, const std::filesystem::path& where);
 
 }  // namespace ffkit

@@ -29,7 +29,8 @@ class BlockTokens {
   explicit BlockTokens(const TokenRules& rules);
 
   void clear();
-  // Adds a document; `text` has simdjson::SIMDJSON_PADDING bytes behind it that may be read. Throws Error without a path for what is none, and then holds what it held.
+  // Adds a document; `text` has simdjson::SIMDJSON_PADDING bytes behind it that may be read. Throws
+  // Error without a path for what is none, and then holds what it held.
   void add(std::string_view text);
 
   std::vector<uint32_t> ids;

@@ -1,4 +1,5 @@
-// Text listing: the files of a text corpus, and the blocks of documents that they are cut into before anything is tokenised.
+// Text listing: the files of a text corpus, and the blocks of documents that they are cut into
+// before anything is tokenised.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,9 @@ struct TextSplit {
   int64_t num_bytes() const;
 };
 
-// Cuts the files into blocks of about `block_bytes`, a document more or less. A document of more than `max_document_bytes` is a block of its own. Where a document is a line,
-// reads all files once. Throws Error(not_found) for a split without any text, Error(io).
+// Cuts the files into blocks of about `block_bytes`, a document more or less. A document of more
+// than `max_document_bytes` is a block of its own. Where a document is a line, reads all files
+// once. Throws Error(not_found) for a split without any text, Error(io).
 struct BlockRules {
   DocumentIs document = DocumentIs::file;
   bool is_json = false;

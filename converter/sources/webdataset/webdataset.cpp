@@ -271,7 +271,8 @@ class WebDataset : public Source {
     return {first.offset, last.offset + last.num_bytes - first.offset};
   }
 
-  // Pictures first, then labels, then the rest by name: a plain data set gets image_classification_schema().
+  // Pictures first, then labels, then the rest by name: a plain data set gets
+  // image_classification_schema().
   void make_fields(const std::set<std::string>& extensions, const std::set<std::string>& rivals) {
     for (const std::string& extension : extensions) {
       WebDatasetField field{.name = field_of_extension(extension, rivals.contains(extension)),

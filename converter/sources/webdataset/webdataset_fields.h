@@ -6,8 +6,9 @@
 //   npy                                     tensor        its dtype is that of the first sample
 //   anything else                           bytes
 //
-// A field is called as its extension where nothing else is said, with "/" for ".": "seg.png" is `seg/image`, "depth.npy" `depth/npy`. Where a
-// sample has several pictures that would be one field (jpg and png), all of them keep their extensions: `jpg`, `png`.
+// A field is called as its extension where nothing else is said, with "/" for ".": "seg.png" is
+// `seg/image`, "depth.npy" `depth/npy`. Where a sample has several pictures that would be one field
+// (jpg and png), all of them keep their extensions: `jpg`, `png`.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ enum class WebDatasetKind : uint8_t { image, label, text, tensor, bytes };
 
 WebDatasetKind kind_of_extension(const std::string& extension);
 
-// The field that members of `extension` become; `keeps_extension` for pictures that share a sample with another.
+// The field that members of `extension` become; `keeps_extension` for pictures that share a sample
+// with another.
 std::string field_of_extension(const std::string& extension, bool keeps_extension);
 
 struct WebDatasetField {
@@ -35,8 +37,9 @@ struct WebDatasetField {
   Field field() const;
 };
 
-// Sets field `position` of `record` from a member's bytes, or from those that are stored of a picture, which must live until the record is encoded.
-// `num_classes`: labels must be below; 0: any. Throws Error, without a path, for what the bytes cannot be.
+// Sets field `position` of `record` from a member's bytes, or from those that are stored of a
+// picture, which must live until the record is encoded. `num_classes`: labels must be below; 0:
+// any. Throws Error, without a path, for what the bytes cannot be.
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
                           std::span<const std::byte> bytes, size_t num_classes);
 

@@ -2,8 +2,9 @@
 //
 //   000123.jpg  000123.cls  000124.jpg  000124.cls      two samples, "000123" and "000124", of members "jpg" and "cls"
 //
-// As the webdataset package has it: a sample's key is the path up to the first dot of the file's name, the rest, in lower case, is the
-// member's extension ("seg.png"); a sample's members lie side by side.
+// As the webdataset package has it: a sample's key is the path up to the first dot of the file's
+// name, the rest, in lower case, is the member's extension ("seg.png"); a sample's members lie side
+// by side.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,8 @@ struct WebDatasetShard {
   int64_t num_ignored = 0;  // names without extension, hidden ones, and webdataset's own "__..__"
 };
 
-// Throws as index_tar() does, and Error(invalid_argument) for a sample whose members are scattered or that has two of the same extension.
+// Throws as index_tar() does, and Error(invalid_argument) for a sample whose members are scattered
+// or that has two of the same extension.
 WebDatasetShard list_webdataset_shard(const std::filesystem::path& path);
 // The tar in `range` of `file`, which was made of the file at `path`.
 WebDatasetShard list_webdataset_shard(const std::filesystem::path& path, const InputFile& file,

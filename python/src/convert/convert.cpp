@@ -258,7 +258,8 @@ nb::dict merge(const std::string& destination, const std::vector<std::string>& s
   return to_python(summary);
 }
 
-// {"imagenet": {"images": True, "store": False, "exif": True, "path": True, "parameters": {"splits": "text", ...}}, ...}
+// {"imagenet": {"images": True, "store": False, "exif": True, "path": True, "parameters":
+// {"splits": "text", ...}}, ...}
 nb::dict kinds() {
   nb::dict all;
   for (const SourceKind& kind : source_kinds()) {

@@ -10,12 +10,14 @@
 
 namespace ffkit::python {
 
-// `source` is a Python object with the members that ffkit/convert.py's _PreparedSource has. It is called from the conversion's threads, each
-// time with the GIL; what it raises becomes an Error of the sample, and the first such exception is kept for raised_by(). The object must be
-// made and destroyed with the GIL.
+// `source` is a Python object with the members that ffkit/convert.py's _PreparedSource has. It is
+// called from the conversion's threads, each time with the GIL; what it raises becomes an Error of
+// the sample, and the first such exception is kept for raised_by(). The object must be made and
+// destroyed with the GIL.
 std::unique_ptr<Source> open_python_source(nanobind::object source, nanobind::dict options);
 
-// The exception that `source` has raised for the sample that ended the conversion with `message`, or None. With the GIL.
+// The exception that `source` has raised for the sample that ended the conversion with `message`,
+// or None. With the GIL.
 nanobind::object raised_by(const Source& source, const std::string& message);
 
 }  // namespace ffkit::python

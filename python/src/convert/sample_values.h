@@ -1,4 +1,5 @@
-// Samples on their way from Python to records: taken from Python's objects with the GIL, set on records without it.
+// Samples on their way from Python to records: taken from Python's objects with the GIL, set on
+// records without it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -41,17 +42,19 @@ struct Sample {
   int64_t num_bytes = 0;
 };
 
-// Takes the values out of a Python list: None; bytes or str; a C-contiguous array for a number or a tensor; ("pixels", array u8 [height, width, 3]);
-// a list of these. With the GIL.
+// Takes the values out of a Python list: None; bytes or str; a C-contiguous array for a number or a
+// tensor; ("pixels", array u8 [height, width, 3]); a list of these. With the GIL.
 Sample take_sample(const Schema& schema, nanobind::handle values);
 
-// Sets the fields of a record; pictures pass through `storer`. `sample` must live until the record is encoded. Without the GIL.
+// Sets the fields of a record; pictures pass through `storer`. `sample` must live until the record
+// is encoded. Without the GIL.
 void set_fields(const Schema& schema, const Sample& sample, const ImageStorer& storer,
                 PixelsAs pixels, RecordBuilder& record, SampleBuffers& buffers);
 
 // From a list of tuples (name, type, dtype, column, item), all but `column` texts.
 Schema schema_of(nanobind::handle fields);
-// From a dict with the names of ConvertOptions and ImageStorage, as ffkit/_convert_options.py makes it.
+// From a dict with the names of ConvertOptions and ImageStorage, as ffkit/_convert_options.py makes
+// it.
 ImageStorage storage_of(nanobind::dict options);
 
 }  // namespace ffkit::python

@@ -1,4 +1,5 @@
-// What a conversion has written, or would write, as Python's dicts: ffkit/convert.py makes data classes of them.
+// What a conversion has written, or would write, as Python's dicts: ffkit/convert.py makes data
+// classes of them.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// A conversion that runs beside Python: the calling thread waits without the GIL, hands progress and notes to Python, and stops the work when a
-// signal's handler raises, as Ctrl-C's does.
+// A conversion that runs beside Python: the calling thread waits without the GIL, hands progress
+// and notes to Python, and stops the work when a signal's handler raises, as Ctrl-C's does.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -31,8 +31,8 @@ class Watched {
   std::function<void(const ConvertProgress&)> progress();
   std::function<void(const std::string&)> note();
 
-  // Runs `work` on a thread of its own and returns when it has ended. Throws what Python's handlers or callables have raised, else what the
-  // work has thrown. With the GIL.
+  // Runs `work` on a thread of its own and returns when it has ended. Throws what Python's handlers
+  // or callables have raised, else what the work has thrown. With the GIL.
   void run(const std::function<void()>& work);
 
  private:

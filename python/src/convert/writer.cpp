@@ -1,4 +1,5 @@
-// ffkit.Writer: SampleWriter for Python. Values are copied out of Python's objects; everything after that happens without the GIL.
+// ffkit.Writer: SampleWriter for Python. Values are copied out of Python's objects; everything
+// after that happens without the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>

@@ -12,7 +12,8 @@
 #include "format/little_endian.h"
 #include "format/shard/shard_layout.h"
 
-// From FORMAT.md rather than by the readers' code: what breaks a reader must break it in the target, not while an input is being made.
+// From FORMAT.md rather than by the readers' code: what breaks a reader must break it in the
+// target, not while an input is being made.
 namespace ffkit::fuzzing {
 namespace {
 

@@ -1,5 +1,5 @@
-// What a fuzzer has to know of a shard: which of its bytes mean something, and how to give a damaged one right checksums again. Without the
-// latter it would never get past the first of them.
+// What a fuzzer has to know of a shard: which of its bytes mean something, and how to give a
+// damaged one right checksums again. Without the latter it would never get past the first of them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ struct Reseal {
   bool catalog = false;  // written anew, with the CRCs of the streams, if it can be read
 };
 
-// Header and trailer get their magic numbers, version, lengths and CRCs in any case. Too short files stay as they are.
+// Header and trailer get their magic numbers, version, lengths and CRCs in any case. Too short
+// files stay as they are.
 void reseal_shard(std::vector<std::byte>& shard, const Reseal& what);
 
 // Some bytes of a file.
@@ -27,10 +28,12 @@ struct Place {
 // Where the catalog is according to the trailer; size 0 when that is nowhere in the file.
 Place find_catalog(const std::vector<std::byte>& shard);
 
-// The stored records and the pages' payloads, as far as they lie within the file: most of a small shard is padding.
+// The stored records and the pages' payloads, as far as they lie within the file: most of a small
+// shard is padding.
 std::vector<Place> find_parts(const std::vector<std::byte>& shard);
 
-// fuzz_shard takes a filter (ffkit/format/filter.h) from the reserved bytes of the header, up to the first 0.
+// fuzz_shard takes a filter (ffkit/format/filter.h) from the reserved bytes of the header, up to
+// the first 0.
 inline constexpr Place kFilterPlace = {40, 256};
 
 }  // namespace ffkit::fuzzing

@@ -28,7 +28,8 @@ std::string sample(const std::string& image, int64_t label) {
   return to_string(pickle);
 }
 
-// pickle.dumps(OrderedDict(a=OrderedDict({"x.bin": 0, "y": 1}), z=2), 4): the tree of a packed folder with three files.
+// pickle.dumps(OrderedDict(a=OrderedDict({"x.bin": 0, "y": 1}), z=2), 4): the tree of a packed
+// folder with three files.
 std::string tree() {
   return "\x80\x04\x95\x45\0\0\0\0\0\0\0"s + "\x8c\x0b"s + "collections\x94\x8c\x0b"s +
          "OrderedDict\x94\x93\x94)R\x94(" + "\x8c\x01"s + "a\x94h\x02)R\x94(" + "\x8c\x05"s +
@@ -64,7 +65,8 @@ void make_pickle_seeds(const fs::path& folder) {
   // pickle.dumps({"a": [1, None, True, (2, 3)]}, 2)
   write(folder / "protocol_2",
         "\x80\x02}q\x00X\x01\x00\x00\x00"s + "aq\x01]q\x02(K\x01N\x88K\x02K\x03\x86q\x03"s + "es.");
-  // Opcodes that Python rarely writes: marks popped, DUP, LIST, TUPLE, DICT, LONG_BINPUT, LONG_BINGET, BYTEARRAY8, GLOBAL.
+  // Opcodes that Python rarely writes: marks popped, DUP, LIST, TUPLE, DICT, LONG_BINPUT,
+  // LONG_BINGET, BYTEARRAY8, GLOBAL.
   write(folder / "rare",
         "(K\x01K\x02l(N1(K\x03\x89t("s + "\x8c\x01"s + "kK\x04"s + "d2r\0\1\0\0j\0\1\0\0"s +
             "\x96\x02\0\0\0\0\0\0\0xyccollections\nOrderedDict\n)R\x87"s + "0\x87\x86.");

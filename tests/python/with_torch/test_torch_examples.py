@@ -142,7 +142,8 @@ def test_resume_with_another_number_of_ranks(example, data, tmp_path):
     forked(example, data, tmp_path / "run", "--max-steps", 4)
     history = forked(example, data, tmp_path / "run", "--resume", world_size=1)
     assert [one["epoch"] for one in history] == [0, 1, 2]
-    # 48 pictures of an epoch by two ranks; then 12 that were left of 60 (as 8 and 4 that are dropped), or all of the next epoch.
+    # 48 pictures of an epoch by two ranks; then 12 that were left of 60 (as 8 and 4 that are
+    # dropped), or all of the next epoch.
     state = torch.load(tmp_path / "run" / "checkpoint.pt")
     assert state["num_seen"] > 2 * 48
 

@@ -2,9 +2,10 @@
 //
 //   bevformer_compare FOLDER [--root NUSCENES] [--only NAME] [--float32] [--all]
 //
-// For every fixture of FOLDER (NAME.expected.json beside its .npz and weights): intermediate tensors in the order in which they are computed, losses,
-// gradients, decoded boxes. In float64, so that what differs is the program and not the processor's rounding; --float32 shows that as well. Exit
-// status 1 when one is further away than its tolerance.
+// For every fixture of FOLDER (NAME.expected.json beside its .npz and weights): intermediate
+// tensors in the order in which they are computed, losses, gradients, decoded boxes. In float64, so
+// that what differs is the program and not the processor's rounding; --float32 shows that as well.
+// Exit status 1 when one is further away than its tolerance.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>

@@ -2,9 +2,10 @@
 //
 //   rootnet_compare FOLDER [--root NUSCENES] [--float64] [--all]
 //
-// FOLDER has rootnet.expected.json, .npz and rootnet.weights.json, mupots_input.json and human36m_input.json. Crops are held against the stored ones; what
-// the network makes of the stored crops, by the formula's weights: maps, coordinates, losses, gradients, running statistics; then AP and MRPE of made
-// predictions. Exit status 1 when one is further away than its tolerance.
+// FOLDER has rootnet.expected.json, .npz and rootnet.weights.json, mupots_input.json and
+// human36m_input.json. Crops are held against the stored ones; what the network makes of the stored
+// crops, by the formula's weights: maps, coordinates, losses, gradients, running statistics; then
+// AP and MRPE of made predictions. Exit status 1 when one is further away than its tolerance.
 #include "compare.h"
 
 #include <fmt/format.h>

@@ -33,7 +33,8 @@ struct RootNetFixture {
   std::map<std::string, at::Tensor> arrays;  // of the .npz
 };
 
-// Crops and targets of the samples, boxes and cameras. `root`: of the nuScenes pictures; empty: pixels are not compared.
+// Crops and targets of the samples, boxes and cameras. `root`: of the nuScenes pictures; empty:
+// pixels are not compared.
 void compare_samples(const RootNetFixture& fixture, const std::filesystem::path& root,
                      Deviations& deviations);
 // AP and MRPE of the made sets.

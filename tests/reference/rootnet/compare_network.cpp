@@ -117,8 +117,8 @@ void compare_network(const RootNetFixture& fixture, const std::string& mode, boo
   const json& wanted = expected[mode];
   const bool is_train = mode == "train_mode";
   Tolerances allowed;
-  // Batch statistics of two samples: float32 itself is off by 1e-4 in tensors, 3 % in gradients and 4e-6 in the loss (the files' README), and both sides are
-  // float32: twice that.
+  // Batch statistics of two samples: float32 itself is off by 1e-4 in tensors, 3 % in gradients and
+  // 4e-6 in the loss (the files' README), and both sides are float32: twice that.
   if (is_train) allowed = {.tensors = 2e-4, .coordinates = 1e-4, .loss = 1e-5, .gradients = 0.06};
   RootNetNetwork network(
       rootnet_config("resnet" + std::to_string(expected["config"]["resnet_type"].get<int>())));
@@ -134,7 +134,8 @@ void compare_network(const RootNetFixture& fixture, const std::string& mode, boo
                                 fixture.arrays.at("input")),
                      1e-4);
   }
-  // In the published code's memory format. In channels_last, libtorch's batch norm adds up in float32, not in float64.
+  // In the published code's memory format. In channels_last, libtorch's batch norm adds up in
+  // float32, not in float64.
   input = input.contiguous();
   at::Tensor numbers = targets;
   if (!in_float32) {

@@ -1,4 +1,5 @@
-// Files of numbers that others' code computed: NAME.expected.json, NAME.expected.npz, NAME.weights.json.
+// Files of numbers that others' code computed: NAME.expected.json, NAME.expected.npz,
+// NAME.weights.json.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +21,8 @@ nlohmann::json read_json(const std::filesystem::path& file);
 std::vector<char> read_all(const std::filesystem::path& file);
 std::map<std::string, at::Tensor> read_npz(const std::filesystem::path& file);
 
-// Sets every parameter and buffer of `network` by the formula of a file of weights. Throws when names or shapes are others.
+// Sets every parameter and buffer of `network` by the formula of a file of weights. Throws when
+// names or shapes are others.
 void set_weights(const nlohmann::json& weights, torch::nn::Module& network);
 
 }  // namespace ffkit::testing

@@ -1,5 +1,6 @@
-// FaultInjection: while it exists, chosen system calls of this program fail. For programs that link ffkit_fault_injection, which has
-// the linker lead the calls of all that is linked statically (--wrap) through here; shared libraries are not affected.
+// FaultInjection: while it exists, chosen system calls of this program fail. For programs that link
+// ffkit_fault_injection, which has the linker lead the calls of all that is linked statically
+// (--wrap) through here; shared libraries are not affected.
 //
 // One at a time, and for the calls of one thread.
 #pragma once
@@ -32,8 +33,8 @@ class FaultInjection {
   FaultInjection(const FaultInjection&) = delete;
   FaultInjection& operator=(const FaultInjection&) = delete;
 
-  // write and pwrite take a part of what they are given, some hundred bytes to a few kB, and every third call of them, fsync and open fails
-  // with EINTR.
+  // write and pwrite take a part of what they are given, some hundred bytes to a few kB, and every
+  // third call of them, fsync and open fails with EINTR.
   void disturb();
 
   int64_t num_calls(SystemCall call) const { return num_calls_[static_cast<size_t>(call)]; }

@@ -1,10 +1,12 @@
-// WriteJournal: while it exists, it notes what this program writes, renames and fsyncs, and so knows what a power cut could take back. For
-// programs that link ffkit_fault_injection (fault_injection.h), which leads the system calls through here. One at a time; any threads.
+// WriteJournal: while it exists, it notes what this program writes, renames and fsyncs, and so
+// knows what a power cut could take back. For programs that link ffkit_fault_injection
+// (fault_injection.h), which leads the system calls through here. One at a time; any threads.
 //
 //   write, pwrite   the file's bytes can be lost     until fsync of the file
 //   rename          the file's name can be lost      until fsync of its folder
 //
-// A file may get its final name only after its bytes are safe, and a mark of unfinished work may go (unlink) only after everything is.
+// A file may get its final name only after its bytes are safe, and a mark of unfinished work may go
+// (unlink) only after everything is.
 #pragma once
 
 #include <filesystem>

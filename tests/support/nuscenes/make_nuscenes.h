@@ -1,4 +1,5 @@
-// Small made-up nuScenes sets, in the records of ffkit::nuscenes: scenes of a vehicle that drives a bend.
+// Small made-up nuScenes sets, in the records of ffkit::nuscenes: scenes of a vehicle that drives a
+// bend.
 #pragma once
 
 #include <fmt/format.h>

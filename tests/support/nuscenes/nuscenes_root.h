@@ -1,4 +1,5 @@
-// A small made-up nuScenes data root with all of its files: nuscenes_tables.h, and pictures, points and labels to them.
+// A small made-up nuScenes data root with all of its files: nuscenes_tables.h, and pictures, points
+// and labels to them.
 #pragma once
 
 #include <algorithm>

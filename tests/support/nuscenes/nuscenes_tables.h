@@ -1,5 +1,6 @@
-// A nuScenes data root that is made up: tables of any size, in the official files' layout (a line a member), and files that go with them.
-// Nothing in it comes from nuScenes. Rows are in no order of time, as in the real tables.
+// A nuScenes data root that is made up: tables of any size, in the official files' layout (a line a
+// member), and files that go with them. Nothing in it comes from nuScenes. Rows are in no order of
+// time, as in the real tables.
 #pragma once
 
 #include <fmt/format.h>
@@ -270,7 +271,8 @@ class NuScenesTables {
   std::filesystem::path folder_;
 };
 
-// A radar's PCD file of `num_points` points whose numbers count up; without any, as nuScenes has it, one point of NaN.
+// A radar's PCD file of `num_points` points whose numbers count up; without any, as nuScenes has
+// it, one point of NaN.
 inline std::string radar_pcd(int num_points) {
   std::string file = fmt::format(
       "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z dyn_prop id rcs vx vy "

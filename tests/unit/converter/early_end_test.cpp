@@ -1,4 +1,5 @@
-// Conversions that end early, for whatever reason: what is finished stays, and the folder says how to go on.
+// Conversions that end early, for whatever reason: what is finished stays, and the folder says how
+// to go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

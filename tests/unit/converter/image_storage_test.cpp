@@ -368,7 +368,8 @@ TEST(ImageStorer, WithoutMemoryAConversionFails) {
   }
 }
 
-// Every odd picture that anyone has seen: JPEGs of three or one components come through as they are, others as JPEGs; what is broken is an error, or kept.
+// Every odd picture that anyone has seen: JPEGs of three or one components come through as they
+// are, others as JPEGs; what is broken is an error, or kept.
 TEST(ImageStorer, TakesEveryHardImage) {
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
   const auto text = testing::read_bytes(folder / "expected.json");

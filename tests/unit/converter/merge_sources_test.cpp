@@ -1,4 +1,5 @@
-// What merge and append do with their sources: locked, taken once, with what was said about their samples.
+// What merge and append do with their sources: locked, taken once, with what was said about their
+// samples.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

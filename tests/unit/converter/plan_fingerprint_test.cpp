@@ -47,7 +47,8 @@ ConvertOptions part_options(OnError on_error = OnError::fail) {
       .num_threads = 2, .shard_bytes = 1 << 20, .order = RecordOrder::source, .on_error = on_error};
 }
 
-// A source whose last sample is bad: a conversion ends there with two finished shards, and goes on with OnError::skip.
+// A source whose last sample is bad: a conversion ends there with two finished shards, and goes on
+// with OnError::skip.
 class ChangedSourceTest : public ::testing::Test {
  protected:
   using Open = std::function<std::unique_ptr<Source>()>;

@@ -1,4 +1,5 @@
-// Conversions that end early and go on, that are shared among machines, or gather: the same bytes every time.
+// Conversions that end early and go on, that are shared among machines, or gather: the same bytes
+// every time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Names from sources and manifests that become names of folders: nothing is written outside the destination.
+// Names from sources and manifests that become names of folders: nothing is written outside the
+// destination.
 
 #include <gtest/gtest.h>
 

@@ -25,7 +25,8 @@ using ::testing::ElementsAre;
 using testing::read_file;
 using testing::TempDir;
 
-// A split whose image and note have sizes on both sides of Python's frame size; records run on from `first`.
+// A split whose image and note have sizes on both sides of Python's frame size; records run on from
+// `first`.
 Dataset make_split(const fs::path& folder, const std::string& split, int64_t num_records,
                    DType label_dtype = DType::i64) {
   fs::create_directories(folder);

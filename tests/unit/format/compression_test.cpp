@@ -116,7 +116,8 @@ TEST(Compression, RefusesWrongOptions) {
   EXPECT_ERROR(train_dictionary(records, 1), invalid_argument, "out of range");
 }
 
-// Rewrites entry 0 of a shard of one page of entries, with right checksums everywhere: what a hostile writer can make.
+// Rewrites entry 0 of a shard of one page of entries, with right checksums everywhere: what a
+// hostile writer can make.
 void forge_entry(const std::filesystem::path& path,
                  const std::function<void(RecordLocation&)>& change) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);

@@ -1,5 +1,6 @@
-// Every bit of a file flipped, one at a time, and every length it can be cut to: reading everything ends in the right bytes or in an error that
-// names the file; never in a crash, never in other bytes.
+// Every bit of a file flipped, one at a time, and every length it can be cut to: reading everything
+// ends in the right bytes or in an error that names the file; never in a crash, never in other
+// bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,8 +70,9 @@ std::vector<std::byte> file_bytes(const std::filesystem::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A shard with all that there is: every field type, a null, columns, records stored raw, compressed, and compressed with a dictionary. One record of
-// each kind: every byte is read some hundred thousand times.
+// A shard with all that there is: every field type, a null, columns, records stored raw,
+// compressed, and compressed with a dictionary. One record of each kind: every byte is read some
+// hundred thousand times.
 std::vector<std::byte> make_shard() {
   const Schema schema{{
       {.name = "label", .type = FieldType::scalar, .dtype = DType::i32, .column = true},
@@ -150,8 +152,9 @@ void cut_everywhere(const std::vector<std::byte>& bytes) {
   }
 }
 
-// Flips bit `bit` of every byte of the records that are stored as they are, and reads their fields by themselves: nobody has looked at the
-// checksum of the whole record. Returns how many flips no field noticed.
+// Flips bit `bit` of every byte of the records that are stored as they are, and reads their fields
+// by themselves: nobody has looked at the checksum of the whole record. Returns how many flips no
+// field noticed.
 size_t flip_fields(const std::vector<std::byte>& bytes, int bit) {
   MemoryFile file(bytes);
   const ShardReader reader(file.path());
@@ -212,7 +215,8 @@ TEST(CutFile, V1FileIsRefusedAtEveryLength) {
   cut_everywhere(make_v1_file());
 }
 
-// A table of one bytes field that ends at `end`, with the right checksum over what lies there, as a hostile writer makes it.
+// A table of one bytes field that ends at `end`, with the right checksum over what lies there, as a
+// hostile writer makes it.
 std::vector<std::byte> record_that_ends_at(uint64_t end, std::span<const std::byte> field) {
   std::vector<std::byte> record(16);
   std::memcpy(record.data(), &end, 8);

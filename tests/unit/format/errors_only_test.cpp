@@ -1,4 +1,5 @@
-// What the standard library throws comes out of the public functions as Error: memory, paths and numbers out of range.
+// What the standard library throws comes out of the public functions as Error: memory, paths and
+// numbers out of range.
 #include "errors_only.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Fields whose bytes have the right checksum and cannot be what their type says: verify finds them, and errors name file and record.
+// Fields whose bytes have the right checksum and cannot be what their type says: verify finds them,
+// and errors name file and record.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +39,8 @@ const std::vector<std::byte>& junk() {
   return made;
 }
 
-// Record i has junk in field i; the last two have a tensor in "tensors" that is none, and only nulls.
+// Record i has junk in field i; the last two have a tensor in "tensors" that is none, and only
+// nulls.
 void write_values_shard(const std::filesystem::path& path) {
   ShardWriter writer(path, values_schema(), {.uuid = {1}});
   const Schema raw = bytes_schema();

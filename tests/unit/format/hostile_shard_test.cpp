@@ -1,4 +1,5 @@
-// Shards whose checksums are right and whose contents are not: each check of the reader says what it has found.
+// Shards whose checksums are right and whose contents are not: each check of the reader says what
+// it has found.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Files that claim more than any memory holds: they end in one sentence, and the limits can be chosen.
+// Files that claim more than any memory holds: they end in one sentence, and the limits can be
+// chosen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

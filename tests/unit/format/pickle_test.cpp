@@ -164,7 +164,8 @@ TEST(Pickle, EveryTruncationIsRefused) {
   }
 }
 
-// pickle.dumps of what no plain value is, by hand in protocol 2: nothing of it is called, and it can be looked at.
+// pickle.dumps of what no plain value is, by hand in protocol 2: nothing of it is called, and it
+// can be looked at.
 TEST(Pickle, MakesValuesOfObjectsOnRequest) {
   const std::string text =
       "\x80\x02}(X\x04\0\0\0callcos\nsystem\nX\x01\0\0\0x\x85RX\x04\0\0\0realG"s +

@@ -22,7 +22,8 @@ TEST(Printable, EscapesControlCharacters) {
 }
 
 TEST(Printable, EscapesWhatIsNoUtf8) {
-  // A lone byte of Latin-1, a continuation, cut sequences, overlong forms, a surrogate, beyond U+10FFFF.
+  // A lone byte of Latin-1, a continuation, cut sequences, overlong forms, a surrogate, beyond
+  // U+10FFFF.
   for (const char* text :
        {"\xe9", "\x80", "\xc3", "\xe2\x82", "\xf0\x9f\x90", "\xc0\xaf", "\xe0\x80\xaf",
         "\xf0\x80\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {

@@ -28,7 +28,8 @@ TEST(V1Writer, WritesTheSpecifiedBytes) {
   EXPECT_EQ(writer.append(record_bytes("123456789")), 0);
   EXPECT_EQ(writer.append({}), 1);
   EXPECT_EQ(writer.finish(), 45);
-  // Made with Python: struct.pack("<qIIqq", 2, zlib.crc32(b"123456789"), 0, 36, 45) and the CRC-32 of that before it.
+  // Made with Python: struct.pack("<qIIqq", 2, zlib.crc32(b"123456789"), 0, 36, 45) and the CRC-32
+  // of that before it.
   const std::string expected(
       "\x84\xe5\xd0\x36\x02\x00\x00\x00\x00\x00\x00\x00\x26\x39\xf4\xcb\x00\x00\x00\x00"
       "\x24\x00\x00\x00\x00\x00\x00\x00\x2d\x00\x00\x00\x00\x00\x00\x00"

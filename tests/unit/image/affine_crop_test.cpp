@@ -36,7 +36,8 @@ std::vector<uint8_t> cropped(const RgbView& picture, const AffineCrop& crop) {
   return out;
 }
 
-// Values of cv2.getAffineTransform on the float32 points of gen_trans_from_patch_cv(), computed in Python.
+// Values of cv2.getAffineTransform on the float32 points of gen_trans_from_patch_cv(), computed in
+// Python.
 TEST(AffineCrop, MapTakesCentreAndSidesOfTheBoxToThoseOfTheCrop) {
   const AffineCrop crop{.x = 10, .y = 4, .width = 20, .height = 20};
   const AffineMap map = affine_map(crop, kAffineWidth, kAffineSide);

@@ -187,7 +187,8 @@ struct CenterCase {
 };
 
 TEST(CenterCropGeometry, IsTorchvisions) {
-  // Sizes by torchvision 0.29's Resize; offsets by its CenterCrop: int(round((resized - size) / 2.0)), halves to even.
+  // Sizes by torchvision 0.29's Resize; offsets by its CenterCrop: int(round((resized - size) /
+  // 2.0)), halves to even.
   const CenterCase cases[] = {
       {500, 375, 256, 224, 341, 256, {58, 16, 224, 224}, 0, 0},  // 58.5 -> 58
       {375, 500, 256, 224, 256, 341, {16, 58, 224, 224}, 0, 0},

@@ -63,7 +63,8 @@ TEST(DrawErasing, StaysWithinTheImageAndItsRanges) {
     sum_log_ratio += std::log(double(rect.height) / rect.width);
   }
   EXPECT_NEAR(num_erased, kDraws / 2, 360);
-  // Large areas of extreme ratios do not fit and are drawn again: a little less than the uniform mean of 0.175.
+  // Large areas of extreme ratios do not fit and are drawn again: a little less than the uniform
+  // mean of 0.175.
   EXPECT_NEAR(sum_area / num_erased, 0.17, 0.01);
   EXPECT_NEAR(sum_log_ratio / num_erased, 0, 0.1);
 }

@@ -43,7 +43,8 @@ constexpr ImageSize kDistortedSize{kDistortedHeight, kDistortedWidth};
 constexpr size_t kNumDistorted = size_t{3} * kDistortedHeight * kDistortedWidth;
 constexpr ImageOutput kPlainFloats{.layout = Layout::nhwc, .normalize = false};
 
-// Every third column dark, so that brightness makes it negative, and some pixels grey, black and white.
+// Every third column dark, so that brightness makes it negative, and some pixels grey, black and
+// white.
 Picture colourful_picture() {
   Picture picture = make_picture(kDistortedWidth, kDistortedHeight, 9);
   for (size_t i = 0; i < picture.rgb.size(); ++i) {

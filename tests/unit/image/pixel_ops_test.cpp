@@ -292,7 +292,8 @@ TEST(PixelOps, TranslationsAndHalfTurnsMovePixels) {
       picture, [](int x) { return 36 - x; }, [](int y) { return 19 - y; });
 }
 
-// By a tangent of 1/2: pixel (x, y) is the one at (x + (y + 1/2) / 2, y), or at (x, y + (x + 1/2) / 2).
+// By a tangent of 1/2: pixel (x, y) is the one at (x + (y + 1/2) / 2, y), or at (x, y + (x + 1/2) /
+// 2).
 TEST(PixelOps, ShearsMoveRowsOrColumns) {
   const double degrees = std::atan(0.5) * 180 / std::numbers::pi;
   const Picture original = make_picture(24, 17);

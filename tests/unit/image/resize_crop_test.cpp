@@ -1,4 +1,5 @@
-// ResizeCrop: pixels against Pillow's resize of the whole image followed by a crop, and where they went.
+// ResizeCrop: pixels against Pillow's resize of the whole image followed by a crop, and where they
+// went.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -26,7 +26,8 @@ struct Box {
   double x, y, width, height;
 };
 
-// Resizes with Resizer; the picture must have nothing to read behind its end but the slack given here.
+// Resizes with Resizer; the picture must have nothing to read behind its end but the slack given
+// here.
 std::vector<uint8_t> resize(Picture picture, const Box& box, int width, int height,
                             bool flip = false,
                             Interpolation interpolation = Interpolation::bilinear,
@@ -47,7 +48,8 @@ Box whole(const Picture& picture) {
   return {0, 0, double(picture.width), double(picture.height)};
 }
 
-// Pillow's ImagingResample for 8-bit images, written plainly: horizontal pass to 8 bits, then the vertical one.
+// Pillow's ImagingResample for 8-bit images, written plainly: horizontal pass to 8 bits, then the
+// vertical one.
 double pillow_filter(double x, Interpolation interpolation) {
   constexpr double kA = -0.5;
   if (interpolation == Interpolation::bilinear) return x < 1 ? 1 - x : 0;

@@ -1,4 +1,5 @@
-// Samples have the same bytes on every processor, with every set of vector instructions: checksums that were taken on x86-64.
+// Samples have the same bytes on every processor, with every set of vector instructions: checksums
+// that were taken on x86-64.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// ScalePad: floats against cv::resize of the normalised picture, the zeros around it, and where pixels went.
+// ScalePad: floats against cv::resize of the normalised picture, the zeros around it, and where
+// pixels went.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

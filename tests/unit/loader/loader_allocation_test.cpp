@@ -1,4 +1,5 @@
-// After warm-up the loader allocates nothing per batch: counted by replacing the program's operator new.
+// After warm-up the loader allocates nothing per batch: counted by replacing the program's operator
+// new.
 #include <gtest/gtest.h>
 
 #include <atomic>

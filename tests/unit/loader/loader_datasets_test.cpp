@@ -1,4 +1,5 @@
-// The same pictures give the same batches, however they are stored: raw, compressed, with a dictionary, in FFRecord v1 files, or chosen from more.
+// The same pictures give the same batches, however they are stored: raw, compressed, with a
+// dictionary, in FFRecord v1 files, or chosen from more.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,5 @@
-// Records in the dct code load as those with the JPEGs do: the same order, and the same bytes in every batch.
+// Records in the dct code load as those with the JPEGs do: the same order, and the same bytes in
+// every batch.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -154,7 +154,8 @@ TEST_F(LoaderErrorsTest, MissingLabelIsABadSample) {
   EXPECT_EQ(skipping.next()->replacements().size(), 1U);
 }
 
-// Which record is taken does not depend on what can be read: one in a file that was cut is not passed over.
+// Which record is taken does not depend on what can be read: one in a file that was cut is not
+// passed over.
 TEST_F(LoaderErrorsTest, ReplacementFromAFileThatWasCutIsAnError) {
   const testing::DatasetSpec spec{.num_shards = 2, .undecodable = {3}};
   const Dataset whole = testing::make_dataset(dir_ / "whole", spec);
@@ -178,7 +179,8 @@ TEST_F(LoaderErrorsTest, ReplacementFromAFileThatWasCutIsAnError) {
   EXPECT_GT(num_errors, 0);
 }
 
-// Where the bytes of a shard's index are: the page of its entries is the first one behind the records.
+// Where the bytes of a shard's index are: the page of its entries is the first one behind the
+// records.
 int64_t index_offset(const ShardReader& shard) {
   const RecordLocation last = shard.locate(shard.num_records() - 1);
   return (last.offset + last.stored_bytes + 4095) / 4096 * 4096;

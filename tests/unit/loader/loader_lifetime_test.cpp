@@ -1,4 +1,5 @@
-// Loaders that end early leave nothing behind: no threads, no descriptors, no memory that a batch still needs.
+// Loaders that end early leave nothing behind: no threads, no descriptors, no memory that a batch
+// still needs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@ int64_t count_entries(const char* folder) {
   return std::distance(begin(entries), end(entries));
 }
 
-// Through the page cache reads are over at once; with O_DIRECT they are really in flight when a loader ends.
+// Through the page cache reads are over at once; with O_DIRECT they are really in flight when a
+// loader ends.
 class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, DirectIo>> {
  protected:
   void SetUp() override {
@@ -117,7 +119,8 @@ TEST_P(LoaderLifetimeTest, MemoryKeepsItsBoundOverFiftyEpochs) {
     if (epoch == 9) after_ten = resident_bytes();
     ASSERT_LE(resident_bytes() - before, loader.memory_bound() + kFixed) << "epoch " << epoch;
   }
-  // Within the bound a slab that was not needed before may be touched late; 600 batches that leak would show.
+  // Within the bound a slab that was not needed before may be touched late; 600 batches that leak
+  // would show.
   EXPECT_LE(resident_bytes() - after_ten, 8 << 20);
 }
 #endif
@@ -236,7 +239,8 @@ TEST_P(LoaderLifetimeTest, TwoLoadersWorkSideBySide) {
   EXPECT_EQ(i, expected.size());
 }
 
-// Both have work all the time; the second one brings its I/O thread, and the pread engine its readers.
+// Both have work all the time; the second one brings its I/O thread, and the pread engine its
+// readers.
 TEST_P(LoaderLifetimeTest, SecondLoaderStartsNoDecodingThreads) {
   if (std::get<0>(GetParam()) == IoEngine::pread) GTEST_SKIP() << "its readers are threads too";
   LoaderOptions options = make_options();

@@ -1,4 +1,5 @@
-// A loader for which there is not enough memory: one sentence with a remedy, whichever of its parts it is that asks for too much.
+// A loader for which there is not enough memory: one sentence with a remedy, whichever of its parts
+// it is that asks for too much.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <unistd.h>

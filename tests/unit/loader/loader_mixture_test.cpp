@@ -1,4 +1,5 @@
-// A loader over several data sets: which set a sample is of, exact shares, masks, states, repeated records and replacements.
+// A loader over several data sets: which set a sample is of, exact shares, masks, states, repeated
+// records and replacements.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,8 @@ class DrawDecoder final : public FieldDecoder {
   }
 };
 
-// Record i has n = first + i, or null where it is one of `bad`; and depth = n + 0.5, where the set has a depth.
+// Record i has n = first + i, or null where it is one of `bad`; and depth = n + 0.5, where the set
+// has a depth.
 Dataset write_numbers(const std::filesystem::path& folder, const std::vector<Field>& fields,
                       int64_t first, int64_t count, const std::set<int64_t>& bad = {}) {
   const Schema schema{fields};

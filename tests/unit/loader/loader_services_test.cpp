@@ -1,4 +1,5 @@
-// What a loader tells its user besides batches: whether one is there yet, what one epoch cost, warnings, its state as text, and texts of samples.
+// What a loader tells its user besides batches: whether one is there yet, what one epoch cost,
+// warnings, its state as text, and texts of samples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -169,7 +170,8 @@ TEST_F(LoaderServices, WarningsGoToTheUsersSinkWithTheReasonThatTheBatchHas) {
   EXPECT_THAT(warnings[0], HasSubstr("shard-00000.ffr: record 3: "));
 }
 
-// Numbers of records in messages count in the split, also where the loader reads a part of it: `ffinspect cat` takes them.
+// Numbers of records in messages count in the split, also where the loader reads a part of it:
+// `ffinspect cat` takes them.
 TEST_F(LoaderServices, MessagesCountRecordsInTheSplit) {
   const Dataset dataset =
       testing::make_dataset(dir_ / "train", {.num_shards = 1, .undecodable = {30, 31}});

@@ -106,7 +106,8 @@ TEST_F(LoaderStateTest, PrefetchedBatchesDoNotCountAsConsumed) {
 }
 
 TEST_F(LoaderStateTest, AtTheEndEveryRankHasConsumedEverything) {
-  // 30 records, 4 ranks of 8: the last rank gets 6, and of 7 the last gets 2 in its second step, others more or nothing.
+  // 30 records, 4 ranks of 8: the last rank gets 6, and of 7 the last gets 2 in its second step,
+  // others more or nothing.
   for (int64_t batch_size : {7, 8}) {
     for (int rank = 0; rank < 4; ++rank) {
       LoaderOptions options = make_options(batch_size);

@@ -334,7 +334,8 @@ TEST_F(LoaderTest, MemoryIsBoundedByWhatItSays) {
   options.io.max_bytes_in_flight = 1 << 20;
   Loader loader(dataset_, options);
   const int64_t at_construction = allocator->total;
-  // Slabs, the ring of reads, and what threads keep for records, of which none is larger than its shard.
+  // Slabs, the ring of reads, and what threads keep for records, of which none is larger than its
+  // shard.
   const int64_t in_use = at_construction + (1 << 20);
   EXPECT_GT(loader.memory_bound(), in_use);
   EXPECT_LE(loader.memory_bound(),

@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
                       IoOptions{.engine = IoEngine::automatic, .decoders_read_cache = true},
                       IoOptions{.engine = IoEngine::pread, .direct = DirectIo::on}));
 
-// Every read covers the records that it is for, whatever records of any length stand where in the batch.
+// Every read covers the records that it is for, whatever records of any length stand where in the
+// batch.
 TEST(ReadPlanV1, ReadsCoverTheirRecords) {
   const testing::TempDir dir;
   testing::write_v1_file(dir / "PART_00000.ffr", records());

@@ -1,4 +1,5 @@
-// A user who may not have another thread, as under a full process table or a container's pids limit: shown in child processes.
+// A user who may not have another thread, as under a full process table or a container's pids
+// limit: shown in child processes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>

@@ -28,7 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All annotations as detections that are sure of themselves: those with points, as a network sees them. Velocities that nobody knows are 0.
+// All annotations as detections that are sure of themselves: those with points, as a network sees
+// them. Velocities that nobody knows are 0.
 std::vector<KeyframeDetections> true_detections(const Dataset& keyframes) {
   const Schema& schema = keyframes.schema();
   std::vector<KeyframeDetections> all;

@@ -1,4 +1,5 @@
-// Odd files of detections: what is taken and what is refused, as nuscenes-devkit 1.2.0 does with Python 3.11.
+// Odd files of detections: what is taken and what is refused, as nuscenes-devkit 1.2.0 does with
+// Python 3.11.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,10 +22,13 @@ constexpr const char* kBox =
 struct OddFile {
   const char* name;
   const char*
-      old_part;  // of kBox, in a file of that box; "": all of it; null: new_part is the file, with @ for the box
+      // of kBox, in a file of that box; "": all of it; null: new_part is the file, with @ for the
+      // box
+      old_part;
   const char* new_part;
   bool
-      is_taken;  // by load_prediction() and what DetectionEval does with one box that matches nothing
+      // by load_prediction() and what DetectionEval does with one box that matches nothing
+      is_taken;
 };
 
 constexpr OddFile kFiles[] = {

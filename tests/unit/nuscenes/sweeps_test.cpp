@@ -62,7 +62,8 @@ TEST(Sweeps, OtherShapesAndDtypesAreRefused) {
   EXPECT_ERROR(append_sweep(doubles, {}, 5, 2, out.data()), corrupt, "is of f64; expected f32");
 }
 
-// from_file_multisweep() of all samples with 5 and 10 sweeps: numbers, sums, times and the first points.
+// from_file_multisweep() of all samples with 5 and 10 sweeps: numbers, sums, times and the first
+// points.
 TEST(SweepsOfDevkit, AggregatedCloudsAgree) {
   FFKIT_REQUIRE_SHARED_DATA(root, "nuscenes");
   const auto expected = read_json(root / "expected.json");

@@ -133,7 +133,8 @@ json message(int64_t time, double value) {
           {"utime", time},  {"vel", three}};
 }
 
-// What _get_can_bus_info() of BEVFormer gives for these messages, run in Python: 10, 20, ... of `pos` and `orientation`, then of the others.
+// What _get_can_bus_info() of BEVFormer gives for these messages, run in Python: 10, 20, ... of
+// `pos` and `orientation`, then of the others.
 TEST_F(ConvertedRoot, CanBusRowsAreChosenByTheRuleThatIsNamed) {
   const int64_t time = NuScenesTables::time_of(0, 0);  // keyframes are 500,000 apart
   const json messages = {message(time - 5, 10), message(time + 1, 20), message(time + 400'000, 30),
@@ -204,7 +205,8 @@ TEST_F(ConvertedRoot, CanBusIsThatOfTheNearestRowsWhereMessagesAreMissing) {
   EXPECT_EQ(rows[36], 30);
 }
 
-// Real cameras where they are there, made-up ones otherwise. All arrays of all keyframes, whatever the scale at which pictures are decoded.
+// Real cameras where they are there, made-up ones otherwise. All arrays of all keyframes, whatever
+// the scale at which pictures are decoded.
 TEST_F(ConvertedRoot, CamerasInTheDctCodeGiveTheSameBatches) {
   const fs::path real = testing::shared_data("nuscenes/root");
   NuScenesOptions store{.version = "v1.0-mini"};

@@ -1,5 +1,5 @@
-// The made-up nuScenes set through the loader: its pictures show the boxes where the loader's matrices put them, in the colours of their classes,
-// the side ahead light and the one behind dark.
+// The made-up nuScenes set through the loader: its pictures show the boxes where the loader's
+// matrices put them, in the colours of their classes, the side ahead light and the one behind dark.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,7 +172,8 @@ class DemoNuScenesPictures : public ::testing::Test {
     return keyframe;
   }
 
-  // Calls use(view, extent, number of the box) for each box and each picture that shows it without another one before or behind it.
+  // Calls use(view, extent, number of the box) for each box and each picture that shows it without
+  // another one before or behind it.
   template <typename Use>
   void for_boxes_alone(const Use& use) const {
     for (const Keyframe& keyframe : keyframes_) {
@@ -252,7 +253,8 @@ TEST_F(DemoNuScenesPictures, TheSideAheadIsLightAndTheOneBehindIsDark) {
     const Box& box = keyframe.boxes[i];
     const double yaw = yaw_of(box.rotation);
     for (const double side : {1.0, -1.0}) {
-      // A quarter below the middle of the side; it is seen when it is nearer than the middle of the box.
+      // A quarter below the middle of the side; it is seen when it is nearer than the middle of the
+      // box.
       const double half = side * box.size[1] / 2;
       const Pixel at =
           view.project({box.center[0] + half * std::cos(yaw), box.center[1] + half * std::sin(yaw),

@@ -119,7 +119,8 @@ TEST_F(LoadedRoot, BoxesInTheLidarFrameProjectAsTheDevkits) {
             at[r] = m[4 * r] * points[k][0] + m[4 * r + 1] * points[k][1] +
                     m[4 * r + 2] * points[k][2] + m[4 * r + 3];
           }
-          // Matrices of f32: corners beside the camera lie far outside of the image, so relative to that.
+          // Matrices of f32: corners beside the camera lie far outside of the image, so relative to
+          // that.
           const double x = number(seen["corners"][k][0]);
           const double y = number(seen["corners"][k][1]);
           const double tolerance = 0.02 + 1e-4 * std::max(std::abs(x), std::abs(y));

@@ -186,7 +186,8 @@ TEST_F(KeyframeLoading, RefusesKeyframesOfAnotherSplit) {
   EXPECT_TRUE(Loader(other.keyframes.subset({6, 7, 8}), options(alone)).next().has_value());
 }
 
-// A point of the world stays where it is, whatever the augmentation: by the matrix to the global frame.
+// A point of the world stays where it is, whatever the augmentation: by the matrix to the global
+// frame.
 TEST_F(KeyframeLoading, AugmentedPointsAndBoxesAreThePlainOnesInTheGlobalFrame) {
   Loader plain_loader(split_->keyframes, options(fields()));
   Loader augmented_loader(split_->keyframes, options(augmented()));
@@ -222,7 +223,8 @@ TEST_F(KeyframeLoading, AugmentedPointsAndBoxesAreThePlainOnesInTheGlobalFrame) 
   EXPECT_GT(largest_move, 1);
 }
 
-// A plain point's pixel in the stored image, sent through the crop's map, is where lidar_to_image puts the augmented point.
+// A plain point's pixel in the stored image, sent through the crop's map, is where lidar_to_image
+// puts the augmented point.
 TEST_F(KeyframeLoading, PointsProjectToTheSamePlaceOfTheImage) {
   KeyframeOptions plain_options = fields();
   // The image as it is stored.
@@ -262,7 +264,8 @@ TEST_F(KeyframeLoading, PointsProjectToTheSamePlaceOfTheImage) {
   EXPECT_GT(num_seen, 100);
 }
 
-// BEVFormer's: the stored matrices times the factor, whatever the pictures were truncated to, and zeros below and beside the pictures.
+// BEVFormer's: the stored matrices times the factor, whatever the pictures were truncated to, and
+// zeros below and beside the pictures.
 TEST_F(KeyframeLoading, CamerasTakeAScalePad) {
   KeyframeOptions plain_options = fields();
   plain_options.cameras.image.transform =
@@ -326,7 +329,8 @@ TEST_F(KeyframeLoading, DistortedPicturesAreTheSameForAnyThreads) {
   }
 }
 
-// Sweeps are parts of the cloud, which idle threads take: with one sample in a batch there are such.
+// Sweeps are parts of the cloud, which idle threads take: with one sample in a batch there are
+// such.
 TEST_F(KeyframeLoading, CloudsAreTheSameForAnyThreads) {
   KeyframeOptions only = augmented();
   only.cameras.channels.clear();

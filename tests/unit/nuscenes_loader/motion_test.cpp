@@ -1,4 +1,5 @@
-// Where the vehicle is, as BEVFormer takes it, and which keyframe a sample is: made-up sets, and the published code's numbers of the real one.
+// Where the vehicle is, as BEVFormer takes it, and which keyframe a sample is: made-up sets, and
+// the published code's numbers of the real one.
 #include <archive.h>
 #include <archive_entry.h>
 #include <gtest/gtest.h>
@@ -59,7 +60,8 @@ class MotionTest : public ::testing::Test {
   std::optional<Split> split_;
 };
 
-// The vehicle of the made-up set drives a bend, see make_nuscenes.h: over 40 scenes its yaw goes from 0 to 3.9, so beyond half a turn.
+// The vehicle of the made-up set drives a bend, see make_nuscenes.h: over 40 scenes its yaw goes
+// from 0 to 3.9, so beyond half a turn.
 TEST_F(MotionTest, IsTheVehiclesPose) {
   constexpr int kScenes = 40;
   testing::make_nuscenes(dir_ / "many", {.num_scenes = kScenes, .keyframes_per_scene = 2});
@@ -158,7 +160,8 @@ KeyframeOptions with_pictures(KeyframeOptions options, const nlohmann::json& con
   return options;
 }
 
-// Windows of the real set against what BEVFormer's get_data_info(), union2one() and the filters of its pipeline gave for them.
+// Windows of the real set against what BEVFormer's get_data_info(), union2one() and the filters of
+// its pipeline gave for them.
 TEST(BevFormerInput, IsThatOfThePublishedCode) {
   FFKIT_REQUIRE_SHARED_DATA(root, "nuscenes");
   FFKIT_REQUIRE_SHARED_DATA(fixtures, "bevformer");
@@ -206,7 +209,8 @@ TEST(BevFormerInput, IsThatOfThePublishedCode) {
     to_differences(motion, windows.has_previous(batch->record_indices()));
     compare(motion, npz_array<double>(numbers, "can_bus"));
 
-    // Boxes of the last frame: x, y, z of the bottom, w, l, h, yaw, vx, vy in the convention before mmdetection3d 1.0.
+    // Boxes of the last frame: x, y, z of the bottom, w, l, h, yaw, vx, vy in the convention before
+    // mmdetection3d 1.0.
     const auto wanted_boxes = npz_array<float>(numbers, "gt_boxes");
     const auto wanted_classes = npz_array<int32_t>(numbers, "gt_labels");
     const auto offsets = batch->row_offsets("boxes");

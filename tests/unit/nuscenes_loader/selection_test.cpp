@@ -98,7 +98,8 @@ KeptBoxes with_counts(const std::vector<int64_t>& counts) {
   return kept;
 }
 
-// The numbers of draws are those of mmdetection3d's CBGSDataset, run in Python: 25 of the first class, because 46 * (0.1 / (46 / 260)) is below 26.
+// The numbers of draws are those of mmdetection3d's CBGSDataset, run in Python: 25 of the first
+// class, because 46 * (0.1 / (46 / 260)) is below 26.
 TEST(Selection, EveryClassIsDrawnAlikeOften) {
   const std::vector<int64_t> counts = {46, 4, 1, 40, 0, 18, 48, 50, 22, 31};
   const KeptBoxes kept = with_counts(counts);

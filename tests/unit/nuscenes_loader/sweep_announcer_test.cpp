@@ -39,7 +39,8 @@ TEST(SweepAnnouncer, AnnouncesWhatKeyframesName) {
     for (int64_t record = 0; record < split.keyframes.num_records(); ++record) {
       announcer.announce(record);
       EXPECT_EQ(announcer.range(record, 0).begin, announcer.range(record, 0).end);
-      // Of its scene, none but those before it, and all that are named: a few more where keyframes are among the frames before.
+      // Of its scene, none but those before it, and all that are named: a few more where keyframes
+      // are among the frames before.
       const SweepAnnouncer::Range& range = announcer.range(record, 1);
       const auto named = named_sweeps(split.keyframes, record, static_cast<size_t>(num_previous));
       EXPECT_LE(range.end - range.begin, num_previous);

@@ -106,7 +106,8 @@ TEST_F(WindowsTest, FramesHaveAPreviousOneWhereTheirWindowHasOne) {
   std::iota(records.begin(), records.end(), 0);
   EXPECT_EQ(windows.has_previous(records),
             (std::vector<uint8_t>{0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1}));
-  // Windows in another order; a replacement, record 8 in the place of 7, has none before it and is none.
+  // Windows in another order; a replacement, record 8 in the place of 7, has none before it and is
+  // none.
   EXPECT_EQ(windows.has_previous(std::vector<int64_t>{9, 10, 11, 6, 8, 8}),
             (std::vector<uint8_t>{0, 1, 1, 0, 0, 0}));
   EXPECT_TRUE(windows.has_previous({}).empty());

@@ -34,7 +34,8 @@ TEST(RootMetrics, ActionIsInTheName) {
   EXPECT_EQ(action_of("TS1/img.jpg"), -1);
 }
 
-// By hand: in the order of the scores right, wrong (its nearest is taken, although another is free), right.
+// By hand: in the order of the scores right, wrong (its nearest is taken, although another is
+// free), right.
 TEST(RootMetrics, EachRootIsTakenOnce) {
   const std::map<int64_t, std::vector<Point3>> truth = {{1, {{0, 0, 1000}, {0, 0, 1240}}},
                                                         {2, {{0, 0, 3000}}}};

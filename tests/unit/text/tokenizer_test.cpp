@@ -1,4 +1,5 @@
-// Tokens are those of Hugging Face's tokenizers: of a small vocabulary by committed numbers, of GPT-2's own where Python has both.
+// Tokens are those of Hugging Face's tokenizers: of a small vocabulary by committed numbers, of
+// GPT-2's own where Python has both.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -188,7 +189,8 @@ TEST(TokenDecoder, GivesWholeCharacters) {
   EXPECT_EQ(decoder.add(256), "<|endoftext|>");
 }
 
-// GPT-2's own tables; characters of all scripts, texts that are there, and random bytes. (With every character of Unicode it takes 20 s and finds no difference.)
+// GPT-2's own tables; characters of all scripts, texts that are there, and random bytes. (With
+// every character of Unicode it takes 20 s and finds no difference.)
 constexpr const char* kHuggingFace = R"(
 import glob, importlib.util, os, random, struct, sys
 try:

@@ -1,4 +1,5 @@
-// What the tests of whole trainings share: a data set of colours, and options that learn it in seconds.
+// What the tests of whole trainings share: a data set of colours, and options that learn it in
+// seconds.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -33,7 +33,8 @@ TEST_F(TrainingLog, LogsEveryFewStepsAndEachValidation) {
   EXPECT_EQ(lines[5].at("loss"), summary.last.value("loss"));
 }
 
-// Epochs of three steps; the run of five ends within the second one, with a validation, and goes on from its checkpoints like any other.
+// Epochs of three steps; the run of five ends within the second one, with a validation, and goes on
+// from its checkpoints like any other.
 TEST_F(TrainingLog, EndsAfterSoManySteps) {
   TrainOptions o = options("run");
   o.limit_batches = 3;

@@ -29,8 +29,9 @@ bool has_manifest(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "manifest.json");
 }
 
-// The files of a data set without a manifest: `path` itself, or the .ffr files in its folder of the split. Opened one by one, since
-// opening FFRecord v1 as a whole reads all labels and stops at the first damaged record.
+// The files of a data set without a manifest: `path` itself, or the .ffr files in its folder of the
+// split. Opened one by one, since opening FFRecord v1 as a whole reads all labels and stops at the
+// first damaged record.
 SplitCheck check_without_manifest(const std::filesystem::path& path, const std::string& split,
                                   const CheckOptions& options) {
   std::filesystem::path place = path;
@@ -65,7 +66,8 @@ SplitCheck check_without_manifest(const std::filesystem::path& path, const std::
   return check;
 }
 
-// A part of FFRecord v1 does not say how many belong to it, so it may not be taken for whole; a shard is whole by itself.
+// A part of FFRecord v1 does not say how many belong to it, so it may not be taken for whole; a
+// shard is whole by itself.
 void refuse_part_of_unfinished(const std::filesystem::path& file) {
   bool is_v1 = false;
   try {

@@ -57,8 +57,8 @@ struct ViewOptions {
   bool min_score_is_given = false;
 };
 
-// `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same everywhere: the generator and the
-// way to draw from it (Floyd's) are fixed.
+// `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same
+// everywhere: the generator and the way to draw from it (Floyd's) are fixed.
 std::vector<int64_t> draw_records(int64_t total, int64_t count, std::optional<uint64_t> seed) {
   std::vector<int64_t> records;
   if (!seed) {
@@ -99,7 +99,8 @@ size_t find_image_field(const Dataset& dataset, const std::string& wanted) {
   return static_cast<size_t>(found - schema.fields.begin());
 }
 
-// The position in `dataset`, which may be a choice of its split's records, of the record with this number in the split.
+// The position in `dataset`, which may be a choice of its split's records, of the record with this
+// number in the split.
 int64_t find_record(const Dataset& dataset, int64_t number) {
   if (!dataset.is_subset() && number < dataset.num_records()) return number;
   for (int64_t i = 0; dataset.is_subset() && i < dataset.num_records(); ++i) {
@@ -112,8 +113,8 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
   throw Error(ErrorCode::invalid_argument, problem, {.path = dataset.path().string()});
 }
 
-// The boxes of a set made from COCO: `boxes` f32 [N, 4] as (x, y, width, height), with `labels` i64 [N] where there are classes. None of other
-// sets.
+// The boxes of a set made from COCO: `boxes` f32 [N, 4] as (x, y, width, height), with `labels` i64
+// [N] where there are classes. None of other sets.
 std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& record) {
   const Schema& schema = dataset.schema();
   const int at = schema.index_of("boxes");

@@ -22,13 +22,15 @@ struct Target {
       indices;  // only the records that this index file lists, in its order; see read_index_file
 };
 
-// The wanted split, or all of them, and of them the wanted records; the path may also be the folder of one split. Throws what
-// Dataset::open, parse_filter and read_index_file throw.
+// The wanted split, or all of them, and of them the wanted records; the path may also be the folder
+// of one split. Throws what Dataset::open, parse_filter and read_index_file throw.
 std::vector<Dataset> open_splits(const Target& target);
-// The same for commands that look at one split; throws Error(invalid_argument) when there are several and none is chosen.
+// The same for commands that look at one split; throws Error(invalid_argument) when there are
+// several and none is chosen.
 Dataset open_one_split(const Target& target);
 
-// The files that the data set is read from, its index file included, which therefore no output may replace.
+// The files that the data set is read from, its index file included, which therefore no output may
+// replace.
 std::vector<std::filesystem::path> input_files(const Dataset& dataset, const Target& target);
 
 // Identifier and readable name of a label's class, empty where the data set has none.

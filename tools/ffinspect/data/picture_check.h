@@ -1,4 +1,5 @@
-// The check of a record's pictures, beyond the checksums: that each one decodes, and that each one in the dct code gives its JPEG again.
+// The check of a record's pictures, beyond the checksums: that each one decodes, and that each one
+// in the dct code gives its JPEG again.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ namespace ffkit {
 // Not thread-safe: one per thread.
 class PictureCheck {
  public:
-  // What is wrong with pictures of a record that is whole, one sentence a picture that names its field; empty when nothing is. Throws what
-  // ShardReader::read() throws.
+  // What is wrong with pictures of a record that is whole, one sentence a picture that names its
+  // field; empty when nothing is. Throws what ShardReader::read() throws.
   std::vector<std::string> check(const ShardReader& shard, int64_t record);
 
   int64_t num_pictures() const { return num_pictures_; }

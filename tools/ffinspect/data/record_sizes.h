@@ -14,8 +14,8 @@ struct RecordSizes {
   bool is_sample = false;
 };
 
-// Looks at all of up to 2,000,000 records, else at 512 runs of 127 (one index page holds as many) spread evenly: memory and
-// time stay bounded. Uses all threads.
+// Looks at all of up to 2,000,000 records, else at 512 runs of 127 (one index page holds as many)
+// spread evenly: memory and time stay bounded. Uses all threads.
 RecordSizes read_record_sizes(const Dataset& dataset);
 
 }  // namespace ffkit

@@ -49,7 +49,8 @@ std::string difference(const ShardReader& shard, const ManifestShard& listed,
 struct Place {
   size_t number = 0;
   std::optional<int64_t>
-      first_record;  // in the split; unknown behind a file that cannot be opened and is listed nowhere
+      // in the split; unknown behind a file that cannot be opened and is listed nowhere
+      first_record;
 };
 
 // Collects damage from all threads.
@@ -117,7 +118,8 @@ void check_content(const ShardReader& shard, const Place& place, Check& check) {
     check.damage.add(shard.path(), problem, place);
   }
   if (shard.num_records() == 0) return;
-  // The file's bytes are shown evenly over its records: asking the index for each would cost more than it shows.
+  // The file's bytes are shown evenly over its records: asking the index for each would cost more
+  // than it shows.
   const int64_t bytes_shown = shard.facts().file_bytes / shard.num_records();
   const tbb::blocked_range<int64_t> all(0, shard.num_records(), kRecordsAtOnce);
   tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {

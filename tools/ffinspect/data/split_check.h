@@ -1,5 +1,6 @@
-// The full check of one split: every byte that a checksum covers is read. Does not need the split to open as a whole: each shard is
-// opened by itself, and what is wrong with one does not hide the others.
+// The full check of one split: every byte that a checksum covers is read. Does not need the split
+// to open as a whole: each shard is opened by itself, and what is wrong with one does not hide the
+// others.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +34,16 @@ struct SplitCheck {
 
 struct CheckOptions {
   ShardReaderOptions reader;
-  // Decodes every picture, and makes the JPEG of each one in the dct code again and compares its pixels: what fails is damage.
+  // Decodes every picture, and makes the JPEG of each one in the dct code again and compares its
+  // pixels: what fails is damage.
   bool pictures = false;
 };
 
-// Checks the split in `folder`, which holds a manifest, on all threads. A broken manifest is damage too.
+// Checks the split in `folder`, which holds a manifest, on all threads. A broken manifest is damage
+// too.
 SplitCheck check_split_folder(const std::filesystem::path& folder, const CheckOptions& options);
-// Checks files that no manifest lists, FFRecord v1 or single shards, which make up the split called `split`.
+// Checks files that no manifest lists, FFRecord v1 or single shards, which make up the split called
+// `split`.
 SplitCheck check_files(const std::string& path, const std::string& split,
                        const std::vector<std::filesystem::path>& files,
                        const CheckOptions& options);

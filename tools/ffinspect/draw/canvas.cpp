@@ -45,7 +45,8 @@ bool clip_line(const Rect& rect, double& x0, double& y0, double& x1, double& y1)
   if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(dx) || !std::isfinite(dy)) {
     return false;
   }
-  // Liang-Barsky: the stretch of the line, 0 .. 1, that lies inside. (cv::clipLine counts in whole pixels, and overflows far outside.)
+  // Liang-Barsky: the stretch of the line, 0 .. 1, that lies inside. (cv::clipLine counts in whole
+  // pixels, and overflows far outside.)
   double begin = 0;
   double end = 1;
   const auto clip = [&](double from, double step, double low, double high) {

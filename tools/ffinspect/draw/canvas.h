@@ -1,5 +1,5 @@
-// Canvas: RGB pixels to draw on, by OpenCV; lines are anti-aliased. Can be moved, not copied. Not thread-safe, but threads may
-// draw on parts that do not overlap.
+// Canvas: RGB pixels to draw on, by OpenCV; lines are anti-aliased. Can be moved, not copied. Not
+// thread-safe, but threads may draw on parts that do not overlap.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ namespace ffkit {
 
 using Color = std::array<uint8_t, 3>;
 
-// What is annotated and what was found: a pair that people who cannot tell red from green tell apart.
+// What is annotated and what was found: a pair that people who cannot tell red from green tell
+// apart.
 inline constexpr Color kTruthColor = {0, 150, 60};
 inline constexpr Color kPredictionColor = {225, 0, 200};
 
@@ -33,11 +34,13 @@ class Canvas {
   void fill(const Rect& rect, Color color);
   // A line along the inner edge of `rect`, and its two diagonals.
   void draw_crossed_box(const Rect& rect, Color color);
-  // What lies outside of `within`, or of the canvas, is cut off. The ends may lie anywhere, and need not be finite: then nothing is drawn.
+  // What lies outside of `within`, or of the canvas, is cut off. The ends may lie anywhere, and
+  // need not be finite: then nothing is drawn.
   void draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color,
                  int thickness = 1);
-  // Draws the wished region of a picture scaled to `to`, which must lie within the canvas: a pixel is the mean over the area that it covers in
-  // the picture, and enlarged pixels stay sharp squares.
+  // Draws the wished region of a picture scaled to `to`, which must lie within the canvas: a pixel
+  // is the mean over the area that it covers in the picture, and enlarged pixels stay sharp
+  // squares.
   void draw_picture(const ImageDecoder::Region& picture, const Rect& to);
 
  private:

@@ -38,11 +38,13 @@ struct ChartOptions {
   std::string x_name;      // under the last panel
 };
 
-// Panels without any points are left out. Where there are more points than pixels, each pixel gets the mean of its points.
+// Panels without any points are left out. Where there are more points than pixels, each pixel gets
+// the mean of its points.
 Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panels,
                   const ChartOptions& options);
 
-// Round numbers, about `count` of them, that cover low .. high (low <= high, finite): the first at most `low`, the last at least `high`.
+// Round numbers, about `count` of them, that cover low .. high (low <= high, finite): the first at
+// most `low`, the last at least `high`.
 std::vector<double> make_ticks(double low, double high, int count);
 
 }  // namespace ffkit

@@ -39,12 +39,13 @@ struct SheetEntry {
   std::vector<SheetBox> boxes;     // drawn into the picture
   std::vector<SheetPoint> points;  // likewise, as crosses
   std::optional<SheetBox> crop;    // what is shown of the picture; all of it without
-  // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be decoded. It is written into a crossed box.
+  // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be
+  // decoded. It is written into a crossed box.
   std::string problem;
 };
 
-// Draws all entries, decoding on all threads. Throws Error(invalid_argument) when the sheet would have more than
-// ImageDecoder::max_pixels() pixels.
+// Draws all entries, decoding on all threads. Throws Error(invalid_argument) when the sheet would
+// have more than ImageDecoder::max_pixels() pixels.
 Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& entries,
                           const SheetOptions& options);
 

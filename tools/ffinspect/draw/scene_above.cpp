@@ -100,7 +100,8 @@ void draw_lidar(FromAbove& above, const Keyframe& record) {
 
 void draw_radar(FromAbove& above, const Keyframe& record, std::string_view radar) {
   const auto points = record.numbers<float>(channel_field(radar, channel::kPoints));
-  // The radar's time differs from the lidar's by some hundredths of a second, which is not to be seen here.
+  // The radar's time differs from the lidar's by some hundredths of a second, which is not to be
+  // seen here.
   const Transform to_ego = make_transform(record.pose(radar, channel::kSensorToEgo));
   for (size_t i = 0; i + kRadarColumns <= points.size(); i += kRadarColumns) {
     const float* p = &points[i];

@@ -9,9 +9,10 @@
 
 namespace ffkit {
 
-// Draws it to `place`, a square of 100 m, with a legend: lidar points coloured by distance; of the radars crosses with their velocity, of the points that the
-// devkit keeps by default; boxes with name, heading and an arrow to where they are in one second, with dashes where less than 40 % can be seen.
-// Returns what is missing, which is written there too.
+// Draws it to `place`, a square of 100 m, with a legend: lidar points coloured by distance; of the
+// radars crosses with their velocity, of the points that the devkit keeps by default; boxes with
+// name, heading and an arrow to where they are in one second, with dashes where less than 40 % can
+// be seen. Returns what is missing, which is written there too.
 std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, const Keyframe& record,
                                          const std::vector<SeenBox>& boxes);
 

@@ -79,7 +79,8 @@ class Camera {
   Matrix3 intrinsics_{};
 };
 
-// Whether the nearer box covers most of the other one. A prediction covers no annotation, nor the other way round: they are of one thing.
+// Whether the nearer box covers most of the other one. A prediction covers no annotation, nor the
+// other way round: they are of one thing.
 bool covers(const Drawn& near, const Drawn& far) {
   if (near.depth >= far.depth || near.seen->is_prediction != far.seen->is_prediction) return false;
   const double width = std::min(near.right, far.right) - std::max(near.left, far.left);
@@ -127,7 +128,8 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
     is_covered.push_back(is_behind);
     draw(canvas, place, box, box.seen->is_hidden || is_behind);
   }
-  // Names last, so that no box is drawn over them; those of boxes that are hidden or small would hide others.
+  // Names last, so that no box is drawn over them; those of boxes that are hidden or small would
+  // hide others.
   for (size_t i = 0; i < seen.size(); ++i) {
     const Drawn& box = seen[i];
     constexpr double kSmall = 14;  // pixels

@@ -69,7 +69,8 @@ struct BoxCounts {
   int64_t predictions = 0;
 };
 
-// The annotations, in the colours of their classes. Throws Error(corrupt) for fields that do not go together.
+// The annotations, in the colours of their classes. Throws Error(corrupt) for fields that do not go
+// together.
 std::vector<SeenBox> read_boxes(const Keyframe& record);
 
 // Of a class, -1 for none.

@@ -9,8 +9,9 @@
 
 namespace ffkit {
 
-// Those of the sample `token` with at least results.min_score, named by class and score. Reads the whole file. Throws what read_submission() throws, and
-// Error(not_found) when the file lacks the sample.
+// Those of the sample `token` with at least results.min_score, named by class and score. Reads the
+// whole file. Throws what read_submission() throws, and Error(not_found) when the file lacks the
+// sample.
 std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token);
 
 }  // namespace ffkit

@@ -38,9 +38,10 @@ struct SceneResults {
   double min_score = 0.3;      // of those that are drawn
 };
 
-// `camera_width` in pixels, 160 .. 1600. With results, annotations are green and detections magenta, named by class and score; without, boxes have the colours of their
-// classes. Throws what Dataset::read and read_submission() throw, Error(corrupt) for records that are not as they should be, and Error(not_found) for results without
-// the keyframe.
+// `camera_width` in pixels, 160 .. 1600. With results, annotations are green and detections
+// magenta, named by class and score; without, boxes have the colours of their classes. Throws what
+// Dataset::read and read_submission() throw, Error(corrupt) for records that are not as they should
+// be, and Error(not_found) for results without the keyframe.
 SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width,
                      const std::optional<SceneResults>& results = {});
 

@@ -25,7 +25,8 @@ std::string in_font(std::string_view text) {
   return out;
 }
 
-// The longest beginning of `text` of whole characters that is at most `width` pixels wide, but at least one.
+// The longest beginning of `text` of whole characters that is at most `width` pixels wide, but at
+// least one.
 size_t num_bytes_that_fit(std::string_view text, int width, int line_height) {
   size_t fit = 0;
   for (size_t end = 1; end <= text.size(); ++end) {

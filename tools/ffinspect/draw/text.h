@@ -1,4 +1,5 @@
-// Text on a canvas, in OpenCV's font of strokes (Hershey): ASCII; another character is drawn as a question mark.
+// Text on a canvas, in OpenCV's font of strokes (Hershey): ASCII; another character is drawn as a
+// question mark.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ int text_width(std::string_view text, int line_height);
 // Draws one line with its top left corner at (x, y); what does not fit is cut off.
 void draw_text(Canvas& canvas, int x, int y, std::string_view text, int line_height, Color color);
 
-// `text` in lines of at most `width` pixels, broken at spaces where there are any; ends in ".." when there is more.
+// `text` in lines of at most `width` pixels, broken at spaces where there are any; ends in ".."
+// when there is more.
 std::vector<std::string> wrap_text(std::string_view text, int width, int line_height,
                                    size_t max_lines);
 

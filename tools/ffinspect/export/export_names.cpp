@@ -52,8 +52,8 @@ bool has_image_extension(std::string_view name) {
          is_one_of(extension, kOthers);
 }
 
-// Whether JPEGs of the split may have been made of pictures of other kinds, whose names are still in the ids. Of what was joined with others, the manifest does
-// not say how each was converted.
+// Whether JPEGs of the split may have been made of pictures of other kinds, whose names are still
+// in the ids. Of what was joined with others, the manifest does not say how each was converted.
 bool may_be_encoded_anew(const Manifest& manifest) {
   const auto any_of = [](const auto& map, std::initializer_list<const char*> keys) {
     return std::ranges::any_of(keys, [&map](const char* key) { return map.contains(key); });
@@ -62,7 +62,8 @@ bool may_be_encoded_anew(const Manifest& manifest) {
          any_of(manifest.source, {"path_1", "appended_1"});
 }
 
-// Whether `image` is no longer of the kind that the id, the name of the picture before it was stored, says.
+// Whether `image` is no longer of the kind that the id, the name of the picture before it was
+// stored, says.
 bool has_become_another(std::span<const std::byte> image, std::string_view name,
                         bool is_encoded_anew) {
   const std::string extension = lower_extension(name);
@@ -134,7 +135,8 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
     name = record_number(record_index);
   } else {
     require_safe(name, "the id", record_index);
-    // What is below the class' folder in the id stays below it: "cat/a/1.jpg" and "cat/b/1.jpg" of class "cat" are two files.
+    // What is below the class' folder in the id stays below it: "cat/a/1.jpg" and "cat/b/1.jpg" of
+    // class "cat" are two files.
     const bool is_in_class = name.starts_with(folder + "/");
     name = is_in_class ? name.substr(folder.size() + 1) : name.substr(name.rfind('/') + 1);
   }

@@ -20,8 +20,9 @@ struct ExportedSplit {
   std::map<int64_t, std::string> renamed;  // see ExportNames
 };
 
-// Writes the splits' records into `destination`, which must not exist or be an empty folder, reading and writing on all threads; the
-// names do not depend on their number. It appears there whole or not at all; see make_tree().
+// Writes the splits' records into `destination`, which must not exist or be an empty folder,
+// reading and writing on all threads; the names do not depend on their number. It appears there
+// whole or not at all; see make_tree().
 std::vector<ExportedSplit> export_splits(const std::vector<Dataset>& splits,
                                          const std::filesystem::path& destination);
 

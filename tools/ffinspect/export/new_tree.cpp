@@ -32,7 +32,8 @@ constexpr const char* kUnfinished = ".ffinspect-export";
   throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
 }
 
-// A folder that is this process's as long as the object lives; the system frees that of a process that was killed.
+// A folder that is this process's as long as the object lives; the system frees that of a process
+// that was killed.
 class OwnFolder {
  public:
   OwnFolder(const fs::path& path, const fs::path& destination) {

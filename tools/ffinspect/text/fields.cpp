@@ -162,7 +162,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What fields that are no scalars or lists and items of lists have in common; `tensor` counts for tensors, `bytes` for the others.
+// What fields that are no scalars or lists and items of lists have in common; `tensor` counts for
+// tensors, `bytes` for the others.
 std::string content_text(FieldType type, std::span<const std::byte> bytes, const TensorView& tensor,
                          bool values) {
   switch (type) {

@@ -16,13 +16,15 @@ namespace ffkit {
 std::string describe_field(const Field& field);
 Json field_description_json(const Field& field);
 
-// One line: the number, the escaped text, "jpeg 500 x 375, 107854 bytes", "f32 [3, 4]", "2 items", "null". `values` adds the
-// numbers of small tensors and the items of short lists. Throws Error(corrupt) when the field's bytes are not of its type.
+// One line: the number, the escaped text, "jpeg 500 x 375, 107854 bytes", "f32 [3, 4]", "2 items",
+// "null". `values` adds the numbers of small tensors and the items of short lists. Throws
+// Error(corrupt) when the field's bytes are not of its type.
 std::string field_text(const Schema& schema, const RecordView& record, size_t field,
                        bool values = false);
 
-// null, the number, the text, or an object with "num_bytes" (bytes), "num_bytes", "encoding", "width", "height" (image; the last
-// two are null when its header cannot be read), "dtype", "shape" (tensor), or an array of these (list). `detail` adds more.
+// null, the number, the text, or an object with "num_bytes" (bytes), "num_bytes", "encoding",
+// "width", "height" (image; the last two are null when its header cannot be read), "dtype", "shape"
+// (tensor), or an array of these (list). `detail` adds more.
 enum class Detail {
   sizes,
   values,   // tensors get "values", their numbers, row-major
@@ -30,16 +32,19 @@ enum class Detail {
 };
 Json field_json(const Schema& schema, const RecordView& record, size_t field, Detail detail);
 
-// The file that an encoded image stands for: the image itself, and of the dct code the JPEG, which is then made in `jpeg`. Throws Error(corrupt) or
-// Error(unsupported) for a dct code that is broken or of another version.
+// The file that an encoded image stands for: the image itself, and of the dct code the JPEG, which
+// is then made in `jpeg`. Throws Error(corrupt) or Error(unsupported) for a dct code that is broken
+// or of another version.
 std::span<const std::byte> image_file(std::span<const std::byte> image,
                                       std::vector<std::byte>& jpeg);
 
-// The field's content as files have it: encoded images and opaque bytes as they are, text, a number as text, tensors as .npy, every
-// item of a list in a file of its own.
+// The field's content as files have it: encoded images and opaque bytes as they are, text, a number
+// as text, tensors as .npy, every item of a list in a file of its own.
 struct FieldFile {
   std::string
-      suffix;  // of the file's name behind the field's: ".jpg", ".npy", "/0.txt" for the first item of a list
+      // of the file's name behind the field's: ".jpg", ".npy", "/0.txt" for the first item of a
+      // list
+      suffix;
   std::span<const std::byte> data;  // of the record, or of `owned`
   std::string owned;
   bool is_image = false;  // the file is image_file() of the data

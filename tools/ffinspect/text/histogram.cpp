@@ -12,7 +12,8 @@ constexpr size_t kMinBins = 6;
 constexpr size_t kMaxBins = 14;
 constexpr size_t kMinDecades = 4;
 
-// Round numbers of `steps` in every decade, from the last one that is <= low to the first that is > high.
+// Round numbers of `steps` in every decade, from the last one that is <= low to the first that is >
+// high.
 std::vector<int64_t> ratio_limits(int64_t low, int64_t high, std::span<const double> steps) {
   std::vector<int64_t> limits;
   for (double decade = 1;; decade *= 10) {

@@ -14,8 +14,8 @@ struct Bin {
   int64_t count = 0;
 };
 
-// Between one and about a dozen bins with round limits over non-negative `values`: of even width where these are close together,
-// else of even ratio. Empty for no values.
+// Between one and about a dozen bins with round limits over non-negative `values`: of even width
+// where these are close together, else of even ratio. Empty for no values.
 std::vector<Bin> make_bins(std::span<const int64_t> values);
 
 // A bar for `count` where the largest is `largest`: "#####", at least "#" unless the count is 0.

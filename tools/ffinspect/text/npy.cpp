@@ -20,7 +20,8 @@ std::string npy_file(const TensorView& tensor) {
   for (const int64_t size : tensor.shape) shape += fmt::format("{},", size);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                    numpy_dtype(tensor.dtype), shape);
-  // Magic, version, length of the header and the header are together a multiple of 64 bytes, the last one a line end.
+  // Magic, version, length of the header and the header are together a multiple of 64 bytes, the
+  // last one a line end.
   constexpr size_t kBefore = 10;
   header.append(63 - (kBefore + header.size()) % 64, ' ');
   header += '\n';

@@ -7,7 +7,8 @@
 
 namespace ffkit {
 
-// The tensor as the content of a .npy file. NumPy has no bfloat16: such tensors become float32, which loses nothing.
+// The tensor as the content of a .npy file. NumPy has no bfloat16: such tensors become float32,
+// which loses nothing.
 std::string npy_file(const TensorView& tensor);
 
 }  // namespace ffkit

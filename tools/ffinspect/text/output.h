@@ -1,4 +1,5 @@
-// What ffinspect writes: JSON, bytes to standard output or a file, sizes and texts that are safe on a terminal.
+// What ffinspect writes: JSON, bytes to standard output or a file, sizes and texts that are safe on
+// a terminal.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,8 @@ bool stdout_is_terminal();
 
 // "17 B", "1.7 kB", "107.8 MB".
 std::string human_bytes(int64_t bytes);
-// `text` on one line: tabs, line ends, other control characters and backslashes as \t, \n, \x1b, \\.
+// `text` on one line: tabs, line ends, other control characters and backslashes as \t, \n, \x1b,
+// \\.
 std::string escaped(std::string_view text);
 
 }  // namespace ffkit

@@ -1,4 +1,5 @@
-// ProgressLine: one line on standard error that shows how far a long reading is; silent unless that is a terminal.
+// ProgressLine: one line on standard error that shows how far a long reading is; silent unless that
+// is a terminal.
 #pragma once
 
 #include <atomic>

@@ -47,7 +47,8 @@ class Chain : public torch::nn::Module {
   std::vector<Function> steps_;
 };
 
-// torchvision.ops.Conv2dNormActivation: convolution without bias and with the padding that keeps the size, batch norm, activation.
+// torchvision.ops.Conv2dNormActivation: convolution without bias and with the padding that keeps
+// the size, batch norm, activation.
 struct ConvNormOptions {
   int64_t in = 0;
   int64_t out = 0;
@@ -70,8 +71,8 @@ struct SqueezeExcitation : torch::nn::Module {
   Function activation, scale;
 };
 
-// torchvision.ops.stochastic_depth in its mode "row": in training, a sample of [N,...] becomes zero with `probability`; the others
-// grow by 1 / (1 - probability).
+// torchvision.ops.stochastic_depth in its mode "row": in training, a sample of [N,...] becomes zero
+// with `probability`; the others grow by 1 / (1 - probability).
 at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_training);
 
 // The mean over the pixels: [N,C,H,W] -> [N,C].
@@ -80,11 +81,13 @@ at::Tensor global_average(const at::Tensor& x);
 // `x` with each number dropped with this probability in training; as it is where that is 0 or less.
 at::Tensor drop(const at::Tensor& x, double probability, bool is_training);
 
-// Draws what ResNet, MobileNet and EfficientNet begin with: convolutions by kaiming_normal_ over the fan out, their biases zero. In the order in
-// which `net` registered them. (Batch norm modules already start at weight 1 and bias 0.)
+// Draws what ResNet, MobileNet and EfficientNet begin with: convolutions by kaiming_normal_ over
+// the fan out, their biases zero. In the order in which `net` registered them. (Batch norm modules
+// already start at weight 1 and bias 0.)
 void initialise_convolutions(torch::nn::Module& net);
 
-// `channels` rounded to a multiple of 8, by at most 10 % downwards: torchvision's _make_divisible(channels, 8).
+// `channels` rounded to a multiple of 8, by at most 10 % downwards: torchvision's
+// _make_divisible(channels, 8).
 int64_t round_to_eights(int64_t channels);
 
 // A convolution without bias and with the padding that keeps the size.

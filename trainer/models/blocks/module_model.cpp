@@ -45,7 +45,8 @@ void ModuleModel::use_channels_last() {
   at::NoGradGuard no_grad;
   for (at::Tensor& p : module_->parameters()) {
     // Module::to() knows no memory format.
-    // The strides of dimensions of size 1 are the format's too: gradients have them, and c10d compares.
+    // The strides of dimensions of size 1 are the format's too: gradients have them, and c10d
+    // compares.
     if (p.dim() == 4) {
       p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast)
                      .as_strided(p.sizes(), c10::get_channels_last_strides_2d(p.sizes())));

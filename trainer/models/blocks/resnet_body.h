@@ -1,5 +1,6 @@
-// ResNetBody: ResNet without its head (He et al., "Deep Residual Learning for Image Recognition", 2015; the bottlenecks with the stride in the
-// 3x3 convolution), built as torchvision does: modules constructed in the same order with the same random draws, under the same names.
+// ResNetBody: ResNet without its head (He et al., "Deep Residual Learning for Image Recognition",
+// 2015; the bottlenecks with the stride in the 3x3 convolution), built as torchvision does: modules
+// constructed in the same order with the same random draws, under the same names.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -32,11 +33,13 @@ class ResNetBody {
 
   // Of the maps of stage 0 to 3.
   int64_t channels(size_t stage) const { return (first_width_ << stage) * expansion_; }
-  // [N,3,H,W] -> the maps of the four stages, whose sides are a 4th, 8th, 16th and 32nd of the pictures', rounded up.
+  // [N,3,H,W] -> the maps of the four stages, whose sides are a 4th, 8th, 16th and 32nd of the
+  // pictures', rounded up.
   std::array<at::Tensor, 4> forward(const at::Tensor& images);
 
-  // Whether the activations inside of each block are computed again in the backward pass (ops/recompute.h). Not for batch norms that train: their statistics
-  // would count each batch twice.
+  // Whether the activations inside of each block are computed again in the backward pass
+  // (ops/recompute.h). Not for batch norms that train: their statistics would count each batch
+  // twice.
   void set_recompute(bool on) { has_recompute_ = on; }
 
  private:

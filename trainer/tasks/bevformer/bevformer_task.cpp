@@ -106,7 +106,8 @@ class BevFormerTask final : public Task {
   std::unique_ptr<ModuleModel> model_;
 };
 
-// The windows that `epoch` trains on. The frames before a keyframe are those of its scene, whether they have objects or not.
+// The windows that `epoch` trains on. The frames before a keyframe are those of its scene, whether
+// they have objects or not.
 nuscenes::Windows BevFormerTask::windows(int64_t epoch) {
   const Dataset& keyframes = train_->keyframes;
   const nuscenes::Windows all =

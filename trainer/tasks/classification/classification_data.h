@@ -32,23 +32,27 @@ Dataset open_val(const TrainOptions& options, const std::vector<std::string>& cl
 // it has several others, or no pictures.
 std::optional<Dataset> open_to_predict(const TrainOptions& options);
 
-// `dataset` itself. Throws Error(invalid_argument) naming the first record whose label is not in 0 .. num_classes-1.
+// `dataset` itself. Throws Error(invalid_argument) naming the first record whose label is not in 0
+// .. num_classes-1.
 Dataset with_valid_labels(Dataset dataset, int64_t num_classes);
 
-// Side of the training pictures in `epoch`, counted from 0. With progressive resizing, as FFCV's ImageNet training does it: progressive_size
-// up to and with epoch progressive_from, image_size from progressive_to on, and between them the multiple of 32 nearest to the straight line.
+// Side of the training pictures in `epoch`, counted from 0. With progressive resizing, as FFCV's
+// ImageNet training does it: progressive_size up to and with epoch progressive_from, image_size
+// from progressive_to on, and between them the multiple of 32 nearest to the straight line.
 int64_t train_image_size(const TrainOptions& options, int64_t epoch);
 
-// Loaders for the two halves of training: every epoch in another order, random crops, flips and the augmentations of the options, full batches
-// only; and every record once in order, resized and cropped as models are evaluated. `place`: whose share of the records; `device`: what they
-// are for.
+// Loaders for the two halves of training: every epoch in another order, random crops, flips and the
+// augmentations of the options, full batches only; and every record once in order, resized and
+// cropped as models are evaluated. `place`: whose share of the records; `device`: what they are
+// for.
 LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                    c10::Device device = c10::kCPU, int64_t epoch = 0);
 LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                  c10::Device device = c10::kCPU);
 
-// Makes a loader write pictures as bytes, a quarter of the memory that is copied to a device; LoaderSource normalises them there. Nothing where
-// the loader changes normalised pictures: with MixUp, CutMix or erasing.
+// Makes a loader write pictures as bytes, a quarter of the memory that is copied to a device;
+// LoaderSource normalises them there. Nothing where the loader changes normalised pictures: with
+// MixUp, CutMix or erasing.
 void write_bytes(LoaderOptions& options);
 
 }  // namespace ffkit

@@ -41,7 +41,8 @@ namespace {
 constexpr char kTensor[] = "tensor", kPipeline[] = "pipeline";
 constexpr int kEmbeddingTag = 2;  // of what the first and the last stage exchange
 
-// Of one forward pass: the generator is the same on all processes that have the same batches, also where the network is on a GPU.
+// Of one forward pass: the generator is the same on all processes that have the same batches, also
+// where the network is on a GPU.
 uint64_t next_dropout_key() {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const std::scoped_lock lock(generator.mutex());
@@ -144,9 +145,11 @@ class Gpt2Task final : public Task {
   bool is_divided() const { return own().tensor_parallel * own().pipeline_parallel > 1; }
   // Throws Error(invalid_argument) where options, processes and network do not fit.
   void check_mesh() const;
-  // Adds up gradients of parameters that processes along "tensor" have alike and use for other positions each.
+  // Adds up gradients of parameters that processes along "tensor" have alike and use for other
+  // positions each.
   void sum_gradients_of_positions();
-  // The parameter that the first and the last stage both have; undefined elsewhere, and where they are one.
+  // The parameter that the first and the last stage both have; undefined elsewhere, and where they
+  // are one.
   at::Tensor shared_embedding() const;
 
   // [N, context] i64.

@@ -1,10 +1,12 @@
-// ImageStorage: what becomes of the pictures of a source on their way into records. By default they are stored as they are.
+// ImageStorage: what becomes of the pictures of a source on their way into records. By default they
+// are stored as they are.
 //
 //   file ──▶ check ──▶ too large? resize ──▶ as JPEG, or as raw pixels ──▶ JPEG in the dct code ──▶ record
 //            broken: an error, or kept        (untouched pictures keep their bytes)   (if asked for)
 //
-// Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is to be raw or is odd. The dct code
-// (ffkit/image/dct_picture.h) loses nothing: the JPEG can be made again from it, to the byte.
+// Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is
+// to be raw or is odd. The dct code (ffkit/image/dct_picture.h) loses nothing: the JPEG can be made
+// again from it, to the byte.
 #pragma once
 
 #include <array>
@@ -21,8 +23,11 @@ namespace ffkit {
 
 enum class StoreAs : uint8_t {
   jpeg,  // as it came, or as a JPEG where it was made smaller or was odd
-  dct,  // as jpeg, and then in the dct code; a picture that has none is stored as with jpeg and reported
-  raw,  // every picture as its pixels (a binary PPM): much larger, and decoded as fast as memory is copied
+  // as jpeg, and then in the dct code; a picture that has none is stored as with jpeg and reported
+  dct,
+  // every picture as its pixels (a binary PPM): much larger, and decoded as fast as memory is
+  // copied
+  raw,
   smart,  // raw_share of the pictures as raw, the others as jpeg
 };
 const char* to_string(StoreAs store);
@@ -39,7 +44,8 @@ ImageCheck parse_image_check(std::string_view name);
 
 enum class ExifUse : uint8_t {
   ignore,  // pixels as they are in the file, as torchvision takes them
-  apply,  // a picture that its EXIF data turn or mirror is stored upright, encoded anew without them
+  // a picture that its EXIF data turn or mirror is stored upright, encoded anew without them
+  apply,
 };
 const char* to_string(ExifUse exif);
 // Inverse of to_string; throws Error(invalid_argument).
@@ -48,26 +54,31 @@ ExifUse parse_exif_use(std::string_view name);
 struct ImageStorage {
   // A picture whose longer side has more pixels is resized to that many; 1 .. 65500, 0: off.
   int max_resolution = 0;
-  // A picture whose shorter side has more pixels is resized to that many, never up; 1 .. 65500, 0: off. Not together with max_resolution.
+  // A picture whose shorter side has more pixels is resized to that many, never up; 1 .. 65500, 0:
+  // off. Not together with max_resolution.
   int short_side = 0;
   int jpeg_quality = 90;  // of what is re-encoded, 1 .. 100 as in libjpeg; 4:2:0
   StoreAs store = StoreAs::jpeg;
-  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. Drawn from the seed and the sample's id.
+  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. Drawn from the seed
+  // and the sample's id.
   double raw_share = 0.5;
   uint64_t seed = 0;
-  // Whatever is no 8-bit JPEG of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...) becomes an RGB JPEG; each is reported.
+  // Whatever is no 8-bit JPEG of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...) becomes
+  // an RGB JPEG; each is reported.
   bool fix_odd = false;
   // Applied before a picture is resized; each that is turned is reported.
   ExifUse exif = ExifUse::ignore;
   ImageCheck check = ImageCheck::header;
-  // A picture that cannot be read, resized or encoded is stored as it is and reported, instead of being an Error.
+  // A picture that cannot be read, resized or encoded is stored as it is and reported, instead of
+  // being an Error.
   bool keep_broken = false;
 };
 
 // What report.jsonl says was done to a picture that has no dct code.
 inline constexpr const char* kKeptWithoutDct = "kept without the dct code";
 
-// What report.jsonl says of a picture that is taken, but not everywhere with all that it has; the summary counts them.
+// What report.jsonl says of a picture that is taken, but not everywhere with all that it has; the
+// summary counts them.
 struct PictureRemark {
   const char* reason;
   const char* action;
@@ -83,11 +94,14 @@ inline constexpr PictureRemark kFirstOfAnimation = {"is an animation",
 inline constexpr std::array kPictureRemarks = {kKept16Bits, kLost16Bits, kKeptAnimation,
                                                kFirstOfAnimation};
 
-// For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for others.
+// For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for
+// others.
 ImageStorage as_they_are(StoreAs store, ExifUse exif = ExifUse::ignore);
-// Throws Error(invalid_argument) naming the first value that is out of range or does not go with another.
+// Throws Error(invalid_argument) naming the first value that is out of range or does not go with
+// another.
 void validate(const ImageStorage& storage);
-// For the manifest's options: what differs from storing pictures as they are; empty by default. keep_broken shows in the report.
+// For the manifest's options: what differs from storing pictures as they are; empty by default.
+// keep_broken shows in the report.
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage);
 
 struct PixelSize {
@@ -95,11 +109,13 @@ struct PixelSize {
   int height = 0;
   bool operator==(const PixelSize&) const = default;
 };
-// The size in which a picture of `size` is stored. The other side is rounded down, to 1 at least, as torchvision's Resize and FFCV's
-// max_resolution do: a picture stored with short_side 256 is what torchvision's Resize(256) gives.
+// The size in which a picture of `size` is stored. The other side is rounded down, to 1 at least,
+// as torchvision's Resize and FFCV's max_resolution do: a picture stored with short_side 256 is
+// what torchvision's Resize(256) gives.
 PixelSize stored_size(const ImageStorage& storage, PixelSize size);
 
-// Applies an ImageStorage to pictures. Thread-safe: keeps a decoder, a resizer and an encoder for each thread.
+// Applies an ImageStorage to pictures. Thread-safe: keeps a decoder, a resizer and an encoder for
+// each thread.
 class ImageStorer {
  public:
   // Throws as validate().
@@ -111,16 +127,19 @@ class ImageStorer {
     PixelSize original;  // upright, if it was turned; 0 x 0 for a broken picture that is kept
     PixelSize size;      // as stored: pixel coordinates scale by size / original
   };
-  // What to store for `image`, an encoded picture that lives as long as the result is used. `id` is the sample's, for the draw. What
-  // was done about a picture that is broken, odd or without a dct code is reported to `buffers`, with the name `picture` where the sample has
-  // several. Throws Error(corrupt or unsupported) for what cannot be read, without the file's name.
+  // What to store for `image`, an encoded picture that lives as long as the result is used. `id` is
+  // the sample's, for the draw. What was done about a picture that is broken, odd or without a dct
+  // code is reported to `buffers`, with the name `picture` where the sample has several. Throws
+  // Error(corrupt or unsupported) for what cannot be read, without the file's name.
   Stored store(std::span<const std::byte> image, std::string_view id, SampleBuffers& buffers,
                std::string_view picture = {}) const;
 
   const ImageStorage& storage() const;
-  // Whether a damaged picture may be stored without a word: nothing decodes those that stay as they are.
+  // Whether a damaged picture may be stored without a word: nothing decodes those that stay as they
+  // are.
   bool checks_headers_only() const;
-  // How many bytes are in memory, roughly and at most, for a picture from a file of so many: raw pixels are larger than their file.
+  // How many bytes are in memory, roughly and at most, for a picture from a file of so many: raw
+  // pixels are larger than their file.
   int64_t memory_bytes(int64_t file_bytes) const;
 
  private:

@@ -24,8 +24,9 @@ RecordOrder parse_record_order(std::string_view name);
 enum class OnError {
   fail,  // the conversion fails with the Error of the first one in record order
   skip,  // it is left out, counted, and named in DST/report.jsonl
-  keep,  // a picture's file is taken as it is, which training will have to cope with; what cannot be read at all is left out. Both are named
-         // in DST/report.jsonl
+  // a picture's file is taken as it is, which training will have to cope with; what cannot be read
+  // at all is left out. Both are named in DST/report.jsonl
+  keep,
 };
 const char* to_string(OnError on_error);
 // Inverse of to_string; throws Error(invalid_argument).
@@ -35,14 +36,16 @@ OnError parse_on_error(std::string_view name);
 enum class ReadMode {
   automatic,  // gather where a measurement finds scattered reads much slower, else direct
   direct,     // each sample where it lies when its turn comes: for SSDs and page caches
-  gather,  // once, front to back, through files in the destination: for spinning disks and network file systems. Needs twice the space
+  // once, front to back, through files in the destination: for spinning disks and network file
+  // systems. Needs twice the space
+  gather,
 };
 const char* to_string(ReadMode mode);
 // Inverse of to_string; throws Error(invalid_argument).
 ReadMode parse_read_mode(std::string_view name);
 
-// One of the machines that share a conversion: it makes part `index` (1 .. count) of each split's shards. merge_datasets() makes of all
-// parts what one machine would have made.
+// One of the machines that share a conversion: it makes part `index` (1 .. count) of each split's
+// shards. merge_datasets() makes of all parts what one machine would have made.
 struct ConvertPart {
   int64_t index = 1;
   int64_t count = 1;
@@ -69,17 +72,20 @@ struct ConvertOptions {
   OnError on_error = OnError::fail;
   ReadMode read = ReadMode::automatic;  // does not change the output
   ConvertPart part;
-  // Goes on with what an equal conversion has left in the destination, shard by shard; without it, that is removed.
+  // Goes on with what an equal conversion has left in the destination, shard by shard; without it,
+  // that is removed.
   bool resume = false;
   int zstd_level =
       0;  // 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: records are not compressed
-  // With a level: size of the zstd dictionary that is trained on each split's first records, 256 .. 16 MiB; 0: none.
+  // With a level: size of the zstd dictionary that is trained on each split's first records, 256 ..
+  // 16 MiB; 0: none.
   int64_t zstd_dictionary_bytes = 0;
   // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,
   // alone in its batch.
   int64_t max_bytes_in_flight = 256LL << 20;
-  // Of a record, before and after compression. A sample with a longer one is a bad one, since readers refuse it unless they are told otherwise:
-  // the default is that of ShardReaderOptions. At least 1.
+  // Of a record, before and after compression. A sample with a longer one is a bad one, since
+  // readers refuse it unless they are told otherwise: the default is that of ShardReaderOptions. At
+  // least 1.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // Checked between samples; once true, the conversion ends with Error(cancelled). May be set by a
   // signal handler.
@@ -87,7 +93,8 @@ struct ConvertOptions {
   std::function<void(const ConvertProgress&)>
       progress;                                  // called after every few samples; must be quick
   std::function<void(const std::string&)> note;  // one sentence the user should know
-  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is told. Empty: not known.
+  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
+  // told. Empty: not known.
   std::string command;
 };
 

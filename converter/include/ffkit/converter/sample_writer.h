@@ -3,11 +3,13 @@
 //   write() ──▶ queue ──▶ set fields, encode, compress ──▶ in order ──▶ DST/<split>/shard-*.ffr
 //   caller                many threads                     one at a time      finish(): manifest.json, last
 //
-// For samples that come one after another, such as those of a simulation. What can be listed beforehand is better a Source (source.h): convert() can
-// shuffle it, continue what was interrupted, and share the work among machines. The output is the same for any number of threads.
+// For samples that come one after another, such as those of a simulation. What can be listed
+// beforehand is better a Source (source.h): convert() can shuffle it, continue what was
+// interrupted, and share the work among machines. The output is the same for any number of threads.
 //
-// The folder of the split holds a marker until finish() is done: readers refuse it. Without finish() everything that was written is removed; after a
-// kill, by the next SampleWriter of the same split. Other splits of the data set may be read meanwhile.
+// The folder of the split holds a marker until finish() is done: readers refuse it. Without
+// finish() everything that was written is removed; after a kill, by the next SampleWriter of the
+// same split. Other splits of the data set may be read meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +40,9 @@ struct SampleWriterOptions {
   std::map<std::string, std::string> source = {{"kind", "samples"}};
   std::map<std::string, std::string> options;
   std::function<void(const std::string&)> note;  // one sentence the user should know
-  // Called every 50 ms by a thread that waits in write() or finish(), with no lock held. What it throws comes out of them: write() has
-  // not taken its sample then, and after finish() nothing may be called.
+  // Called every 50 ms by a thread that waits in write() or finish(), with no lock held. What it
+  // throws comes out of them: write() has not taken its sample then, and after finish() nothing may
+  // be called.
   std::function<void()> poll;
 };
 
@@ -48,12 +51,13 @@ void validate(const SampleWriterOptions& options);
 
 class SampleWriter {
  public:
-  // Sets the fields of one sample, as Source::read() does, on any thread: what it refers to must live as long as it does. What it throws
-  // ends the writing.
+  // Sets the fields of one sample, as Source::read() does, on any thread: what it refers to must
+  // live as long as it does. What it throws ends the writing.
   using SetFields = std::function<void(RecordBuilder&, SampleBuffers&)>;
 
-  // Makes the folder `destination` and in it that of the split, and starts the threads. Throws Error(invalid_argument) for a schema or an option that
-  // cannot be, for a split that is there, or that another one writes; Error(io).
+  // Makes the folder `destination` and in it that of the split, and starts the threads. Throws
+  // Error(invalid_argument) for a schema or an option that cannot be, for a split that is there, or
+  // that another one writes; Error(io).
   SampleWriter(const std::filesystem::path& destination, const std::string& split, Schema schema,
                const SampleWriterOptions& options = {});
   // Without finish(), removes what was written.
@@ -63,13 +67,14 @@ class SampleWriter {
 
   const Schema& schema() const;
 
-  // Hands over one sample and returns its number, from 0. `num_bytes`: how much memory it holds. Blocks while too much is waiting. May be called
-  // from several threads; the order is that of the calls. Throws what an earlier sample has thrown, the first one in their order, and as
-  // Error with the number of that sample.
+  // Hands over one sample and returns its number, from 0. `num_bytes`: how much memory it holds.
+  // Blocks while too much is waiting. May be called from several threads; the order is that of the
+  // calls. Throws what an earlier sample has thrown, the first one in their order, and as Error
+  // with the number of that sample.
   int64_t write(SetFields set_fields, int64_t num_bytes);
 
-  // Waits for all samples, writes the manifest and makes everything durable. Throws as write(), and Error(invalid_argument) when there were
-  // none. Nothing may be called after it. Blocks.
+  // Waits for all samples, writes the manifest and makes everything durable. Throws as write(), and
+  // Error(invalid_argument) when there were none. Nothing may be called after it. Blocks.
   SplitSummary finish();
 
  private:

@@ -24,7 +24,8 @@
 
 namespace ffkit {
 
-// Something about a sample that the user should know although it is taken: a line of DST/report.jsonl.
+// Something about a sample that the user should know although it is taken: a line of
+// DST/report.jsonl.
 struct SampleProblem {
   std::string reason;        // "is a CMYK JPEG"
   std::string action;        // what was done, "re-encoded"
@@ -43,25 +44,27 @@ struct ReportedAction {
   int64_t count = 0;  // of documents, bytes, ...: of what the action says
 };
 
-// Memory for the fields of one sample, kept from one sample to the next, and what there is to say about it. Not thread-safe: one per
-// thread.
+// Memory for the fields of one sample, kept from one sample to the next, and what there is to say
+// about it. Not thread-safe: one per thread.
 class SampleBuffers {
  public:
   // Returns `num_bytes` bytes that live until clear(); their content is undefined.
   std::span<std::byte> bytes(size_t num_bytes);
-  // Returns an array, with undefined content, that lives until clear() and may be resized till then.
+  // Returns an array, with undefined content, that lives until clear() and may be resized till
+  // then.
   std::vector<std::byte>& array();
   // Returns a copy of `value` that lives until clear().
   std::string_view text(std::string_view value);
   // Notes a problem of the present sample.
   void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
   const std::vector<SampleProblem>& problems() const { return problems_; }
-  // Whether ConvertOptions::on_error lets bad ones be left out. A source whose samples have parts that stand alone (documents) then leaves out the bad
-  // part and reports it, instead of throwing for the whole sample.
+  // Whether ConvertOptions::on_error lets bad ones be left out. A source whose samples have parts
+  // that stand alone (documents) then leaves out the bad part and reports it, instead of throwing
+  // for the whole sample.
   bool leaves_out_bad_parts() const { return leaves_out_bad_parts_; }
   void leave_out_bad_parts(bool does) { leaves_out_bad_parts_ = does; }
-  // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so that one huge sample does
-  // not stay in memory.
+  // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so
+  // that one huge sample does not stay in memory.
   void clear();
 
  private:
@@ -78,14 +81,14 @@ struct SourceSplit {
   bool is_training = false;  // shuffled by default
 };
 
-// A sample as the source has listed it, told from others without being read. Whoever lists the same data gets the same, on any machine and below
-// any folder, but for `modified`.
+// A sample as the source has listed it, told from others without being read. Whoever lists the same
+// data gets the same, on any machine and below any folder, but for `modified`.
 struct SampleIdentity {
   std::string name;       // in the split: "n01440764/n01440764_10026.JPEG"
   int64_t num_bytes = 0;  // of its files
   uint64_t content = 0;   // a hash of what the list says of the record's content, such as the label
-  uint64_t modified =
-      0;  // its file's time of modification, or a hash of those of several; 0: it has no file of its own
+  // its file's time of modification, or a hash of those of several; 0: it has no file of its own
+  uint64_t modified = 0;
 };
 
 // A file that the source has read, or that samples lie in: annotations, an archive.
@@ -105,38 +108,46 @@ class Source {
   virtual Schema schema() const = 0;
   // Of one split, where they differ; schema() by default.
   virtual Schema split_schema(size_t /*split*/) const { return schema(); }
-  // Whether records refer to others by number: then no sample may be left out, and the set is not to be merged with others. False by default.
+  // Whether records refer to others by number: then no sample may be left out, and the set is not
+  // to be merged with others. False by default.
   virtual bool has_record_references() const { return false; }
   // Class i is what label i stands for; the same for all splits. Empty when there are none.
   virtual const std::vector<std::string>& classes() const;
   // Readable names of the same classes; empty or as many as classes().
   virtual const std::vector<std::string>& class_names() const;
-  // What the same classes are called where the data came from, such as COCO's category ids; empty or as many as classes().
+  // What the same classes are called where the data came from, such as COCO's category ids; empty
+  // or as many as classes().
   virtual const std::vector<ClassId>& class_ids() const;
   // Facts for the manifests: "kind", "path", "archive", ... None by default.
   virtual std::map<std::string, std::string> facts(size_t split) const;
-  // What was asked of the source that changes its samples' bytes, for the manifests' options. None by default.
+  // What was asked of the source that changes its samples' bytes, for the manifests' options. None
+  // by default.
   virtual std::map<std::string, std::string> options() const;
-  // A manifest that is taken over instead of classes, facts and options, with the order and its seed: that of a data set whose records are
-  // read in their order. Where it lists shards, the new ones have as many records each, whatever ConvertOptions::shard_bytes says. Its split must not
+  // A manifest that is taken over instead of classes, facts and options, with the order and its
+  // seed: that of a data set whose records are read in their order. Where it lists shards, the new
+  // ones have as many records each, whatever ConvertOptions::shard_bytes says. Its split must not
   // be a training split, which could be shuffled. Null by default.
   virtual const Manifest* manifest(size_t /*split*/) const { return nullptr; }
-  // Columns of whole numbers whose sums over a split the user should know: the summary has them, of the splits that have such columns. None by default.
+  // Columns of whole numbers whose sums over a split the user should know: the summary has them, of
+  // the splits that have such columns. None by default.
   virtual std::vector<std::string> totals() const;
   // What the user should know about what was found, one sentence each ("12 files that are no images
   // were ignored").
   virtual const std::vector<std::string>& notes() const;
-  // Whether pictures are stored of which only the headers were looked at: the summary says so. False by default.
+  // Whether pictures are stored of which only the headers were looked at: the summary says so.
+  // False by default.
   virtual bool checks_headers_only() const { return false; }
   // Folders that are listed: the destination must not lie inside one of them. None by default.
   virtual std::vector<std::filesystem::path> roots() const;
 
-  // What a sample is, and the files that go into records beside the samples' own: a conversion that goes on, and parts made on several machines,
-  // are refused when these are not what they were. By default describe() with sample_bytes(), and no file.
+  // What a sample is, and the files that go into records beside the samples' own: a conversion that
+  // goes on, and parts made on several machines, are refused when these are not what they were. By
+  // default describe() with sample_bytes(), and no file.
   virtual SampleIdentity identity(size_t split, int64_t index) const;
   virtual std::vector<SourceInput> inputs(size_t split) const;
 
-  // Bytes that read() will bring into memory, or 0 when that is not known: batches of large samples are then not kept small.
+  // Bytes that read() will bring into memory, or 0 when that is not known: batches of large samples
+  // are then not kept small.
   virtual int64_t sample_bytes(size_t split, int64_t index) const;
   // The one file in which the split's samples lie; empty when they are files of their own, or made.
   virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }

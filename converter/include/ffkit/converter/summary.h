@@ -26,9 +26,11 @@ struct ConvertSummary {
   std::vector<SplitSummary> splits;
   int64_t num_classes = 0;
   int64_t num_reported = 0;  // lines of report.jsonl
-  // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive". Each has a line of report.jsonl.
+  // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive".
+  // Each has a line of report.jsonl.
   std::map<std::string, int64_t> without_dct;
-  // Pictures that are taken, but not everywhere with all that they have, by what is said of them: "has 16 bits a channel: kept; ...". Each has a line too.
+  // Pictures that are taken, but not everywhere with all that they have, by what is said of them:
+  // "has 16 bits a channel: kept; ...". Each has a line too.
   std::map<std::string, int64_t> remarks;
   bool headers_only = false;  // pictures were stored of which only the headers were looked at
   // By the action: "document left out", "replaced by U+FFFD" (bytes), ...

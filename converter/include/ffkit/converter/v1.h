@@ -1,5 +1,5 @@
-// FFRecord v1 (FORMAT.md, "Version 1"): data sets written as files of the predecessor. Reading them is Dataset::open's business, and
-// open_datasets() in sources.h is the Source to convert them from.
+// FFRecord v1 (FORMAT.md, "Version 1"): data sets written as files of the predecessor. Reading them
+// is Dataset::open's business, and open_datasets() in sources.h is the Source to convert them from.
 //
 //   DST/<split>.ffr/PART_00000.ffr, PART_00001.ffr ...    V1Writer
 //   DST/meta.pkl                                          ImageNet's payload only: classes, and the labels of the training split
@@ -29,28 +29,34 @@ V1Content parse_v1_content(std::string_view name);
 struct V1Options {
   V1Content content = V1Content::automatic;
   std::string
-      field;  // whose bytes are written; empty: the first image field, or for raw the first of type image or bytes
+      // whose bytes are written; empty: the first image field, or for raw the first of type image
+      // or bytes
+      field;
   // A part is closed once the data set's records in it have this many bytes; 0: one part a shard.
   int64_t shard_bytes = 0;
-  // Of a record as it is written: a longer one is an Error(unsupported), since readers refuse it unless they are told otherwise.
+  // Of a record as it is written: a longer one is an Error(unsupported), since readers refuse it
+  // unless they are told otherwise.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // As in ConvertOptions.
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const ConvertProgress&)> progress;
   std::function<void(const std::string&)> note;
-  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is told. Empty: not known.
+  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
+  // told. Empty: not known.
   std::string command;
 };
 
-// Writes `splits`, which must have different names, into `destination`, as convert() does: all or nothing, the folder new or empty, refused by readers until it is
-// whole. Holds one record and 20 bytes for each record of a part or of the training split in memory. A subset is written as one part. Throws
-// Error(invalid_argument) when a split lacks a field that is needed, or one of its records has none, or a merge is about to change the data set (it is
-// locked as merges lock their sources), and what reading and writing throw. Blocks.
+// Writes `splits`, which must have different names, into `destination`, as convert() does: all or
+// nothing, the folder new or empty, refused by readers until it is whole. Holds one record and 20
+// bytes for each record of a part or of the training split in memory. A subset is written as one
+// part. Throws Error(invalid_argument) when a split lacks a field that is needed, or one of its
+// records has none, or a merge is about to change the data set (it is locked as merges lock their
+// sources), and what reading and writing throw. Blocks.
 ConvertSummary write_v1(const std::vector<Dataset>& splits,
                         const std::filesystem::path& destination, const V1Options& options);
 
-// What write_v1() would write with these options, told from the records' numbers and from making some hundred payloads of each split. Writes nothing; throws as
-// write_v1() does.
+// What write_v1() would write with these options, told from the records' numbers and from making
+// some hundred payloads of each split. Writes nothing; throws as write_v1() does.
 ConvertEstimate estimate_v1(const std::vector<Dataset>& splits, const V1Options& options);
 
 }  // namespace ffkit

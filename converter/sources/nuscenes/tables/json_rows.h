@@ -1,4 +1,5 @@
-// JSON rows: a table of nuScenes, one array of flat objects, read in parallel and handed over row by row, in order.
+// JSON rows: a table of nuScenes, one array of flat objects, read in parallel and handed over row
+// by row, in order.
 //
 //   file ─▶ chunks of whole rows ─▶ parse (simdjson, each row alone) ─▶ take, in the file's order
 //            one thread               all threads                         one thread
@@ -32,7 +33,8 @@ namespace ffkit::nuscenes {
 // Ends messages on what is wrong with a table.
 inline constexpr const char* kUnpackAgain = "unpack the metadata (v1.0-*_meta.tgz) again";
 
-// The members of one row. All getters throw Error(corrupt) without a path, naming the row and the member.
+// The members of one row. All getters throw Error(corrupt) without a path, naming the row and the
+// member.
 class JsonRow {
  public:
   // `object` must live as long as the row.
@@ -49,7 +51,8 @@ class JsonRow {
   void numbers(std::string_view key, std::span<double> out) const;
   // Four finite numbers, qw, qx, qy, qz, of a length that can be brought to 1.
   void rotation(std::string_view key, std::span<double, 4> out) const;
-  // As many numbers as there are: of calibrated_sensor's camera_intrinsic, [[..], [..], [..]] or [], in row-major order.
+  // As many numbers as there are: of calibrated_sensor's camera_intrinsic, [[..], [..], [..]] or
+  // [], in row-major order.
   std::vector<double> matrix(std::string_view key) const;
   std::vector<Token> tokens(std::string_view key) const;
 
@@ -73,7 +76,8 @@ struct JsonChunk {
 class JsonChunks {
  public:
   explicit JsonChunks(const std::filesystem::path& path) : file_(path) {}
-  // The next chunk, or nothing at the end. Throws Error(corrupt) with the offset where the file is no array of objects or cut short.
+  // The next chunk, or nothing at the end. Throws Error(corrupt) with the offset where the file is
+  // no array of objects or cut short.
   std::unique_ptr<JsonChunk> next();
 
  private:
@@ -113,8 +117,8 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
   }
 }
 
-// Calls make(const JsonRow&) for each row, from many threads, and take(what it returned) for each, in the file's order, one at a time. Throws
-// the first Error in that order.
+// Calls make(const JsonRow&) for each row, from many threads, and take(what it returned) for each,
+// in the file's order, one at a time. Throws the first Error in that order.
 template <typename Made, typename Make, typename Take>
 void read_rows(const std::filesystem::path& path, const Make& make, const Take& take) {
   struct Parsed {

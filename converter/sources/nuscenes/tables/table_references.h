@@ -69,8 +69,9 @@ class TableFile {
     return result;
   }
 
-  // Of rows that follow each other by prev and next: refuses one whose neighbour is of another group, or earlier where it should be later.
-  // `group` and `time` give those of a row; `groups`: what a group is called.
+  // Of rows that follow each other by prev and next: refuses one whose neighbour is of another
+  // group, or earlier where it should be later. `group` and `time` give those of a row; `groups`:
+  // what a group is called.
   template <typename Group, typename Time>
   void require_order(const Rows& rows, const std::vector<Row>& prev, const std::vector<Row>& next,
                      const char* groups, const Group& group, const Time& time) const {

@@ -1,4 +1,5 @@
-// nuScenes' tables in memory: rows by number, references between them as row numbers, checked. Immutable once read, thread-safe.
+// nuScenes' tables in memory: rows by number, references between them as row numbers, checked.
+// Immutable once read, thread-safe.
 //
 //   scene ─▶ log ◀─ map          sample_data ─▶ sample ─▶ scene
 //     ▲                             │    └────▶ ego_pose
@@ -115,8 +116,11 @@ struct AnnotationRows : Rows {
   std::vector<int32_t> num_radar_points;
   std::vector<int16_t> visibility;  // 1..4, 0 unknown
   std::vector<int16_t>
-      attribute;  // position in kAttributes, -1 for none; the first where there are several, outside of the ten classes
-  // The annotations of sample i are order[first[i]] .. order[first[i + 1] - 1], in the table's order.
+      // position in kAttributes, -1 for none; the first where there are several, outside of the ten
+      // classes
+      attribute;
+  // The annotations of sample i are order[first[i]] .. order[first[i + 1] - 1], in the table's
+  // order.
   std::vector<Row> first;
   std::vector<Row> order;
 };
@@ -150,9 +154,11 @@ struct Tables {
   int64_t num_other_channels = 0;  // rows of sample_data of sensors that nuScenes does not have
 };
 
-// Reads `folder`, "v1.0-mini", into `tables`, which must be new. Throws Error(not_found) with all tables that are missing, Error(corrupt) with
-// table, row and remedy: no JSON, a missing or wrong member, a token or a scene's name that is twice, a reference to a row that is not there, prev or next in a circle,
-// in another order than time or of another scene, sensor or instance, a rotation of length 0, a size that is not above 0.
+// Reads `folder`, "v1.0-mini", into `tables`, which must be new. Throws Error(not_found) with all
+// tables that are missing, Error(corrupt) with table, row and remedy: no JSON, a missing or wrong
+// member, a token or a scene's name that is twice, a reference to a row that is not there, prev or
+// next in a circle, in another order than time or of another scene, sensor or instance, a rotation
+// of length 0, a size that is not above 0.
 void read_tables(const std::filesystem::path& folder, Tables& tables);
 
 }  // namespace ffkit::nuscenes

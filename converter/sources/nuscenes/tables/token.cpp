@@ -53,7 +53,8 @@ Row TokenIndex::find(const Token& token) const {
   return slots_.empty() ? kNoRow : slots_[slot_of(token)];
 }
 
-// Where the token is, or the empty slot where it would be. Tokens are hashes already; the factor spreads those that someone has made up.
+// Where the token is, or the empty slot where it would be. Tokens are hashes already; the factor
+// spreads those that someone has made up.
 size_t TokenIndex::slot_of(const Token& token) const {
   constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   size_t slot = static_cast<size_t>(((token.low ^ token.high) * kGolden) >> 20) & mask_;

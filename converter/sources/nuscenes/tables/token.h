@@ -1,4 +1,5 @@
-// Tokens: the names of rows in nuScenes' tables, 32 hexadecimal digits, as 16 bytes; and where a table has which.
+// Tokens: the names of rows in nuScenes' tables, 32 hexadecimal digits, as 16 bytes; and where a
+// table has which.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,13 @@ std::string to_string(const Token& token);
 using Row = uint32_t;
 inline constexpr Row kNoRow = ~Row{0};
 
-// Finds the row that has a token: an open-addressed table of row numbers, 8 to 16 bytes a row. Thread-safe once built.
+// Finds the row that has a token: an open-addressed table of row numbers, 8 to 16 bytes a row.
+// Thread-safe once built.
 class TokenIndex {
  public:
   TokenIndex() = default;
-  // `tokens` must stay where they are as long as the index is used. Of equal tokens, the first's row is found, and `repeated` tells the row of
-  // the second.
+  // `tokens` must stay where they are as long as the index is used. Of equal tokens, the first's
+  // row is found, and `repeated` tells the row of the second.
   explicit TokenIndex(std::span<const Token> tokens);
 
   Row find(const Token& token) const;

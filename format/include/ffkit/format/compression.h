@@ -14,8 +14,9 @@ enum class Codec : uint8_t {
   none = 0,             // they are the record
   zstd = 1,             // one zstd frame
   zstd_dictionary = 2,  // one zstd frame made with the shard's dictionary
-  v1 =
-      255,  // never in a shard: a record of an FFRecord v1 file, whose bytes RecordUnpacker gives the form of a record
+  // never in a shard: a record of an FFRecord v1 file, whose bytes RecordUnpacker gives the form of
+  // a record
+  v1 = 255,
 };
 
 // Longer records are stored as they are.
@@ -36,18 +37,20 @@ struct StoredRecord {
   Codec codec = Codec::none;
 };
 
-// Compresses records one after another and keeps its memory between them. Not thread-safe: one per thread. One that was moved
-// from can only be destroyed or assigned to.
+// Compresses records one after another and keeps its memory between them. Not thread-safe: one per
+// thread. One that was moved from can only be destroyed or assigned to.
 class RecordCompressor {
  public:
-  // Throws Error(invalid_argument) for a level out of range or for bytes that are not a dictionary, or a dictionary that is too large.
+  // Throws Error(invalid_argument) for a level out of range or for bytes that are not a dictionary,
+  // or a dictionary that is too large.
   explicit RecordCompressor(const CompressionOptions& options);
   ~RecordCompressor();
   RecordCompressor(RecordCompressor&&) noexcept;
   RecordCompressor& operator=(RecordCompressor&&) noexcept;
 
-  // `record` compressed; or itself, where compression is off or saves less than one byte in 16: such records are read without a copy and
-  // field by field, which is worth more. The bytes live until the next call, or as long as `record`.
+  // `record` compressed; or itself, where compression is off or saves less than one byte in 16:
+  // such records are read without a copy and field by field, which is worth more. The bytes live
+  // until the next call, or as long as `record`.
   StoredRecord compress(std::span<const std::byte> record);
 
  private:
@@ -55,9 +58,10 @@ class RecordCompressor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Trains a zstd dictionary of at most `max_bytes` (256 .. 16 MiB) on `samples`, encoded records like those to be compressed; zstd's
-// manual advises a hundred times as many bytes of samples. Helps records of up to some KiB. The same samples give the same
-// dictionary. Throws Error(invalid_argument) when the samples are too few or too much alike for one.
+// Trains a zstd dictionary of at most `max_bytes` (256 .. 16 MiB) on `samples`, encoded records
+// like those to be compressed; zstd's manual advises a hundred times as many bytes of samples.
+// Helps records of up to some KiB. The same samples give the same dictionary. Throws
+// Error(invalid_argument) when the samples are too few or too much alike for one.
 std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples,
                                         int64_t max_bytes);
 

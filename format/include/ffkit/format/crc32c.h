@@ -1,6 +1,7 @@
 // CRC-32C (Castagnoli polynomial 0x1EDC6F41, reflected 0x82F63B78, initial value and final xor
 // 0xFFFFFFFF, RFC 3720 §12.1), the checksum of everything in a shard. Uses the CRC and carry-less
-// multiplication instructions of x86-64 (SSE4.2 or AVX-512) and of Arm where the processor has them. Thread-safe.
+// multiplication instructions of x86-64 (SSE4.2 or AVX-512) and of Arm where the processor has
+// them. Thread-safe.
 #pragma once
 
 #include <cstddef>

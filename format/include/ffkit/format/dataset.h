@@ -4,13 +4,14 @@
 //   DST/train/shard-00000.ffr     the manifest's shards
 //   DST/train/shard-00001.ffr ...
 //
-// FFRecord v1 opens the same way: DST/train.ffr/PART_00000.ffr ..., one file, or a list of files. A subset is a Dataset too:
-// it numbers its records anew, from 0. So is a chain, several splits behind one another:
+// FFRecord v1 opens the same way: DST/train.ffr/PART_00000.ffr ..., one file, or a list of files. A
+// subset is a Dataset too: it numbers its records anew, from 0. So is a chain, several splits
+// behind one another:
 //
 //   chain({a, b})    record_index 0 .. a's, then b's      source 0, 1      fields: a's, then those that b alone has
 //
-// A cheap handle: copies and subsets share the open shards. All functions are thread-safe. One that was moved from can only be destroyed or
-// assigned to.
+// A cheap handle: copies and subsets share the open shards. All functions are thread-safe. One that
+// was moved from can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -29,28 +30,32 @@ namespace ffkit {
 
 class Dataset {
  public:
-  // Opens the split `split` of `path`, or what `path` itself is when `split` is empty: a split's folder, a folder of v1 files, or one
-  // shard or v1 file. Opens every shard and compares it with the manifest. Throws Error(not_found) with the splits there are,
-  // Error(corrupt) for a missing or different shard, and Error(invalid_argument) for a conversion
-  // that has not finished. `options` are those of every shard.
+  // Opens the split `split` of `path`, or what `path` itself is when `split` is empty: a split's
+  // folder, a folder of v1 files, or one shard or v1 file. Opens every shard and compares it with
+  // the manifest. Throws Error(not_found) with the splits there are, Error(corrupt) for a missing
+  // or different shard, and Error(invalid_argument) for a conversion that has not finished.
+  // `options` are those of every shard.
   static Dataset open(const std::filesystem::path& path, const std::string& split = "",
                       const ShardReaderOptions& options = {});
   // Opens shards or v1 files, in this order, as one data set; they must have the same schema.
   static Dataset open_files(const std::vector<std::filesystem::path>& files,
                             const ShardReaderOptions& options = {});
 
-  // The records of all of them, of the first one first: its sources, in this order. Their open shards are shared. A chain of subsets has the records that
-  // these chose, and takes 8 bytes of memory a record; a chain of chains has the sources of all.
+  // The records of all of them, of the first one first: its sources, in this order. Their open
+  // shards are shared. A chain of subsets has the records that these chose, and takes 8 bytes of
+  // memory a record; a chain of chains has the sources of all.
   //
-  // The schema has the fields of all. A field that a source lacks is null in its records, and 0 or empty in columns. A field has a column where all
-  // sources that have the field have its column. Throws Error(invalid_argument) naming both data sets when they have a field of the same name but of
-  // another type, or when they have other classes; and for none.
+  // The schema has the fields of all. A field that a source lacks is null in its records, and 0 or
+  // empty in columns. A field has a column where all sources that have the field have its column.
+  // Throws Error(invalid_argument) naming both data sets when they have a field of the same name
+  // but of another type, or when they have other classes; and for none.
   static Dataset chain(const std::vector<Dataset>& sources);
 
   // What was opened: the split's folder, or the (first) file; of a chain that of its first source.
   const std::filesystem::path& path() const;
-  // Of the whole split, also for a subset. That of v1 files, or of single shards, is made up from what they contain; that of a chain has the shards of all
-  // sources, and of facts and options those on which all agree.
+  // Of the whole split, also for a subset. That of v1 files, or of single shards, is made up from
+  // what they contain; that of a chain has the shards of all sources, and of facts and options
+  // those on which all agree.
   const Manifest& manifest() const;
   const Schema& schema() const;
   int format_version() const;  // 1 or 2; of the first shard
@@ -63,28 +68,32 @@ class Dataset {
   // Identifies content and, for a subset, choice and order of the records: 16 hex digits.
   const std::string& fingerprint() const;
 
-  // The records of this data set with these numbers, in this order; numbers may repeat. Throws Error(invalid_argument) for one that is out of
-  // range. Takes 8 bytes of memory a record.
+  // The records of this data set with these numbers, in this order; numbers may repeat. Throws
+  // Error(invalid_argument) for one that is out of range. Takes 8 bytes of memory a record.
   Dataset subset(const std::vector<int64_t>& record_indices) const;
-  // The records for which `filter` holds, in their order. Reads columns, no records. Errors as matching_records(): of a chain, also where a source lacks
-  // a field of the filter; choose from that source before it is chained.
+  // The records for which `filter` holds, in their order. Reads columns, no records. Errors as
+  // matching_records(): of a chain, also where a source lacks a field of the filter; choose from
+  // that source before it is chained.
   Dataset where(const Filter& filter) const;
   bool is_subset() const;
   // All records of the split that this is a subset of; itself unless it is one.
   Dataset whole_split() const;
-  // The number in the whole split of a record of this data set; the same number unless it is a subset.
+  // The number in the whole split of a record of this data set; the same number unless it is a
+  // subset.
   int64_t index_in_split(int64_t record_index) const;
 
   // Splits that this is made of: 1 unless it is a chain, or a subset of one.
   int64_t num_sources() const;
-  // The whole split number 0 .. num_sources()-1; itself when there is one. Error(invalid_argument) for another.
+  // The whole split number 0 .. num_sources()-1; itself when there is one. Error(invalid_argument)
+  // for another.
   Dataset source(int64_t source) const;
   // The number of the source of a record; Error(invalid_argument) when out of range.
   int64_t source_of(int64_t record_index) const;
-  // How many records of each source there are. Throws Error(invalid_argument) for a subset in which they are not those of source 0, then those of source 1, and so on.
+  // How many records of each source there are. Throws Error(invalid_argument) for a subset in which
+  // they are not those of source 0, then those of source 1, and so on.
   std::vector<int64_t> source_sizes() const;
-  // How a record as a shard has it is read as one of schema(), for RecordView; null where it is one. Lives as long as this data set. Error(invalid_argument)
-  // when out of range.
+  // How a record as a shard has it is read as one of schema(), for RecordView; null where it is
+  // one. Lives as long as this data set. Error(invalid_argument) when out of range.
   const FieldMapping* field_mapping(int64_t record_index) const;
 
   struct Location {
@@ -94,8 +103,8 @@ class Dataset {
   };
   // Where the bytes of a record lie; Error(invalid_argument) when out of range.
   Location locate(int64_t record_index) const;
-  // File and number of a record, for RecordView and the messages of its errors; lives as long as this data set. Error(invalid_argument)
-  // when out of range.
+  // File and number of a record, for RecordView and the messages of its errors; lives as long as
+  // this data set. Error(invalid_argument) when out of range.
   RecordName name(int64_t record_index) const;
   // Reads one record and checks its checksum: the bytes of a record of schema().
   void read(int64_t record_index, std::vector<std::byte>& out) const;
@@ -127,7 +136,8 @@ class Dataset {
   std::shared_ptr<const Choice> choice_;  // null: all
 };
 
-// The splits of a data set folder, sorted: the names of its sub-folders that hold a manifest, and "train" for v1's folder train.ffr.
+// The splits of a data set folder, sorted: the names of its sub-folders that hold a manifest, and
+// "train" for v1's folder train.ffr.
 std::vector<std::string> list_splits(const std::filesystem::path& folder);
 
 // The file that marks a data set folder as not finished; the converter removes it last.

@@ -1,11 +1,13 @@
-// Filter: which records of a data set are wanted, told from their columns (Dataset::where). A plain value.
+// Filter: which records of a data set are wanted, told from their columns (Dataset::where). A plain
+// value.
 //
 //   label in {3, 7, 100..199} and id != "n01440764/broken.JPEG" and timestamp >= 1.5e9
 //
 // Conditions, joined by "and", on fields with a column:
 //   FIELD == VALUE    also != < <= > >=      numbers are compared as numbers, texts byte by byte
 //   FIELD in {VALUE, FIRST..LAST, ...}       also "not in"; LAST is included
-// A VALUE is a number but NaN, a word, or a text in single or double quotes. Null fields count as 0 or the empty text.
+// A VALUE is a number but NaN, a word, or a text in single or double quotes. Null fields count as 0
+// or the empty text.
 #pragma once
 
 #include <cstdint>
@@ -46,12 +48,13 @@ struct Filter {
 // Parses the text form above; throws Error(invalid_argument) that says where it does not fit.
 Filter parse_filter(std::string_view text);
 
-// The records of `shard` (ascending) for which `filter` holds. Reads columns, no records. Throws Error(not_found) for a field without a column,
-// Error(invalid_argument) for a value that its type cannot have.
+// The records of `shard` (ascending) for which `filter` holds. Reads columns, no records. Throws
+// Error(not_found) for a field without a column, Error(invalid_argument) for a value that its type
+// cannot have.
 std::vector<int64_t> matching_records(const ShardReader& shard, const Filter& filter);
 
-// Record numbers from a text file: one or more a line, separated by blanks or commas; "#" begins a comment. Throws Error naming file and
-// line.
+// Record numbers from a text file: one or more a line, separated by blanks or commas; "#" begins a
+// comment. Throws Error naming file and line.
 std::vector<int64_t> read_index_file(const std::filesystem::path& path);
 
 }  // namespace ffkit

@@ -52,8 +52,8 @@ struct Manifest {
 // Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming
 // the file.
 Manifest read_manifest(const std::filesystem::path& path);
-// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io), and then leaves none, or one of both
-// when there was one before.
+// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io), and
+// then leaves none, or one of both when there was one before.
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
 }  // namespace ffkit

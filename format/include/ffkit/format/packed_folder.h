@@ -1,5 +1,6 @@
-// PackedFolder: a whole folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as the original package's pack_folder() makes them. Read
-// only. All const functions are thread-safe. One that was moved
+// PackedFolder: a whole folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as the
+// original package's pack_folder() makes them. Read only. All const functions are thread-safe. One
+// that was moved
 // from can only be destroyed or assigned to.
 #pragma once
 
@@ -15,11 +16,13 @@ namespace ffkit {
 
 class PackedFolder {
  public:
-  // Whether `path` is a v1 file that ends as a packed folder does. Throws Error(not_found) or Error(io).
+  // Whether `path` is a v1 file that ends as a packed folder does. Throws Error(not_found) or
+  // Error(io).
   static bool is_packed_folder(const std::filesystem::path& path);
 
-  // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of it or paths of more than 4096 bytes, or
-  // holds a file or folder twice, or a file that does not exist; Error(unsupported) when the tree is longer than options.max_record_bytes.
+  // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of
+  // it or paths of more than 4096 bytes, or holds a file or folder twice, or a file that does not
+  // exist; Error(unsupported) when the tree is longer than options.max_record_bytes.
   explicit PackedFolder(const std::filesystem::path& path, const ShardReaderOptions& options = {});
 
   struct File {
@@ -33,7 +36,9 @@ class PackedFolder {
   }  // also empty ones; parents first
   // Position of the file `path` in files(); throws Error(not_found).
   size_t find(const std::string& path) const;
-  // The content of files()[i], its checksum checked, into `out`. Throws Error(invalid_argument) when there is no such file, and Error(unsupported) when it is longer than options.max_record_bytes.
+  // The content of files()[i], its checksum checked, into `out`. Throws Error(invalid_argument)
+  // when there is no such file, and Error(unsupported) when it is longer than
+  // options.max_record_bytes.
   void read(size_t i, std::vector<std::byte>& out) const;
 
  private:

@@ -81,7 +81,8 @@ class FieldView {
   bool is_null() const { return is_null_; }
   std::span<const std::byte> raw() const { return raw_; }
   // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
-  // its size is wrong and Error(not_found) when it is null. The errors name the record as the view was told.
+  // its size is wrong and Error(not_found) when it is null. The errors name the record as the view
+  // was told.
   std::span<const std::byte> bytes() const;  // bytes and image fields
   std::string_view string() const;
   template <typename T>
@@ -95,7 +96,8 @@ class FieldView {
   uint64_t scalar_bits(DType dtype) const;
   TensorView tensor() const;
   ListView list() const;
-  // Throws Error(corrupt) unless the bytes, if there are any, are what the field's type and dtype say; pictures and texts may hold anything.
+  // Throws Error(corrupt) unless the bytes, if there are any, are what the field's type and dtype
+  // say; pictures and texts may hold anything.
   void verify() const;
 
  private:
@@ -152,10 +154,12 @@ class RecordBuilder {
   std::vector<Value> values_;
 };
 
-// How records of one schema are read as records of a wider one: what a data set of Dataset::chain() needs. A plain value.
+// How records of one schema are read as records of a wider one: what a data set of Dataset::chain()
+// needs. A plain value.
 struct FieldMapping {
   Schema stored;  // of the records
-  // By position in the wider schema: the position in `stored`, or -1 for a field that is null in all of the records.
+  // By position in the wider schema: the position in `stored`, or -1 for a field that is null in
+  // all of the records.
   std::vector<int64_t> positions;
 };
 
@@ -165,14 +169,16 @@ class RecordView {
  public:
   // Checks the field table against the length of `record`; throws Error(corrupt) where it does not
   // fit. The fields' checksums are not checked: the one over the record covers them. `schema` and
-  // `record` must outlive the view. Errors of the view and its fields name the record as `name` says.
-  // `mapping`, which must outlive the view too: the record is one of mapping->stored, and is seen as one of `schema`; null: it is one of `schema`.
+  // `record` must outlive the view. Errors of the view and its fields name the record as `name`
+  // says. `mapping`, which must outlive the view too: the record is one of mapping->stored, and is
+  // seen as one of `schema`; null: it is one of `schema`.
   RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name = {},
              const FieldMapping* mapping = nullptr);
 
   // Throws Error(invalid_argument) when out of range.
   FieldView field(size_t field) const;
-  // Throws Error(corrupt) when a field does not have its checksum, or its bytes are not what its type says.
+  // Throws Error(corrupt) when a field does not have its checksum, or its bytes are not what its
+  // type says.
   void verify_fields() const;
 
   // Shorthands for field(i)'s functions of the same names.

@@ -13,12 +13,14 @@ enum class Checksum : uint8_t {
   none,   // v1 records without one
 };
 
-// Where a record's bytes lie. The loader reads them itself, and RecordUnpacker makes a record of them.
+// Where a record's bytes lie. The loader reads them itself, and RecordUnpacker makes a record of
+// them.
 struct RecordLocation {
   int64_t offset = 0;        // of the first byte, in the shard file
   int64_t stored_bytes = 0;  // in the file; may be 0 in v1 files
-  int64_t raw_bytes =
-      0;  // of the record, decompressed; equal to stored_bytes for Codec::none, at least the length for Codec::v1
+  // of the record, decompressed; equal to stored_bytes for Codec::none, at least the length for
+  // Codec::v1
+  int64_t raw_bytes = 0;
   uint32_t checksum = 0;  // of the stored bytes
   Checksum checksum_type = Checksum::crc32c;
   Codec codec = Codec::none;

@@ -1,8 +1,10 @@
-// ShardReader: random access to the records of one shard file: an ffkit shard or an FFRecord v1 file (FORMAT.md).
+// ShardReader: random access to the records of one shard file: an ffkit shard or an FFRecord v1
+// file (FORMAT.md).
 //
-// Opening a shard reads the header, the trailer and the catalog, whatever the number of records. Index
-// pages are read and checked when needed; some are kept. (Of a v1 file, the whole header: 12 bytes a record.)
-// All const functions are thread-safe. The reader owns its file descriptor. One that was moved from can only be destroyed or assigned to.
+// Opening a shard reads the header, the trailer and the catalog, whatever the number of records.
+// Index pages are read and checked when needed; some are kept. (Of a v1 file, the whole header: 12
+// bytes a record.) All const functions are thread-safe. The reader owns its file descriptor. One
+// that was moved from can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -35,27 +37,31 @@ class ShardReader {
   const std::filesystem::path& path() const;
   const Schema& schema() const;
   ShardFacts facts() const;
-  // Of the open file, for reads by pread(2) and the like: unaligned and through the page cache. It stays the reader's, as do its flags, and lives
-  // as long as the reader.
+  // Of the open file, for reads by pread(2) and the like: unaligned and through the page cache. It
+  // stays the reader's, as do its flags, and lives as long as the reader.
   int descriptor() const;
   // As opened with.
   const ShardReaderOptions& options() const { return options_; }
   int64_t num_records() const { return num_records_; }
 
   // `record` is 0 .. num_records()-1 (Error(invalid_argument) otherwise). Throws Error(corrupt)
-  // when the index page is damaged, Error(unsupported) when the record is longer than ShardReaderOptions::max_record_bytes.
+  // when the index page is damaged, Error(unsupported) when the record is longer than
+  // ShardReaderOptions::max_record_bytes.
   RecordLocation locate(int64_t record) const;
-  // Reads one record into `out` (resized to fit), for RecordView: checks its checksum and decompresses it. Throws Error(corrupt) or
-  // Error(io).
+  // Reads one record into `out` (resized to fit), for RecordView: checks its checksum and
+  // decompresses it. Throws Error(corrupt) or Error(io).
   void read(int64_t record, std::vector<std::byte>& out) const;
-  // The same for one record after another, without copies: the result lies in `buffer` or in `unpacker` and lives until their next use.
+  // The same for one record after another, without copies: the result lies in `buffer` or in
+  // `unpacker` and lives until their next use.
   std::span<const std::byte> read(int64_t record, std::vector<std::byte>& buffer,
                                   RecordUnpacker& unpacker) const;
-  // Reads one field (its position in the schema) of one record into `out`, for FieldView, and checks the field's checksum. Of a record with
-  // Codec::none only the field table and the field's bytes are read. Returns false when the field is null.
+  // Reads one field (its position in the schema) of one record into `out`, for FieldView, and
+  // checks the field's checksum. Of a record with Codec::none only the field table and the field's
+  // bytes are read. Returns false when the field is null.
   bool read_field(int64_t record, size_t field, std::vector<std::byte>& out) const;
 
-  // Tells the kernel that these bytes of the file will be read, so that it fetches what the page cache lacks. A hint that does not wait.
+  // Tells the kernel that these bytes of the file will be read, so that it fetches what the page
+  // cache lacks. A hint that does not wait.
   void announce(int64_t offset, int64_t num_bytes) const noexcept;
 
   // A whole column; throws Error(not_found) when the field has none, Error(invalid_argument) when
@@ -66,7 +72,8 @@ class ShardReader {
 
   // Check everything but the records: every page of the index, every column.
   std::vector<ShardProblem> verify_index() const;
-  // Checks one record: its checksum, its table, its fields' checksums, and that tensors, lists and scalars are what their types say.
+  // Checks one record: its checksum, its table, its fields' checksums, and that tensors, lists and
+  // scalars are what their types say.
   std::optional<ShardProblem> verify_record(int64_t record) const;
   // Both, for all records. Returns all that is wrong.
   std::vector<ShardProblem> verify() const;

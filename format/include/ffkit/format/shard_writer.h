@@ -21,14 +21,14 @@
 namespace ffkit {
 
 struct ShardWriterOptions {
-  // A power of two, 1 .. 1 MiB; O_DIRECT reads fewest bytes from 512 on. A longer record starts on a multiple of it, a shorter one never
-  // crosses one.
+  // A power of two, 1 .. 1 MiB; O_DIRECT reads fewest bytes from 512 on. A longer record starts on
+  // a multiple of it, a shorter one never crosses one.
   uint32_t alignment = 4096;
   // Identifies the shard; written to header and trailer. The same input must give the same uuid, so
   // that conversions are repeatable to the byte.
   std::array<uint8_t, 16> uuid{};
-  // How append(record) compresses. Its dictionary, if any, is stored in the shard, and records compressed elsewhere must have been
-  // compressed with the same.
+  // How append(record) compresses. Its dictionary, if any, is stored in the shard, and records
+  // compressed elsewhere must have been compressed with the same.
   CompressionOptions compression;
 };
 

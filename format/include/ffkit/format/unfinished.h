@@ -1,4 +1,5 @@
-// The marker of a data set folder that is not finished (kUnfinishedMarker): what is being made there, and the command that finishes it.
+// The marker of a data set folder that is not finished (kUnfinishedMarker): what is being made
+// there, and the command that finishes it.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +22,9 @@ UnfinishedMarker parse_unfinished_marker(std::string_view text);
 // The marker of `folder`; empty members when there is none or it cannot be read.
 UnfinishedMarker read_unfinished_marker(const std::filesystem::path& folder);
 
-// Throws Error(invalid_argument), with the command that finishes the folder, when `path`, a folder of a data set or of a split, or the folder
-// that it lies in is marked. Links and "." are followed. `path` need not exist.
+// Throws Error(invalid_argument), with the command that finishes the folder, when `path`, a folder
+// of a data set or of a split, or the folder that it lies in is marked. Links and "." are followed.
+// `path` need not exist.
 void refuse_unfinished(const std::filesystem::path& path);
 // The same for a file, and for the two folders above it.
 void refuse_unfinished_file(const std::filesystem::path& path);

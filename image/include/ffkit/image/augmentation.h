@@ -1,8 +1,10 @@
-// Augmentations: what is done to the pixels of a sample between crop, resize and flip and the normalisation. Plain options, named and
-// parametrised as in torchvision.transforms.v2, with its semantics on PIL images, which users of ImageFolder get.
+// Augmentations: what is done to the pixels of a sample between crop, resize and flip and the
+// normalisation. Plain options, named and parametrised as in torchvision.transforms.v2, with its
+// semantics on PIL images, which users of ImageFolder get.
 //
-// What is drawn depends on (seed, epoch, record) alone. Each augmentation draws from streams of its own kind: adding or removing one of
-// another kind, or an option of the crop, changes nothing of it. Pixels equal Pillow's to the bit for the same parameters.
+// What is drawn depends on (seed, epoch, record) alone. Each augmentation draws from streams of its
+// own kind: adding or removing one of another kind, or an option of the crop, changes nothing of
+// it. Pixels equal Pillow's to the bit for the same parameters.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +20,15 @@ namespace ffkit {
 class PixelTransform {
  public:
   virtual ~PixelTransform() = default;
-  // Changes `image` in place. Called from many threads at once. `random` is this sample's, in a stream of this transform's own; use no other
-  // source of randomness, or batches depend on the number of threads. What it throws is thrown by Loader::next(); an
-  // Error(corrupt or unsupported) is a bad sample.
+  // Changes `image` in place. Called from many threads at once. `random` is this sample's, in a
+  // stream of this transform's own; use no other source of randomness, or batches depend on the
+  // number of threads. What it throws is thrown by Loader::next(); an Error(corrupt or unsupported)
+  // is a bad sample.
   virtual void apply(const RgbImage& image, CounterRandom& random) const = 0;
 };
 
-// Factor drawn uniformly from [min, max], 0 <= min <= max <= 10^6; of one number s, from [max(0, 1 - s), 1 + s]. 1 changes nothing.
+// Factor drawn uniformly from [min, max], 0 <= min <= max <= 10^6; of one number s, from [max(0, 1
+// - s), 1 + s]. 1 changes nothing.
 struct FactorRange {
   constexpr FactorRange(double strength) : min(std::max(0.0, 1 - strength)), max(1 + strength) {}
   constexpr FactorRange(double low, double high) : min(low), max(high) {}
@@ -33,7 +37,8 @@ struct FactorRange {
   double max;
 };
 
-// Shift drawn uniformly from [min, max], -0.5 <= min <= max <= 0.5 (a whole turn of the colour circle is 1); of one number s, from [-s, s].
+// Shift drawn uniformly from [min, max], -0.5 <= min <= max <= 0.5 (a whole turn of the colour
+// circle is 1); of one number s, from [-s, s].
 struct HueRange {
   constexpr HueRange(double strength) : min(-strength), max(strength) {}
   constexpr HueRange(double low, double high) : min(low), max(high) {}
@@ -42,8 +47,8 @@ struct HueRange {
   double max;
 };
 
-// torchvision's ColorJitter: brightness, contrast, saturation and hue changed in random order. A range that can change nothing is left
-// out. {.brightness = 0.4, .hue = {-0.1, 0.2}}
+// torchvision's ColorJitter: brightness, contrast, saturation and hue changed in random order. A
+// range that can change nothing is left out. {.brightness = 0.4, .hue = {-0.1, 0.2}}
 struct ColorJitter {
   FactorRange brightness = 0;
   FactorRange contrast = 0;
@@ -51,9 +56,10 @@ struct ColorJitter {
   HueRange hue = 0;
 };
 
-// torchvision's RandAugment: num_ops operations, each drawn uniformly from Identity, ShearX, ShearY, TranslateX, TranslateY, Rotate,
-// Brightness, Color, Contrast, Sharpness, Posterize, Solarize, AutoContrast and Equalize, with the magnitude
-// number `magnitude` of num_magnitude_bins. Shears, translations and rotations take the nearest pixel.
+// torchvision's RandAugment: num_ops operations, each drawn uniformly from Identity, ShearX,
+// ShearY, TranslateX, TranslateY, Rotate, Brightness, Color, Contrast, Sharpness, Posterize,
+// Solarize, AutoContrast and Equalize, with the magnitude number `magnitude` of num_magnitude_bins.
+// Shears, translations and rotations take the nearest pixel.
 struct RandAugment {
   int num_ops = 2;              // 0 .. 100
   int magnitude = 9;            // 0 .. num_magnitude_bins - 1
@@ -61,18 +67,21 @@ struct RandAugment {
   RgbColor fill = {0, 0, 0};    // where there is no pixel
 };
 
-// torchvision's TrivialAugmentWide: one of the same operations, with a magnitude drawn uniformly from num_magnitude_bins, over wider ranges.
+// torchvision's TrivialAugmentWide: one of the same operations, with a magnitude drawn uniformly
+// from num_magnitude_bins, over wider ranges.
 struct TrivialAugmentWide {
   int num_magnitude_bins = 31;  // 2 .. 1000
   RgbColor fill = {0, 0, 0};
 };
 
-// PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, before its resize; no other transform takes it, and a ScalePad takes one of it and
-// nothing else. Each of these is done with a probability of 1/2, in this order:
+// PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, before its
+// resize; no other transform takes it, and a ScalePad takes one of it and nothing else. Each of
+// these is done with a probability of 1/2, in this order:
 //
 //   brightness ─▶ contrast, or at the end ─▶ saturation, hue in HSV ─▶ contrast, when it is at the end ─▶ channels in another order
 //
-// Values are neither rounded nor cut off to 0 .. 255. HSV is that of cv::cvtColor on floats, which takes colours below black to other ones.
+// Values are neither rounded nor cut off to 0 .. 255. HSV is that of cv::cvtColor on floats, which
+// takes colours below black to other ones.
 struct PhotoMetricDistortion {
   double brightness_delta =
       32;  // 0 .. 255: a number of [-delta, delta] is added to pixels of 0 .. 255
@@ -84,8 +93,9 @@ struct PhotoMetricDistortion {
 using Augmentation = std::variant<ColorJitter, RandAugment, TrivialAugmentWide,
                                   std::shared_ptr<const PixelTransform>, PhotoMetricDistortion>;
 
-// torchvision's RandomErasing: with `probability` a rectangle of random area and aspect ratio (log-uniform) of the finished, normalised
-// sample is overwritten; ten tries, then it is left as it is.
+// torchvision's RandomErasing: with `probability` a rectangle of random area and aspect ratio
+// (log-uniform) of the finished, normalised sample is overwritten; ten tries, then it is left as it
+// is.
 struct RandomErasing {
   double probability = 0.5;
   double scale_min = 0.02;  // share of the image's area, 0 < scale_min <= scale_max <= 1
@@ -93,8 +103,8 @@ struct RandomErasing {
   double ratio_min = 0.3;  // height / width
   double ratio_max = 3.3;
   float value = 0;  // in units of the output: after normalisation; u8 takes 0 .. 255
-  // Instead of `value`, every element from the standard normal distribution (value = "random"). Not for u8. Drawn by Box and Muller's method in f32:
-  // the last bit may depend on the C library.
+  // Instead of `value`, every element from the standard normal distribution (value = "random"). Not
+  // for u8. Drawn by Box and Muller's method in f32: the last bit may depend on the C library.
   bool noise = false;
 };
 

@@ -6,8 +6,10 @@
 
 namespace ffkit {
 
-// ppm: netpbm's PPM, PGM and PBM, binary (P4, P5, P6) and as text (P1, P2, P3), of values up to 65535. bmp: of 1, 4, 8, 16, 24 or 32 bits a pixel,
-// plain, with masks or run-length encoded, with the headers of Windows and OS/2. webp: of an animation, its first picture. dct: the dct code of a JPEG.
+// ppm: netpbm's PPM, PGM and PBM, binary (P4, P5, P6) and as text (P1, P2, P3), of values up to
+// 65535. bmp: of 1, 4, 8, 16, 24 or 32 bits a pixel, plain, with masks or run-length encoded, with
+// the headers of Windows and OS/2. webp: of an animation, its first picture. dct: the dct code of a
+// JPEG.
 enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm, dct };
 
 struct ImageInfo {
@@ -20,8 +22,9 @@ struct ImageInfo {
   bool is_raw = false;        // RGB as encode_ppm() writes it
 };
 
-// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last row of what ImageDecoder
-// returns, 64 more bytes may be read (not used): whole vector registers can be loaded at the end of a row.
+// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last
+// row of what ImageDecoder returns, 64 more bytes may be read (not used): whole vector registers
+// can be loaded at the end of a row.
 struct RgbView {
   const uint8_t* data = nullptr;
   int width = 0;

@@ -1,11 +1,14 @@
-// Pictures as cv::Mat, without a copy: for pixel transforms by OpenCV. Header only, for programs that have OpenCV (core):
+// Pictures as cv::Mat, without a copy: for pixel transforms by OpenCV. Header only, for programs
+// that have OpenCV (core):
 //
 //   void apply(const ffkit::RgbImage& image, ffkit::CounterRandom& random) const override {
 //     cv::Mat pixels = ffkit::as_mat(image);
-//     cv::GaussianBlur(pixels.clone(), pixels, {5, 5}, 0);   // the result must go to the same pixels
+// the result must go to the same pixels
+//     cv::GaussianBlur(pixels.clone(), pixels, {5, 5}, 0);
 //   }
 //
-// OpenCV takes three channels for B, G, R in what knows about colours; ffkit's are R, G, B: use cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
+// OpenCV takes three channels for B, G, R in what knows about colours; ffkit's are R, G, B: use
+// cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
 #pragma once
 
 #include <opencv2/core/mat.hpp>

@@ -1,9 +1,11 @@
-// CounterRandom: random numbers that depend on (seed, epoch, record_index, stream) alone, the same on every machine, for any number
-// of threads and ranks, and in every release. What augmentation is drawn from, also a user's own.
+// CounterRandom: random numbers that depend on (seed, epoch, record_index, stream) alone, the same
+// on every machine, for any number of threads and ranks, and in every release. What augmentation is
+// drawn from, also a user's own.
 //
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key: the seed, low word first. Counter
-// words: stream * 2^24 + the number of the block drawn so far, the epoch (low 32 bits), record_index low, record_index high. A
-// block gives two 64-bit numbers, each of two words, low word first.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key: the
+// seed, low word first. Counter words: stream * 2^24 + the number of the block drawn so far, the
+// epoch (low 32 bits), record_index low, record_index high. A block gives two 64-bit numbers, each
+// of two words, low word first.
 #pragma once
 
 #include <array>
@@ -24,8 +26,8 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<u
 // A value: cheap to make and to copy. Not thread-safe.
 class CounterRandom {
  public:
-  // Streams give independent numbers for the same sample, 2^25 of them each: one for every consumer that must not disturb the
-  // others'. The loader's own transforms take 0 .. 127.
+  // Streams give independent numbers for the same sample, 2^25 of them each: one for every consumer
+  // that must not disturb the others'. The loader's own transforms take 0 .. 127.
   explicit CounterRandom(const SampleKey& key, uint8_t stream = 0);
 
   uint64_t next();

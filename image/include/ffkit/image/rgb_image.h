@@ -19,7 +19,8 @@ struct ImageSize {
 
 using RgbColor = std::array<uint8_t, 3>;
 
-// Pixels [height, width, 3] u8 RGB that may be changed, without gaps between rows. Does not own them.
+// Pixels [height, width, 3] u8 RGB that may be changed, without gaps between rows. Does not own
+// them.
 struct RgbImage {
   uint8_t* data = nullptr;
   int width = 0;

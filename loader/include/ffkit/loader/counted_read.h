@@ -1,5 +1,5 @@
-// CountedRead: counts a read that a field decoder does itself, such as of a further record, so that LoaderStatistics shows it with the
-// loader's own, and a slow disk as such.
+// CountedRead: counts a read that a field decoder does itself, such as of a further record, so that
+// LoaderStatistics shows it with the loader's own, and a slow disk as such.
 //
 //   {
 //     ffkit::CountedRead read(*scratch);
@@ -7,8 +7,9 @@
 //     read.add_bytes(bytes.size());
 //   }
 //
-// When the thread had to sleep between construction and destruction, what it did not run counts as reading, and not as decoding; the time in which
-// it ran, copying from the page cache for instance, is decoding. One thread's. Takes 0.5 us.
+// When the thread had to sleep between construction and destruction, what it did not run counts as
+// reading, and not as decoding; the time in which it ran, copying from the page cache for instance,
+// is decoding. One thread's. Takes 0.5 us.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,14 @@
-// FieldDecoder: how one array of a batch is made from the records: `dtype()` numbers of shape [N, shape()...] from N of them.
+// FieldDecoder: how one array of a batch is made from the records: `dtype()` numbers of shape [N,
+// shape()...] from N of them.
 //
 //   record ─▶ decode_image()   ─▶ "image"  [N, 3, 224, 224] f32
 //          ─▶ decode_integer() ─▶ "label"  [N] i64
 //          ─▶ a user's own     ─▶ ...
 //
-// A decoder sees the whole record, so it may put several fields together. It must depend on the record and the key alone: then
-// batches are the same for any number of threads and ranks. Randomness is drawn from CounterRandom(key, stream); two decoders
-// that draw from the same stream get the same numbers, as when an image and its boxes must be flipped alike.
+// A decoder sees the whole record, so it may put several fields together. It must depend on the
+// record and the key alone: then batches are the same for any number of threads and ranks.
+// Randomness is drawn from CounterRandom(key, stream); two decoders that draw from the same stream
+// get the same numbers, as when an image and its boxes must be flipped alike.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,8 @@ class FieldDecoder {
  public:
   // What a decoder did, for LoaderStatistics.
   struct Work {
-    // Of its time: resize, flip, normalise, write to `out`. All that is not counted here is decoding.
+    // Of its time: resize, flip, normalise, write to `out`. All that is not counted here is
+    // decoding.
     int64_t transform_ns = 0;
     // Of reads that it does itself: CountedRead counts them.
     int64_t num_reads = 0;
@@ -47,15 +50,19 @@ class FieldDecoder {
   virtual std::vector<int64_t> shape() const = 0;
   // Called once for each decoding thread.
   virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
-  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier batch left there. `out` is aligned to the
-  // size of dtype(), no more: the samples of a batch lie behind each other, the first one at a multiple of 4096. Called by many
-  // threads at once, each with a scratch and an `out` of its own; it must write nothing else. Throws Error(corrupt), Error(unsupported) or Error(not_found) for a bad sample:
-  // LoaderOptions::bad_samples says what happens then, and file and record are added to the message. Any other exception
-  // ends the epoch, and so does an Error(corrupt) that names a file but no record. std::bad_alloc comes out of next() as Error(io).
+  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier
+  // batch left there. `out` is aligned to the size of dtype(), no more: the samples of a batch lie
+  // behind each other, the first one at a multiple of 4096. Called by many threads at once, each
+  // with a scratch and an `out` of its own; it must write nothing else. Throws Error(corrupt),
+  // Error(unsupported) or Error(not_found) for a bad sample: LoaderOptions::bad_samples says what
+  // happens then, and file and record are added to the message. Any other exception ends the epoch,
+  // and so does an Error(corrupt) that names a file but no record. std::bad_alloc comes out of
+  // next() as Error(io).
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
-  // For decoders that read other records too: called by the I/O thread when it plans to read `record_index`, its number in the whole
-  // split, so that they can be announced to the kernel (posix_fadvise). Must not block and not throw. CountedRead counts what they take.
+  // For decoders that read other records too: called by the I/O thread when it plans to read
+  // `record_index`, its number in the whole split, so that they can be announced to the kernel
+  // (posix_fadvise). Must not block and not throw. CountedRead counts what they take.
   virtual void will_read(int64_t record_index) const noexcept;
 };
 
@@ -67,13 +74,14 @@ class PlacedFailure : public std::exception {
   virtual void happened_in(const std::string& place) const noexcept = 0;
 };
 
-// A decoder of samples that take a millisecond or more, such as several images, in parts that write different memory: threads with nothing
-// else to do share a sample.
+// A decoder of samples that take a millisecond or more, such as several images, in parts that write
+// different memory: threads with nothing else to do share a sample.
 class PartsDecoder : public FieldDecoder {
  public:
   // Must not change.
   virtual int64_t num_parts() const = 0;
-  // As decode(), of part 0 .. num_parts()-1 alone; `out` is where the sample begins. Called in any order and by many threads at once.
+  // As decode(), of part 0 .. num_parts()-1 alone; `out` is where the sample begins. Called in any
+  // order and by many threads at once.
   virtual void decode_part(const RecordView& record, const SampleKey& key, int64_t part,
                            Scratch* scratch, void* out) const = 0;
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
@@ -82,17 +90,23 @@ class PartsDecoder : public FieldDecoder {
 
 // How the rows of a RowsDecoder lie in a batch.
 enum class RowLayout {
-  ragged,  // those of all samples behind each other, [total, shape()...]: Batch::row_offsets() says where each sample's begin
-  padded,  // [N, max_rows, shape()...], zeros behind the rows of a sample; Batch::row_offsets() says how many they are
+  // those of all samples behind each other, [total, shape()...]: Batch::row_offsets() says where
+  // each sample's begin
+  ragged,
+  // [N, max_rows, shape()...], zeros behind the rows of a sample; Batch::row_offsets() says how
+  // many they are
+  padded,
 };
 
-// A decoder of any number of rows for each sample, up to a largest number for which there is room: points, boxes.
+// A decoder of any number of rows for each sample, up to a largest number for which there is room:
+// points, boxes.
 class RowsDecoder : public FieldDecoder {
  public:
   // shape() is the shape of one row. Neither of these may change.
   virtual int64_t max_rows() const = 0;
   virtual RowLayout layout() const { return RowLayout::ragged; }
-  // As decode(); writes at most max_rows() rows and returns how many. Any other number ends the epoch: Error(invalid_argument).
+  // As decode(); writes at most max_rows() rows and returns how many. Any other number ends the
+  // epoch: Error(invalid_argument).
   virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                               void* out) const = 0;
   // The rows and zeros behind them up to max_rows().
@@ -100,9 +114,10 @@ class RowsDecoder : public FieldDecoder {
               void* out) const final;
 };
 
-// A decoder of rows in parts, which threads share as those of a PartsDecoder, such as the clouds of several sweeps as one: the rows of part 0, then
-// those of part 1, and so on. Where a part's rows go is known once those before it are counted or written. So one thread takes a
-// part in steps, with one scratch, in which a step keeps what the next ones need:
+// A decoder of rows in parts, which threads share as those of a PartsDecoder, such as the clouds of
+// several sweeps as one: the rows of part 0, then those of part 1, and so on. Where a part's rows
+// go is known once those before it are counted or written. So one thread takes a part in steps,
+// with one scratch, in which a step keeps what the next ones need:
 //
 //   begin_part() ─▶ count_rows() ─▶ write_rows()
 //
@@ -111,14 +126,15 @@ class RowPartsDecoder : public RowsDecoder {
  public:
   // Must not change.
   virtual int64_t num_parts() const = 0;
-  // What takes long: reads, decompresses, decodes. Errors are those of decode(), here and in the other steps.
+  // What takes long: reads, decompresses, decodes. Errors are those of decode(), here and in the
+  // other steps.
   virtual void begin_part(const RecordView& record, const SampleKey& key, int64_t part,
                           Scratch* scratch) const = 0;
   // How many rows the part has. Cheap beside begin_part(): others wait for it.
   virtual int64_t count_rows(const RecordView& record, const SampleKey& key, int64_t part,
                              Scratch* scratch) const = 0;
-  // Writes the part's rows to `out`, where `room` of them fit, and returns how many: all or, where there are more, `room`. Any other
-  // number ends the epoch: Error(invalid_argument).
+  // Writes the part's rows to `out`, where `room` of them fit, and returns how many: all or, where
+  // there are more, `room`. Any other number ends the epoch: Error(invalid_argument).
   virtual int64_t write_rows(const RecordView& record, const SampleKey& key, int64_t part,
                              Scratch* scratch, int64_t room, void* out) const = 0;
   int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
@@ -140,15 +156,17 @@ class TextDecoder : public FieldDecoder {
               void* out) const final;
 };
 
-// Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument) when it is of a type that cannot
-// serve.
+// Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument)
+// when it is of a type that cannot serve.
 
-// An image: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Images of one record that are decoded with
-// the same options get the same crop and flip, where their sizes agree.
+// An image: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Images of
+// one record that are decoded with the same options get the same crop and flip, where their sizes
+// agree.
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
-// Images of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W] or [.., H, W, 3]. Image i draws what
-// decode_image() would with image_key(key, i). Each image is a part.
+// Images of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W] or
+// [.., H, W, 3]. Image i draws what decode_image() would with image_key(key, i). Each image is a
+// part.
 std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
                                                   const std::vector<std::string>& fields,
                                                   const ImageOptions& options);
@@ -164,18 +182,21 @@ std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
                                                 int64_t max_bytes = 0);
 
-// Of a data set whose records do not all have a field, such as a Dataset::chain() of sets with and without depth. A record in which a field is null is a bad
-// sample for the decoders above, copy_string() aside; with these it is an ordinary one: zeros in the array, and a mask beside it.
+// Of a data set whose records do not all have a field, such as a Dataset::chain() of sets with and
+// without depth. A record in which a field is null is a bad sample for the decoders above,
+// copy_string() aside; with these it is an ordinary one: zeros in the array, and a mask beside it.
 //
 //   .fields = {{"depth", zeros_where_null(schema, "depth", copy_field(schema, "depth"))}, {"depth_valid", decode_valid(schema, "depth")}}
 
-// u8, 1 where the field is not null and 0 where it is: {} of one field, [number of fields] of several. A field of any type.
+// u8, 1 where the field is not null and 0 where it is: {} of one field, [number of fields] of
+// several. A field of any type.
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
                                                  const std::vector<std::string>& fields);
 // What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows, of
 // a TextDecoder an empty text. Parts stay parts, but those of a RowPartsDecoder are decoded by
-// one thread. `decoder` must not need other fields that may be null. Throws Error(invalid_argument) when it is null.
+// one thread. `decoder` must not need other fields that may be null. Throws Error(invalid_argument)
+// when it is null.
 std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
                                                      std::shared_ptr<const FieldDecoder> decoder);
 

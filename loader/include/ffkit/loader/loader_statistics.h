@@ -1,7 +1,7 @@
 // LoaderStatistics: where the time goes. A snapshot; plain value.
 //
-// Reads that field decoders do themselves (CountedRead) count with the loader's own: what their threads waited is in read_seconds, and not in
-// decode_seconds and busy_seconds.
+// Reads that field decoders do themselves (CountedRead) count with the loader's own: what their
+// threads waited is in read_seconds, and not in decode_seconds and busy_seconds.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,11 @@ struct LoaderStatistics {
       io_engine;  // "pread" or "io_uring (fixed files, fixed buffers)": what the kernel granted
   bool direct_io = false;  // O_DIRECT in use
 
-  // What was counted between `earlier` and this snapshot of the same loader; means are those of that time.
+  // What was counted between `earlier` and this snapshot of the same loader; means are those of
+  // that time.
   LoaderStatistics since(const LoaderStatistics& earlier) const;
-  // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or "consumer-bound: ..." when batches
-  // wait for training, as they should.
+  // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or
+  // "consumer-bound: ..." when batches wait for training, as they should.
   std::string verdict() const;
   // One line a stage, for people; the verdict last.
   std::string to_string() const;

@@ -1,14 +1,16 @@
-// MixOptions: MixUp and CutMix, which blend each sample of a finished batch with the one before it (the first with the last), labels included.
-// torchvision.transforms.v2.MixUp and CutMix.
+// MixOptions: MixUp and CutMix, which blend each sample of a finished batch with the one before it
+// (the first with the last), labels included. torchvision.transforms.v2.MixUp and CutMix.
 #pragma once
 
 namespace ffkit {
 
-// An alpha of 0 leaves its method out. Both above 0: each batch takes one of them with probability 1/2, as torchvision's reference training does.
+// An alpha of 0 leaves its method out. Both above 0: each batch takes one of them with probability
+// 1/2, as torchvision's reference training does.
 struct MixOptions {
   double mixup_alpha = 0;  // lambda ~ Beta(alpha, alpha); 0.2 in torchvision's recipes
-  double cutmix_alpha =
-      0;  // 1 - (share of the image that the box covers) ~ Beta(alpha, alpha), before the box is cut off at the border; 1.0 there
+  // 1 - (share of the image that the box covers) ~ Beta(alpha, alpha), before the box is cut off at
+  // the border; 1.0 there
+  double cutmix_alpha = 0;
 
   bool is_on() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
 };

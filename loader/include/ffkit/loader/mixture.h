@@ -1,4 +1,5 @@
-// Mixture: how many samples of each of several data sets an epoch has. A plain value and a pure function of it: thread-safe.
+// Mixture: how many samples of each of several data sets an epoch has. A plain value and a pure
+// function of it: thread-safe.
 //
 //   records        0 .......... 999 | 1000 .. 1099 |      data set 0 has 1000 of them, 1 has 100
 //   equal shares   1000 samples     | 1000 samples |      each record of data set 1 ten times
@@ -11,20 +12,21 @@
 namespace ffkit {
 
 struct Mixture {
-  // Records of each data set, >= 1, in the order of their numbers; at most 1024 data sets. Empty: a Loader takes them from its Dataset, a chain
-  // (Dataset::source_sizes()).
+  // Records of each data set, >= 1, in the order of their numbers; at most 1024 data sets. Empty: a
+  // Loader takes them from its Dataset, a chain (Dataset::source_sizes()).
   std::vector<int64_t> num_records = {};
-  // Of each data set, finite and > 0: an epoch has samples in proportion. Empty: equal shares, the smaller ones repeated as often as the largest
-  // needs, as RootNet's MultipleDatasets has them.
+  // Of each data set, finite and > 0: an epoch has samples in proportion. Empty: equal shares, the
+  // smaller ones repeated as often as the largest needs, as RootNet's MultipleDatasets has them.
   std::vector<double> weights = {};
 
   bool operator==(const Mixture&) const = default;
 };
 
-// Samples of each data set in an epoch of `epoch_size`, which is their sum; 0: of the epoch that a Sampler makes by default, as many as there are
-// records in all data sets, or with equal shares the number of data sets times the records of the largest. A share is rounded down, and what is left goes to
-// the largest remainders, the first of equal ones. Throws Error(invalid_argument) for values out of range, and for a data set of which the epoch
-// would have no sample.
+// Samples of each data set in an epoch of `epoch_size`, which is their sum; 0: of the epoch that a
+// Sampler makes by default, as many as there are records in all data sets, or with equal shares the
+// number of data sets times the records of the largest. A share is rounded down, and what is left
+// goes to the largest remainders, the first of equal ones. Throws Error(invalid_argument) for
+// values out of range, and for a data set of which the epoch would have no sample.
 std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size = 0);
 
 }  // namespace ffkit

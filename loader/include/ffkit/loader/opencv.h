@@ -1,4 +1,5 @@
-// Pictures of a batch as cv::Mat, without a copy. Header only, for programs that have OpenCV (core).
+// Pictures of a batch as cv::Mat, without a copy. Header only, for programs that have OpenCV
+// (core).
 #pragma once
 
 #include <opencv2/core/mat.hpp>
@@ -8,8 +9,9 @@
 
 namespace ffkit {
 
-// Picture i of the batch, 0 <= i < batch.size(): [H, W] of three channels R, G, B of u8, f16 or f32, in the values of the batch (normalised, where
-// the loader normalises). Valid as long as the batch is. Throws Error(not_found) without images, and Error(unsupported) for Layout::nchw, whose
+// Picture i of the batch, 0 <= i < batch.size(): [H, W] of three channels R, G, B of u8, f16 or
+// f32, in the values of the batch (normalised, where the loader normalises). Valid as long as the
+// batch is. Throws Error(not_found) without images, and Error(unsupported) for Layout::nchw, whose
 // channels lie apart, and for bf16, which OpenCV lacks.
 inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   if (batch.images() == nullptr) throw Error(ErrorCode::not_found, "the batch has no images");

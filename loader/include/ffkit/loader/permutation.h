@@ -1,9 +1,11 @@
 // Permutation: a pseudo-random permutation of 0 .. n-1 in O(1) memory.
 //
-// A generalised Feistel network (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002, method 3): i is written as left * b
+// A generalised Feistel network (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002,
+// method 3): i is written as left * b
 // + right with left < a and right < b, a = ceil(sqrt(n)), b = ceil(n / a); each round adds a keyed function of one half to the other,
-// modulo its size. Since a * b exceeds n by less than a, values outside the range, which are permuted again, hardly occur: the cost
-// is the same at any n. The same (n, key) gives the same permutation on every machine and in every release.
+// modulo its size. Since a * b exceeds n by less than a, values outside the range, which are
+// permuted again, hardly occur: the cost is the same at any n. The same (n, key) gives the same
+// permutation on every machine and in every release.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,24 @@
-// ReadEngine: how the bytes of records get from files to memory, many reads at once, completed in any order. The loader has two, io_uring and pread
-// (IoOptions::engine); IoOptions::make_engine gives it another one, such as of an object store or of records that are in memory.
+// ReadEngine: how the bytes of records get from files to memory, many reads at once, completed in
+// any order. The loader has two, io_uring and pread (IoOptions::engine); IoOptions::make_engine
+// gives it another one, such as of an object store or of records that are in memory.
 //
 //   submit() submit() submit() ─▶ kernel, threads, ... ─▶ wait_for() ─▶ {tag, result} {tag, result}
 //
 // Contract:
 //
-// - Threads. submit(), wait_for() and num_in_flight() are called by one thread at a time, but not always the same; description() by any thread
+// - Threads. submit(), wait_for() and num_in_flight() are called by one thread at a time, but not
+//   always the same; description() by any thread
 //   meanwhile.
-// - Lifetime. `buffer` and buffer_memory stay until the engine is destroyed, which waits for the reads in flight: nothing is written to a buffer
+// - Lifetime. `buffer` and buffer_memory stay until the engine is destroyed, which waits for the
+//   reads in flight: nothing is written to a buffer
 //   after that, or after its completion. The engine is destroyed before the files are closed.
-// - Short reads, EINTR and EAGAIN are the engine's to continue. A result that is less than num_bytes says that the file ends there.
-// - Errors of one read are its result, -errno. -EIO is an unreadable sector: the engine repeats such a read num_retries times, and the loader then reads
+// - Short reads, EINTR and EAGAIN are the engine's to continue. A result that is less than
+//   num_bytes says that the file ends there.
+// - Errors of one read are its result, -errno. -EIO is an unreadable sector: the engine repeats
+//   such a read num_retries times, and the loader then reads
 //   the record alone and asks LoaderOptions::bad_samples. Any other error ends the epoch.
-// - An exception says that the engine as a whole cannot go on: it comes out of Loader::next(). Where reads are in flight then and stay so, the loader
+// - An exception says that the engine as a whole cannot go on: it comes out of Loader::next().
+//   Where reads are in flight then and stay so, the loader
 //   cannot start another epoch, and gives up its memory when it is destroyed.
 #pragma once
 
@@ -50,7 +56,8 @@ struct ReadCompletion {
 struct ReadEngineOptions {
   int queue_depth = 64;  // most reads in flight
   int num_retries = 3;   // of a read that fails with EIO
-  // Of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT demands. Reads may then reach over the end of the file.
+  // Of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT demands. Reads
+  // may then reach over the end of the file.
   size_t alignment = 1;
   // Memory that most buffers lie in, or nothing. io_uring registers it with the kernel.
   std::span<std::byte> buffer_memory = {};
@@ -72,12 +79,15 @@ class ReadEngine {
   virtual int num_in_flight() const = 0;
   // Takes a read; it need not start before wait_for(). Precondition: num_in_flight() < queue_depth.
   virtual void submit(const ReadRequest& request) = 0;
-  // Starts what has been submitted, blocks until at least one read has completed and returns all that have; valid until the next call. `wanted` is how
-  // many the caller would like to have: an engine may wait for as many, so that each return brings more of them. Precondition: num_in_flight() > 0.
+  // Starts what has been submitted, blocks until at least one read has completed and returns all
+  // that have; valid until the next call. `wanted` is how many the caller would like to have: an
+  // engine may wait for as many, so that each return brings more of them. Precondition:
+  // num_in_flight() > 0.
   virtual std::span<const ReadCompletion> wait_for(int wanted) = 0;
 };
 
-// Makes the engine of a loader, for the shards of its data set in their order. Called by the Loader's constructor, out of which comes what it throws.
+// Makes the engine of a loader, for the shards of its data set in their order. Called by the
+// Loader's constructor, out of which comes what it throws.
 using MakeReadEngine = std::function<std::unique_ptr<ReadEngine>(const std::vector<ReadFile>& files,
                                                                  const ReadEngineOptions& options)>;
 

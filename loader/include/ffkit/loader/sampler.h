@@ -1,15 +1,17 @@
-// Sampler: which records make up batch `step` of `epoch` on this rank. A pure function: no state, no communication.
+// Sampler: which records make up batch `step` of `epoch` on this rank. A pure function: no state,
+// no communication.
 //
-// An epoch is one global sequence of records, the same for every world size. Step t of all ranks together takes the next
-// world_size * batch_size of it, rank r the r-th block of batch_size among them:
+// An epoch is one global sequence of records, the same for every world size. Step t of all ranks
+// together takes the next world_size * batch_size of it, rank r the r-th block of batch_size among
+// them:
 //
 //   start                 + G                 + 2G            G = world_size * batch_size
 //     | rank 0 | rank 1 |   rank 0 | rank 1 |   ...
 //
 // Where there is not enough memory, all of it throws Error(io).
 //
-// Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted; with groups of different sizes a batch takes
-// O(number of groups). Immutable, so thread-safe; copies share the
+// Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted; with groups
+// of different sizes a batch takes O(number of groups). Immutable, so thread-safe; copies share the
 // table of the weights.
 #pragma once
 
@@ -27,26 +29,32 @@ namespace ffkit {
 enum class Order {
   sequential,  // record order
   shuffle,     // another permutation each epoch, keyed by (seed, epoch)
-  // For disks and network file systems that dislike random reads. The records are cut into blocks of `window_block` neighbours, the
-  // blocks are permuted, and within each `window_blocks` blocks in a row, a window, the records are permuted; all of it anew each epoch.
-  // While a window is read, only its window_blocks stretches of the files are touched; its bytes should fit into the page cache.
+  // For disks and network file systems that dislike random reads. The records are cut into blocks
+  // of `window_block` neighbours, the blocks are permuted, and within each `window_blocks` blocks
+  // in a row, a window, the records are permuted; all of it anew each epoch. While a window is
+  // read, only its window_blocks stretches of the files are touched; its bytes should fit into the
+  // page cache.
   //
-  // The price is mixing. With records sorted by class, N classes of at least window_block records each, two successive samples are
-  // of the same class with probability about 1/W + (1 - 1/W) / N, W = window_blocks, where a full shuffle has 1/N. For N = 1000:
+  // The price is mixing. With records sorted by class, N classes of at least window_block records
+  // each, two successive samples are of the same class with probability about 1/W + (1 - 1/W) / N,
+  // W = window_blocks, where a full shuffle has 1/N. For N = 1000:
   //   W              4      16     64     256    1024
   //   same class     25 %   6.3 %  1.7 %  0.5 %  0.2 %      full shuffle: 0.1 %
-  // With W = 64 a batch of 256 comes from about 64 * (1 - (1 - 1/64)^256) = 63 blocks, of 61 classes; fully shuffled it has 226 classes.
-  // Records that were shuffled when they were converted, as training splits are by default, lose nothing.
+  // With W = 64 a batch of 256 comes from about 64 * (1 - (1 - 1/64)^256) = 63 blocks, of 61
+  // classes; fully shuffled it has 226 classes. Records that were shuffled when they were
+  // converted, as training splits are by default, lose nothing.
   windowed,
-  // Drawn with replacement, with probabilities in proportion to `weights`, keyed by (seed, epoch, position).
+  // Drawn with replacement, with probabilities in proportion to `weights`, keyed by (seed, epoch,
+  // position).
   weighted,
 };
 
 // What happens to the records at the end that do not fill a step of all ranks.
 enum class Tail {
-  drop,   // left out; every rank has the same number of full batches
-  pad,    // the sequence goes on from its beginning; every rank has the same number of full batches
-  exact,  // every record exactly once; the last batch is smaller, and on the last ranks may be empty
+  drop,  // left out; every rank has the same number of full batches
+  pad,   // the sequence goes on from its beginning; every rank has the same number of full batches
+  // every record exactly once; the last batch is smaller, and on the last ranks may be empty
+  exact,
   // What torch's DistributedSampler gives a training: the sequence goes on from its beginning until
   // the ranks share it evenly, world_size - 1 samples at most; every rank has the same number of
   // samples and of batches, the last of which is smaller.
@@ -67,39 +75,47 @@ struct SamplerOptions {
   int rank = 0;        // 0 .. world_size-1
   int world_size = 1;  // number of processes that share the epoch
 
-  // Samples in an epoch; 0: as many as there are records, or those of mixture_counts(). Less than that takes the beginning of the epoch's sequence; more is
-  // for Order::weighted and mixtures alone.
+  // Samples in an epoch; 0: as many as there are records, or those of mixture_counts(). Less than
+  // that takes the beginning of the epoch's sequence; more is for Order::weighted and mixtures
+  // alone.
   int64_t epoch_size = 0;
 
   // Of Order::windowed, both >= 1: records in a block, blocks in a window.
   int64_t window_block = 64;
   int64_t window_blocks = 64;
 
-  // Of Order::weighted, and only there: one for each of at most 2^32 records, finite, >= 0, not all 0. A record of weight 0 is never
-  // drawn; one lighter than 2^-32 of the mean is drawn as if it weighed that. They become a table of 8 bytes a record.
-  // A LoaderState knows them by their hash: resume with the same ones.
+  // Of Order::weighted, and only there: one for each of at most 2^32 records, finite, >= 0, not all
+  // 0. A record of weight 0 is never drawn; one lighter than 2^-32 of the mean is drawn as if it
+  // weighed that. They become a table of 8 bytes a record. A LoaderState knows them by their hash:
+  // resume with the same ones.
   std::shared_ptr<const std::vector<double>> weights = nullptr;
 
-  // Records that stay together in their order, such as the frames of a scene, or those of a window of a Dataset::subset that repeats
-  // records: the first record of each group, ascending from 0. Order::shuffle then permutes the groups, anew each epoch; it and
-  // Order::sequential are the orders for it. A batch holds whole groups where all are of one size that batch_size is a multiple of.
-  // A LoaderState knows them by their hash: resume with the same ones.
+  // Records that stay together in their order, such as the frames of a scene, or those of a window
+  // of a Dataset::subset that repeats records: the first record of each group, ascending from 0.
+  // Order::shuffle then permutes the groups, anew each epoch; it and Order::sequential are the
+  // orders for it. A batch holds whole groups where all are of one size that batch_size is a
+  // multiple of. A LoaderState knows them by their hash: resume with the same ones.
   std::shared_ptr<const std::vector<int64_t>> groups = nullptr;
-  // Several data sets behind one another, such as those of a Dataset::chain(): the epoch has as many samples of each as mixture_counts() says. Of Order::shuffle
-  // without groups alone. Where and in which order the samples of a data set come is keyed by (seed, epoch). A data set of R records gives them
-  // in another permutation for each R samples: over an epoch, each record is used floor(samples / R) times or once more. All
-  // positions are permuted together: one record may come twice before another one comes, and a batch's shares are the epoch's on average.
-  // A record that comes again is another sample: its SampleKey has record_index + repetition * num_records.
+  // Several data sets behind one another, such as those of a Dataset::chain(): the epoch has as
+  // many samples of each as mixture_counts() says. Of Order::shuffle without groups alone. Where
+  // and in which order the samples of a data set come is keyed by (seed, epoch). A data set of R
+  // records gives them in another permutation for each R samples: over an epoch, each record is
+  // used floor(samples / R) times or once more. All positions are permuted together: one record may
+  // come twice before another one comes, and a batch's shares are the epoch's on average. A record
+  // that comes again is another sample: its SampleKey has record_index + repetition * num_records.
   // A LoaderState knows the samples and records of each data set: resume with the same ones.
   std::optional<Mixture> mixture = std::nullopt;
-  // All records of a group draw the same random numbers: its SampleKeys have the record_index of its first record.
+  // All records of a group draw the same random numbers: its SampleKeys have the record_index of
+  // its first record.
   bool share_randomness = false;
 };
 
-// The record_index of the SampleKey of record `record_index`: the record itself, or the first one of its group.
+// The record_index of the SampleKey of record `record_index`: the record itself, or the first one
+// of its group.
 int64_t random_record(const SamplerOptions& options, int64_t record_index);
 
-// Weights under which every class is drawn equally often: 1 / (number of records with the label), for each record.
+// Weights under which every class is drawn equally often: 1 / (number of records with the label),
+// for each record.
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels);
 
 class AliasTable;
@@ -107,8 +123,9 @@ class MixedSets;
 
 class Sampler {
  public:
-  // Throws Error(invalid_argument) for num_records < 1, batch_size < 1, a rank outside the world or options out of their range, and for more
-  // than 2^60 records, samples in an epoch or samples in a step of all ranks.
+  // Throws Error(invalid_argument) for num_records < 1, batch_size < 1, a rank outside the world or
+  // options out of their range, and for more than 2^60 records, samples in an epoch or samples in a
+  // step of all ranks.
   Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options);
 
   int64_t num_records() const { return num_records_; }
@@ -124,28 +141,34 @@ class Sampler {
   // Number of samples of this rank's batch `step`, counted from global position `start`.
   int64_t num_samples(int64_t start, int64_t step) const;
 
-  // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what `out` held. Throws Error(invalid_argument)
-  // for a step below 0 and a start that is not within the epoch.
+  // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what
+  // `out` held. Throws Error(invalid_argument) for a step below 0 and a start that is not within
+  // the epoch.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const;
-  // The same, and into `repetitions` how many times all records of its data set are used up before each sample; empty without a mixture.
+  // The same, and into `repetitions` how many times all records of its data set are used up before
+  // each sample; empty without a mixture.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out,
              std::vector<int64_t>& repetitions) const;
 
-  // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt` 0, 1, ... are those to try one after
-  // another. It depends on nothing else of the batch, and is one that the order could give: under Order::weighted it is drawn with the
-  // weights; with a mixture it is of the same data set; with groups it is the nearest of the group of `bad` (of eight tried, the earlier first), then the one at its
-  // place in other groups, the same ones for the whole group. Else every record is equally likely. It may be `bad` itself.
+  // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt`
+  // 0, 1, ... are those to try one after another. It depends on nothing else of the batch, and is
+  // one that the order could give: under Order::weighted it is drawn with the weights; with a
+  // mixture it is of the same data set; with groups it is the nearest of the group of `bad` (of
+  // eight tried, the earlier first), then the one at its place in other groups, the same ones for
+  // the whole group. Else every record is equally likely. It may be `bad` itself.
   int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
-  // What the sequences of this sampler depend on besides the data and the seed, as text: order, epoch size, windows, and a hash of the weights
-  // or groups, or samples and records of each data set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
+  // What the sequences of this sampler depend on besides the data and the seed, as text: order,
+  // epoch size, windows, and a hash of the weights or groups, or samples and records of each data
+  // set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
   const std::string& description() const { return description_; }
 
   // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and
   // Tail::even it may lie behind the end.
   int64_t first_position(int64_t start, int64_t step) const;
 
-  // Samples that all ranks together have consumed after `num_steps` steps from `start`: the position to go on from.
+  // Samples that all ranks together have consumed after `num_steps` steps from `start`: the
+  // position to go on from.
   int64_t position_after(int64_t start, int64_t num_steps) const;
 
  private:
@@ -158,7 +181,8 @@ class Sampler {
   // Samples that Tail::balanced moves from the step before the last one to the last.
   int64_t num_moved(int64_t start) const;
 
-  // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it goes on at its beginning.
+  // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it
+  // goes on at its beginning.
   template <typename Visit>
   void for_positions(int64_t first, int64_t count, const Visit& visit) const;
 

@@ -1,7 +1,9 @@
-// Batches as libtorch tensors, without a copy. Header only, for programs that have libtorch; nothing else of the loader needs it.
+// Batches as libtorch tensors, without a copy. Header only, for programs that have libtorch;
+// nothing else of the loader needs it.
 //
 //   auto batch = std::make_shared<ffkit::Batch>(std::move(*loader.next()));
-//   at::Tensor images = ffkit::images_tensor(batch);   // shares the batch: when the last tensor goes, the slab is recycled
+// shares the batch: when the last tensor goes, the slab is recycled
+//   at::Tensor images = ffkit::images_tensor(batch);
 //
 // The tensors may be used and dropped on any thread. A copy to a GPU that is asynchronous
 // (non_blocking) reads the memory after the call: pinned slabs must then be those of a
@@ -125,7 +127,8 @@ inline at::Tensor array_tensor(const std::shared_ptr<Batch>& batch, const BatchA
       array.data, shape, [batch](void*) {}, dtype);
 }
 
-// The images as [N,3,H,W]: contiguous, or for Layout::nhwc with the strides of channels_last. Error(not_found) without images.
+// The images as [N,3,H,W]: contiguous, or for Layout::nhwc with the strides of channels_last.
+// Error(not_found) without images.
 inline at::Tensor images_tensor(const std::shared_ptr<Batch>& batch) {
   if (batch->images() == nullptr) throw Error(ErrorCode::not_found, "the batch has no images");
   const std::array<int64_t, 4> shape = batch->shape();

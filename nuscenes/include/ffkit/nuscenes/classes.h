@@ -1,4 +1,5 @@
-// The names of nuScenes: sensors' channels, detection classes, attributes. Constants, in the devkit's words.
+// The names of nuScenes: sensors' channels, detection classes, attributes. Constants, in the
+// devkit's words.
 #pragma once
 
 #include <array>
@@ -46,8 +47,8 @@ inline constexpr std::array<std::string_view, 18> kRadarFields = {"x",
                                                                   "vx_rms",
                                                                   "vy_rms"};
 
-// The class of a box of `category` ("vehicle.bus.bendy"), a position in kClasses; -1 when detection has no such class. As the devkit's
-// category_to_detection_name().
+// The class of a box of `category` ("vehicle.bus.bendy"), a position in kClasses; -1 when detection
+// has no such class. As the devkit's category_to_detection_name().
 int class_of_category(std::string_view category);
 // The position of `name` in kClasses or kAttributes, or -1.
 int class_number(std::string_view name);

@@ -1,11 +1,13 @@
-// The nuScenes detection metric: average precision by centre distance, true-positive errors, and the nuScenes detection score (NDS), as
-// DetectionEval of nuscenes-devkit 1.2.0 computes them with its configuration `detection_cvpr_2019`.
+// The nuScenes detection metric: average precision by centre distance, true-positive errors, and
+// the nuScenes detection score (NDS), as DetectionEval of nuscenes-devkit 1.2.0 computes them with
+// its configuration `detection_cvpr_2019`.
 //
 //   Submission (results.json) ─┐
 //                              ├─ filter: class range, points, bicycle racks ─▶ match by score ─▶ curves ─▶ DetectionMetrics
 //   GroundTruth (a split) ─────┘
 //
-// Plain values and pure functions: thread-safe. Classes and attributes are positions in kClasses and kAttributes (classes.h).
+// Plain values and pure functions: thread-safe. Classes and attributes are positions in kClasses
+// and kAttributes (classes.h).
 #pragma once
 
 #include <array>
@@ -42,11 +44,13 @@ struct GroundTruth {
   std::vector<SampleTruth> samples;
 };
 
-// Reads the fields it needs of all keyframes of `split`, a converted nuScenes split. Throws Error(invalid_argument) for another one, for
-// one without annotations (test), and what Dataset::read_field throws.
+// Reads the fields it needs of all keyframes of `split`, a converted nuScenes split. Throws
+// Error(invalid_argument) for another one, for one without annotations (test), and what
+// Dataset::read_field throws.
 GroundTruth read_ground_truth(const Dataset& split);
 
-// Whether a keyframe of `split`, a converted nuScenes split, has a box; the test split has none. Throws what read_ground_truth() throws for another split.
+// Whether a keyframe of `split`, a converted nuScenes split, has a box; the test split has none.
+// Throws what read_ground_truth() throws for another split.
 bool has_annotations(const Dataset& split);
 
 struct SampleDetections {
@@ -54,16 +58,18 @@ struct SampleDetections {
   std::vector<DetectionBox> boxes;
 };
 
-// Detections in the official format: {"meta": {..}, "results": {<sample token>: [{sample_token, translation, size, rotation, velocity,
-// detection_name, detection_score, attribute_name}, ..], ..}}.
+// Detections in the official format: {"meta": {..}, "results": {<sample token>: [{sample_token,
+// translation, size, rotation, velocity, detection_name, detection_score, attribute_name}, ..],
+// ..}}.
 struct Submission {
   std::string meta;  // the JSON text; "null" without
   std::vector<SampleDetections>
       samples;  // in the order of the file: it decides between equal scores
 };
 
-// Takes the memory of the file and about half as much again. Throws Error(not_found), Error(corrupt) for what is no such JSON, with sample and
-// box, Error(invalid_argument) for more than `max_boxes_per_sample` boxes in a sample, Error(unsupported) for a file of 4 GiB or more.
+// Takes the memory of the file and about half as much again. Throws Error(not_found),
+// Error(corrupt) for what is no such JSON, with sample and box, Error(invalid_argument) for more
+// than `max_boxes_per_sample` boxes in a sample, Error(unsupported) for a file of 4 GiB or more.
 Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_per_sample = 500);
 
 // detection_cvpr_2019.
@@ -97,7 +103,8 @@ struct DetectionMetrics {
   std::array<int64_t, kClasses.size()> num_detections{};
 };
 
-// Throws Error(invalid_argument) when the samples of the two are not the same, or a detection that was matched has a size that is not above 0.
+// Throws Error(invalid_argument) when the samples of the two are not the same, or a detection that
+// was matched has a size that is not above 0.
 DetectionMetrics evaluate(const GroundTruth& truth, const Submission& submission,
                           const DetectionConfig& config = {});
 

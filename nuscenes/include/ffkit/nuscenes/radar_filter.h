@@ -1,4 +1,5 @@
-// Which points of a radar count: the devkit's RadarPointCloud filters by three of the 18 columns (kRadarFields).
+// Which points of a radar count: the devkit's RadarPointCloud filters by three of the 18 columns
+// (kRadarFields).
 //
 // Plain values and pure functions: thread-safe.
 #pragma once
@@ -15,8 +16,9 @@ constexpr uint32_t state_set(std::initializer_list<int> states) {
   return set;
 }
 
-// A point is kept when each of its states is in the set. The defaults are those of nuscenes-devkit's nuscenes.utils.data_classes
-// (RadarPointCloud.invalid_states [0], dynprop_states 0..6, ambig_states [3]): points that are valid, of a known kind of motion, unambiguous.
+// A point is kept when each of its states is in the set. The defaults are those of
+// nuscenes-devkit's nuscenes.utils.data_classes (RadarPointCloud.invalid_states [0], dynprop_states
+// 0..6, ambig_states [3]): points that are valid, of a known kind of motion, unambiguous.
 struct RadarFilter {
   bool is_on = true;  // false: all points, as the devkit's disable_filters()
   uint32_t invalid_states = state_set({0});
@@ -26,7 +28,8 @@ struct RadarFilter {
 
 inline constexpr RadarFilter kAllRadarPoints{.is_on = false};
 
-// Whether the point with these numbers, in the order of kRadarFields, is kept. A number that is no state, 0 .. 31, is in no set.
+// Whether the point with these numbers, in the order of kRadarFields, is kept. A number that is no
+// state, 0 .. 31, is in no set.
 bool keeps(const RadarFilter& filter, float dyn_prop, float ambig_state, float invalid_state);
 
 // Columns of the states.

@@ -8,8 +8,9 @@
 //                              │                        {1, 160} {1, 159} ... {0, 17} {1, 152} ...
 //                              └─ LIDAR_TOP/sweeps ──▶ {1, n}: record n of <split>_sweeps; {0, n}: record n of <split>
 //
-// Lengths are metres, times microseconds, quaternions qw, qx, qy, qz. A pose, f64 [7], is x, y, z, qw, qx, qy, qz as the tables have them: it
-// maps points of the sensor to the ego vehicle's frame, or of that to the global one. A field is null when the data set does not have it.
+// Lengths are metres, times microseconds, quaternions qw, qx, qy, qz. A pose, f64 [7], is x, y, z,
+// qw, qx, qy, qz as the tables have them: it maps points of the sensor to the ego vehicle's frame,
+// or of that to the global one. A field is null when the data set does not have it.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +39,15 @@ inline constexpr const char* kBoxToken =
     "boxes/token";  // list of string [n]: of the rows in sample_annotation.json, in its order
 inline constexpr const char* kBoxInstance = "boxes/instance";  // list of string [n]: tokens
 inline constexpr const char* kBoxCategory = "boxes/category";  // list of string [n]: "vehicle.car"
-// f64 [n, 10]: centre x, y, z, size w, l, h, rotation qw, qx, qy, qz, in the global frame as in the tables.
+// f64 [n, 10]: centre x, y, z, size w, l, h, rotation qw, qx, qy, qz, in the global frame as in the
+// tables.
 inline constexpr const char* kBoxGlobal = "boxes/global";
-// f64 [n, 3]: m/s along the global x, y, z, as the devkit's box_velocity(): from the neighbours before and after, NaN without them or when
-// they are too far apart in time.
+// f64 [n, 3]: m/s along the global x, y, z, as the devkit's box_velocity(): from the neighbours
+// before and after, NaN without them or when they are too far apart in time.
 inline constexpr const char* kBoxVelocity = "boxes/velocity";
-// f32 [n, 9]: centre x, y, z (of the volume), size l, w, h, yaw, vx, vy in the frame of the keyframe's LIDAR_TOP. The yaw is that of the length axis
-// about z, from x to y, as in mmdetection3d since 1.0.
+// f32 [n, 9]: centre x, y, z (of the volume), size l, w, h, yaw, vx, vy in the frame of the
+// keyframe's LIDAR_TOP. The yaw is that of the length axis about z, from x to y, as in
+// mmdetection3d since 1.0.
 inline constexpr const char* kBoxLidar = "boxes/lidar";
 inline constexpr const char* kBoxClass =
     "boxes/class";  // i64 [n]: position in kClasses, -1 for none
@@ -58,7 +61,8 @@ inline constexpr const char* kBoxAttribute =
     "boxes/attribute";  // i64 [n]: position in kAttributes, -1 for none
 }  // namespace keyframe
 
-// Fields of a keyframe that every channel has: channel_field("CAM_FRONT", channel::kImage) is "CAM_FRONT/image".
+// Fields of a keyframe that every channel has: channel_field("CAM_FRONT", channel::kImage) is
+// "CAM_FRONT/image".
 namespace channel {
 inline constexpr const char* kImage = "image";  // image: of cameras
 inline constexpr const char* kIntrinsics =
@@ -71,8 +75,8 @@ inline constexpr const char* kEgoToGlobal =
 inline constexpr const char* kTimestamp = "timestamp";  // i64
 inline constexpr const char* kToken = "token";          // string: of the row in sample_data.json
 inline constexpr const char* kFilename = "filename";    // string: in the data set's folder
-// i64 [m, 2]: the frames before, newest first: {0, number in <split>} for a keyframe, {1, number in <split>_sweeps} for another. Only where the
-// conversion was asked for sweeps of such sensors.
+// i64 [m, 2]: the frames before, newest first: {0, number in <split>} for a keyframe, {1, number in
+// <split>_sweeps} for another. Only where the conversion was asked for sweeps of such sensors.
 inline constexpr const char* kSweeps = "sweeps";
 inline constexpr const char* kLidarseg =
     "lidarseg";  // u8 [points]: of LIDAR_TOP, category index of each point
@@ -80,14 +84,16 @@ inline constexpr const char* kPanoptic =
     "panoptic";  // u16 [points]: of LIDAR_TOP, category index * 1000 + instance
 }  // namespace channel
 
-// Fields of a record of <split>_sweeps; of the rest those of `channel` above, without a name before.
+// Fields of a record of <split>_sweeps; of the rest those of `channel` above, without a name
+// before.
 namespace sweep {
 inline constexpr const char* kToken = "token";  // string, column: of the row in sample_data.json
 inline constexpr const char* kChannel = "channel";           // string, column
 inline constexpr const char* kScene = "scene";               // string, column
 inline constexpr const char* kTimestamp = "timestamp";       // i64, column
 inline constexpr const char* kSampleToken = "sample_token";  // string: the keyframe it belongs to
-// f32 [n, 18]: of radars. The lidar's are in channel::kPoints, which may be f16; one field has one dtype.
+// f32 [n, 18]: of radars. The lidar's are in channel::kPoints, which may be f16; one field has one
+// dtype.
 inline constexpr const char* kRadarPoints = "radar_points";
 }  // namespace sweep
 
@@ -112,8 +118,9 @@ struct KeyframeFields {
   bool lidar_sweeps = true;          // whether there is LIDAR_TOP/sweeps
   bool radar_sweeps = true;
   bool camera_sweeps = false;
-  // CAN bus messages that there are, "pose", "zoesensors". can_bus_field() of each is f64 [m, k]: those since the scene's keyframe before, up to this one,
-  // in time order; the manifest's fact of the same name lists the columns. Null for scenes without.
+  // CAN bus messages that there are, "pose", "zoesensors". can_bus_field() of each is f64 [m, k]:
+  // those since the scene's keyframe before, up to this one, in time order; the manifest's fact of
+  // the same name lists the columns. Null for scenes without.
   std::vector<std::string> can_bus;
 };
 

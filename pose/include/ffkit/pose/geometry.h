@@ -1,4 +1,5 @@
-// Geometry of persons before a camera, as common/utils/pose_utils.py of 3DMPPE_ROOTNET_RELEASE computes it. Pure functions: thread-safe.
+// Geometry of persons before a camera, as common/utils/pose_utils.py of 3DMPPE_ROOTNET_RELEASE
+// computes it. Pure functions: thread-safe.
 #pragma once
 
 #include <array>
@@ -21,22 +22,27 @@ struct Camera {
   std::array<double, 2> centre = {0, 0};  // principal point, pixels
 };
 
-// The box that is cropped for an annotated one (process_bbox): clipped to a picture of width x height pixels, made as wide as `aspect` times its height by
-// growing, then `enlargement` times as large about its centre. Nothing where no pixel of the picture is in it; a box of a single pixel has no extent.
+// The box that is cropped for an annotated one (process_bbox): clipped to a picture of width x
+// height pixels, made as wide as `aspect` times its height by growing, then `enlargement` times as
+// large about its centre. Nothing where no pixel of the picture is in it; a box of a single pixel
+// has no extent.
 std::optional<Box> person_box(const Box& annotated, double width, double height, double aspect = 1,
                               double enlargement = 1.25);
 
-// (x, y in pixels, depth) to (X, Y, Z) and back. The way back adds 1e-8 to the depth, so that there is no division by zero.
+// (x, y in pixels, depth) to (X, Y, Z) and back. The way back adds 1e-8 to the depth, so that there
+// is no division by zero.
 Point3 pixel_to_camera(const Point3& pixel, const Camera& camera);
 Point3 camera_to_pixel(const Point3& point, const Camera& camera);
 
-// The same in float32 and in the published code's order, as Human3.6M's and 3DPW's annotations are turned into the camera's coordinates: rotation [3, 3] row by row. The
-// results are float32 numbers.
+// The same in float32 and in the published code's order, as Human3.6M's and 3DPW's annotations are
+// turned into the camera's coordinates: rotation [3, 3] row by row. The results are float32
+// numbers.
 Point3 world_to_camera_f32(const Point3& point, const std::array<double, 9>& rotation,
                            const Point3& translation);
 Point3 camera_to_pixel_f32(const Point3& point, const Camera& camera);
 
-// RootNet's k: sqrt(real_area * fx * fy / area), the distance at which a person whose box has `area` pixels would have an area of `real_area`: 2000 mm x 2000 mm.
+// RootNet's k: sqrt(real_area * fx * fy / area), the distance at which a person whose box has
+// `area` pixels would have an area of `real_area`: 2000 mm x 2000 mm.
 double distance_of_area(double area, const Camera& camera, double real_area = 2000.0 * 2000.0);
 
 }  // namespace ffkit::pose

@@ -1,5 +1,6 @@
-// Evaluations of root joints in three dimensions, as data/Human36M/Human36M.py and data/MuPoTS/MuPoTS_eval.py of 3DMPPE_ROOTNET_RELEASE compute them.
-// Plain values and pure functions: thread-safe.
+// Evaluations of root joints in three dimensions, as data/Human36M/Human36M.py and
+// data/MuPoTS/MuPoTS_eval.py of 3DMPPE_ROOTNET_RELEASE compute them. Plain values and pure
+// functions: thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@
 
 namespace ffkit::pose {
 
-// Where a root is before the camera that the network found at (x, y) of its map of map_width x map_height cells, at a depth. `box`: what was cropped.
+// Where a root is before the camera that the network found at (x, y) of its map of map_width x
+// map_height cells, at a depth. `box`: what was cropped.
 Point3 root_of_map(const Point3& on_map, const Box& box, const Camera& camera, double map_width,
                    double map_height);
 
-// Means over the persons of the distance between found and true root (MRPE) and of its parts, in the set's unit of length.
+// Means over the persons of the distance between found and true root (MRPE) and of its parts, in
+// the set's unit of length.
 struct RootError {
   double total = 0;
   double x = 0, y = 0, z = 0;
@@ -36,9 +39,11 @@ struct FoundRoot {
   Point3 root = {};
   double score = 1;
 };
-// Average precision of roots. By descending score, each found root takes the nearest true one of its picture: right if nearer than `threshold` and not taken
-// before. What is found in pictures without a true root does not count. The sum over n >= 1 of precision[n] * (recall[n] - recall[n - 1]): the step of the first one does not count,
-// as published. `num_truth`: true roots of all pictures, also of those in which nothing was found; >= 1, or Error(invalid_argument).
+// Average precision of roots. By descending score, each found root takes the nearest true one of
+// its picture: right if nearer than `threshold` and not taken before. What is found in pictures
+// without a true root does not count. The sum over n >= 1 of precision[n] * (recall[n] - recall[n -
+// 1]): the step of the first one does not count, as published. `num_truth`: true roots of all
+// pictures, also of those in which nothing was found; >= 1, or Error(invalid_argument).
 double root_average_precision(std::vector<FoundRoot> found,
                               const std::map<int64_t, std::vector<Point3>>& truth,
                               int64_t num_truth, double threshold = 250);

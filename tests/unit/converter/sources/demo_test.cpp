@@ -59,8 +59,9 @@ TEST(Demo, NamesEveryClassDifferently) {
   EXPECT_EQ(names.size(), static_cast<size_t>(kMaxDemoClasses));
 }
 
-// Every shape, texture, number of copies and rim as it was in the first release: how light each quarter of a picture is. Not to the last bit, since
-// the pictures are drawn with the C library's sine.
+// Every shape, texture, number of copies and rim as it was in the first release: how light each
+// quarter of a picture is. Not to the last bit, since the pictures are drawn with the C library's
+// sine.
 TEST(Demo, PicturesLookAsTheyDid) {
   constexpr std::array<std::array<int, 4>, 24> kLightness = {
       {{113, 112, 129, 127}, {165, 163, 217, 217}, {125, 129, 122, 125}, {150, 142, 144, 136},
@@ -88,7 +89,8 @@ TEST(Demo, PicturesLookAsTheyDid) {
   }
 }
 
-// The mean colours of the pictures must not give the class away: the nearest class mean is right hardly more often than by chance.
+// The mean colours of the pictures must not give the class away: the nearest class mean is right
+// hardly more often than by chance.
 TEST(Demo, IsNotToldByItsColours) {
   constexpr int64_t kClasses = 10;
   constexpr int kPerClass = 60;

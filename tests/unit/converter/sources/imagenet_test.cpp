@@ -43,7 +43,8 @@ std::string val_tar() {
       .finish();
 }
 
-// "id label" of every sample; its bytes must be those of picture `first`, `first` + 1, ... in the given order.
+// "id label" of every sample; its bytes must be those of picture `first`, `first` + 1, ... in the
+// given order.
 std::vector<std::string> imagenet_samples(const Source& source, size_t split,
                                           std::vector<int> pictures) {
   std::vector<std::string> all;

@@ -195,7 +195,8 @@ TEST(Jsonl, ConvertsTheSameWithAnyNumberOfThreads) {
   }
 }
 
-// The fields of a data set made of these lines, each with its bytes as T, one record after the other.
+// The fields of a data set made of these lines, each with its bytes as T, one record after the
+// other.
 template <typename T>
 std::vector<T> numbers_of(const TempDir& dir, const std::string& lines) {
   write_file(dir / "n.jsonl", lines);

@@ -204,7 +204,8 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
   // A scene that is named twice is taken once, as by the devkit.
   write_file(table("splits"), R"({"my_train": ["mine-1", "mine-1"]})");
   EXPECT_EQ(open()->splits().front().name, "my_train");
-  // Under a name that the devkit has a list of: said. Another version: as the devkit, which takes any folder.
+  // Under a name that the devkit has a list of: said. Another version: as the devkit, which takes
+  // any folder.
   write_file(table("splits"), R"({"train": ["mine-1"]})");
   EXPECT_THAT(open()->notes(), Contains(HasSubstr("the devkit has a list of its own")));
   std::filesystem::rename(root() / "v1.0-mini", root() / "v1.0-mine");

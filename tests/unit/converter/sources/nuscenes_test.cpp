@@ -1,4 +1,5 @@
-// The converted data root of the shared data against what nuScenes' devkit says of it (expected.json).
+// The converted data root of the shared data against what nuScenes' devkit says of it
+// (expected.json).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

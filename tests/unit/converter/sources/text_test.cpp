@@ -293,7 +293,8 @@ TEST(Text, PartsAndMergesKeepOneTokenizer) {
   EXPECT_EQ(documents_of(dir / "words"), std::vector<std::string>{"other"});
 }
 
-// What bad documents share a block with stays, and a stopped conversion goes on with --on-error skip.
+// What bad documents share a block with stays, and a stopped conversion goes on with --on-error
+// skip.
 TEST(Text, OneBadDocumentCostsItselfAlone) {
   const TempDir dir;
   std::vector<std::string> expected;

@@ -44,7 +44,8 @@ Bytes jpeg_of(int number) {
   return encode_jpeg(make_picture(24 + number, 20, static_cast<uint32_t>(number)).view());
 }
 
-// A data set with one split of two shards, in which a picture and a number are null, lists have 0 to 2 pictures and one picture is progressive.
+// A data set with one split of two shards, in which a picture and a number are null, lists have 0
+// to 2 pictures and one picture is progressive.
 class Transcoded : public ::testing::Test {
  protected:
   static constexpr int64_t kRecords = 6;

@@ -146,13 +146,15 @@ std::vector<int> numbers_of(std::vector<uint8_t> runs, int bits) {
 
 TEST(Bmp, ReadsRuns) {
   using Numbers = std::vector<int>;
-  // A run, a row's end; pixels as they are, with a byte that fills up; a place that is skipped; the end.
+  // A run, a row's end; pixels as they are, with a byte that fills up; a place that is skipped; the
+  // end.
   EXPECT_EQ(numbers_of({4, 1, 0, 0, 0, 3, 5, 6, 7, 0, 1, 2, 0, 0, 0, 2, 1, 0, 2, 3, 0, 1}, 8),
             (Numbers{0, 3, 3, 0, 5, 6, 7, 2, 1, 1, 1, 1}));
   EXPECT_EQ(
       numbers_of({4, 0x12, 0, 0, 0, 3, 0x56, 0x70, 1, 0x20, 0, 0, 0, 2, 1, 0, 2, 0x33, 0, 1}, 4),
       (Numbers{0, 3, 3, 0, 5, 6, 7, 2, 1, 2, 1, 2}));
-  // What passes the row's end is left out; the last row needs no end; the rest of an ended picture has number 0.
+  // What passes the row's end is left out; the last row needs no end; the rest of an ended picture
+  // has number 0.
   EXPECT_EQ(numbers_of({9, 1, 0, 0, 9, 2, 0, 0, 9, 3}, 8),
             (Numbers{3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1}));
   EXPECT_EQ(numbers_of({4, 1, 0, 1}, 8), (Numbers{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1}));

@@ -470,7 +470,8 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
     EXPECT_EQ(view.height, facts["height"].get<int>());
     // 16-bit grey is the one where Pillow clips at 255 instead of scaling.
     if (name == "gray16.png") continue;
-    // Lossy WebPs may differ by a little from one version of libwebp to the next; the other sums are exact.
+    // Lossy WebPs may differ by a little from one version of libwebp to the next; the other sums
+    // are exact.
     const Picture pixels = copy(view);
     for (size_t c = 0; c < 3; ++c) {
       EXPECT_NEAR(mean_of_channel(pixels, c), facts["mean_rgb"][c].get<double>(), 1);

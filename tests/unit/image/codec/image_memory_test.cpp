@@ -1,4 +1,5 @@
-// Pictures for which there is not enough memory: the public functions throw Errors alone, and say that it is the memory, not the picture.
+// Pictures for which there is not enough memory: the public functions throw Errors alone, and say
+// that it is the memory, not the picture.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,8 @@ TEST_F(ImageMemory, EncodingAndResizingSaySo) {
   expect_lack(64 << 10, [&] { encode_jpeg(noise.view()); });
 }
 
-// How a child process with `num_bytes` of memory ends: 0 well, 1 by an Error about memory, 2 by anything else.
+// How a child process with `num_bytes` of memory ends: 0 well, 1 by an Error about memory, 2 by
+// anything else.
 int run_with(int64_t num_bytes, const std::function<void()>& call) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,5 @@
-// A part of a JPEG has the pixels that the whole has there: of every sampling, of every order of scans, at every scale.
+// A part of a JPEG has the pixels that the whole has there: of every sampling, of every order of
+// scans, at every scale.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +77,8 @@ Files files_of(const Picture& picture, const Samplings& samplings, int num_scans
   return files;
 }
 
-// Decodes `num_regions` parts at every scale, and returns how many of them are not what the whole has there.
+// Decodes `num_regions` parts at every scale, and returns how many of them are not what the whole
+// has there.
 int num_wrong_parts(JpegDecoder& decoder, std::span<const std::byte> image, int num_regions) {
   const ImageInfo info = decoder.begin(image);
   std::mt19937 random(9);

@@ -29,7 +29,8 @@ struct Skipped {
   bool operator==(const Skipped&) const = default;
 };
 
-// The symbol whose code is at bit `at`; sets the code's length, or leaves 0 where none lies within the window.
+// The symbol whose code is at bit `at`; sets the code's length, or leaves 0 where none lies within
+// the window.
 int symbol_at(const JHUFF_TBL& table, uint32_t window, int at, int& code_length) {
   int code = 0;
   int first = 0;  // the first code of this length, as the standard's figure F.16 counts

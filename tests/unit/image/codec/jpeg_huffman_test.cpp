@@ -91,7 +91,8 @@ TEST(JpegHuffman, ChecksItselfWithTheBuiltInPicture) {
   EXPECT_FALSE(JpegDecoder::hooks_agree(broken));
 }
 
-// Everything from flat to pure noise: short codes, codes beyond the lookup, runs of 16, blocks without an end.
+// Everything from flat to pure noise: short codes, codes beyond the lookup, runs of 16, blocks
+// without an end.
 std::vector<Picture> pictures() {
   std::vector<Picture> list = {make_picture(203, 131), make_picture(9, 7)};
   list.push_back({64, 64, std::vector<uint8_t>(64 * 64 * 3, 77)});

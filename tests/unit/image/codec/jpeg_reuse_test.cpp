@@ -1,5 +1,5 @@
-// A decoder that has decoded other pictures before gives what a fresh one gives, whatever is wrong with the picture: libjpeg itself keeps
-// the tables of a picture for the next one.
+// A decoder that has decoded other pictures before gives what a fresh one gives, whatever is wrong
+// with the picture: libjpeg itself keeps the tables of a picture for the next one.
 #include <gtest/gtest.h>
 
 #include <random>

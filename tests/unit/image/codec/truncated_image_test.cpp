@@ -98,7 +98,8 @@ TEST(TruncatedImages, BytesBehindTheEndMakeNone) {
   ImageDecoder decoder;
   for (auto& [name, data] : images()) {
     const auto whole = testing::copy(decoder.decode(data)).rgb;
-    // Zeros, as of a file that was written in blocks; a trailer; what looks like the beginning of a marker.
+    // Zeros, as of a file that was written in blocks; a trailer; what looks like the beginning of a
+    // marker.
     for (const auto& behind :
          {std::vector<std::byte>(1000), std::vector<std::byte>(1, std::byte{0xD9}),
           std::vector<std::byte>(3, std::byte{0xFF}),

@@ -1,4 +1,5 @@
-// The codecs built with FFKIT_JPEG_HUFFMAN off: libjpeg does all of it, and the pixels are the same.
+// The codecs built with FFKIT_JPEG_HUFFMAN off: libjpeg does all of it, and the pixels are the
+// same.
 #include <gtest/gtest.h>
 
 #include <ffkit/format/error.h>

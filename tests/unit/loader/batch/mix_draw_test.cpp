@@ -55,7 +55,8 @@ TEST(DrawBeta, AlphaOfOneIsUniform) {
   for (const int count : counts) EXPECT_NEAR(count, 2000, 212);
 }
 
-// By the largest difference of the distribution functions (Kolmogorov and Smirnov). A gamma variate that is never refused gives 5.
+// By the largest difference of the distribution functions (Kolmogorov and Smirnov). A gamma variate
+// that is never refused gives 5.
 TEST(DrawBeta, FollowsTheDistributionOfBeta) {
   constexpr int64_t kDraws = 200000;
   std::vector<double> draws;
@@ -119,7 +120,8 @@ TEST(DrawMix, LambdaIsTheShareOutsideOfTheBox) {
     ASSERT_DOUBLE_EQ(draw.lambda, 1 - box.width * box.height / 600.0);
     sum += draw.lambda;
   }
-  // 1/2, and more since boxes are cut off at the border: 20,000 draws of torchvision 0.29 for this size gave 0.7098.
+  // 1/2, and more since boxes are cut off at the border: 20,000 draws of torchvision 0.29 for this
+  // size gave 0.7098.
   EXPECT_NEAR(sum / 5000, 0.7098, 0.02);
 }
 

@@ -133,7 +133,8 @@ TEST(DecodeArena, ThreadsThatHangAreReplaced) {
   go_on.notify();
 }
 
-// The first pool's work waits for the second's, which comes while the thread for the first is on its way.
+// The first pool's work waits for the second's, which comes while the thread for the first is on
+// its way.
 TEST(DecodeArena, WorkDoesNotWaitForAnotherPoolsThatHangs) {
   DecodeArena& arena = DecodeArena::of_process();
   for (int i = 0; i < 20; ++i) {

@@ -31,7 +31,8 @@ Schema decoded_schema() {
            {.name = "class", .type = FieldType::scalar, .dtype = DType::u8}}};
 }
 
-// The sum of each sample's points and their number, and a drawn number: what a user may want to have.
+// The sum of each sample's points and their number, and a drawn number: what a user may want to
+// have.
 class PointSummary final : public FieldDecoder {
  public:
   PointSummary(const Schema& schema, std::shared_ptr<std::atomic<int>> num_scratches)

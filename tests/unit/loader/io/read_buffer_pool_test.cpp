@@ -100,7 +100,8 @@ TEST(ReadBufferPool, ResetFreesEverything) {
   EXPECT_NE(pool.acquire(2 * kCapacity, 1), nullptr);
 }  // ... and so does destruction, says LeakSanitizer
 
-// Blocks of all sizes around the ring's end, freed out of order: none overlaps another that is in use.
+// Blocks of all sizes around the ring's end, freed out of order: none overlaps another that is in
+// use.
 TEST(ReadBufferPool, BlocksInUseNeverOverlap) {
   ReadBufferPool pool(kCapacity, 1000, 64);
   std::deque<std::pair<ReadBufferPool::Buffer*, uint8_t>> used;

@@ -1,5 +1,5 @@
-// The contract of ReadEngine: one suite over both engines, through the page cache and with O_DIRECT, io_uring also with registered
-// memory and with a submission thread.
+// The contract of ReadEngine: one suite over both engines, through the page cache and with
+// O_DIRECT, io_uring also with registered memory and with a submission thread.
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -90,7 +90,8 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
     return engine;
   }
 
-  // From the registered memory as long as there is some: reads to registered memory and to other memory then meet.
+  // From the registered memory as long as there is some: reads to registered memory and to other
+  // memory then meet.
   AlignedBuffer make_buffer(size_t num_bytes) {
     if (GetParam().fixed_buffers && num_bytes <= kFixedBytes - num_fixed_used_) {
       std::byte* data = fixed_memory_.get() + num_fixed_used_;
@@ -255,7 +256,8 @@ TEST_P(ReadEngineTest, DestructionWaitsForReadsInFlight) {
     engine->wait();
     while (engine->num_in_flight() < kDepth) submit();  // some of them not even started
     engine.reset();
-    // A read that went on would write to freed memory: AddressSanitizer and the next test's contents tell.
+    // A read that went on would write to freed memory: AddressSanitizer and the next test's
+    // contents tell.
     for (AlignedBuffer& buffer : buffers) std::fill_n(buffer.get(), 64 * kBlock, std::byte{0xAA});
     for (AlignedBuffer& buffer : buffers) {
       ASSERT_TRUE(std::all_of(buffer.get(), buffer.get() + 64 * kBlock,
@@ -264,7 +266,8 @@ TEST_P(ReadEngineTest, DestructionWaitsForReadsInFlight) {
   }
 }
 
-// Signals interrupt system calls; the handlers of timers and profilers may come thousands of times a second.
+// Signals interrupt system calls; the handlers of timers and profilers may come thousands of times
+// a second.
 TEST_P(ReadEngineTest, SignalsDisturbNothing) {
   struct sigaction action {};
   static std::atomic<int> num_signals{0};
@@ -299,7 +302,8 @@ TEST_P(ReadEngineTest, SignalsDisturbNothing) {
   }
 }
 
-// What was read is what the file held at some time since, even while it is cut and written anew: never an error, never other bytes.
+// What was read is what the file held at some time since, even while it is cut and written anew:
+// never an error, never other bytes.
 TEST_P(ReadEngineTest, FileThatIsCutAndWrittenMeanwhileGivesItsBytes) {
   auto engine = make_engine(8);
   std::atomic<bool> stop{false};

@@ -133,7 +133,8 @@ TEST(ShardFiles, BytesOfASubsetAreThoseOfItsRecords) {
   EXPECT_LT(two, 4 * dataset.locate(1).record.stored_bytes);
 }
 
-// More files than the soft limit allows, and than the hard one does. A shard takes one descriptor, a second one with O_DIRECT.
+// More files than the soft limit allows, and than the hard one does. A shard takes one descriptor,
+// a second one with O_DIRECT.
 TEST(ShardFiles, OpenAsManyAsTheHardLimitAllows) {
   const testing::TempDir dir;
   const testing::DatasetSpec spec{.num_records = 60, .num_shards = 60};

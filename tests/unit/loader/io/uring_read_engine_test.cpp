@@ -1,4 +1,5 @@
-// What the kernel grants io_uring, and what happens where it does not: shown in child processes with lower limits.
+// What the kernel grants io_uring, and what happens where it does not: shown in child processes
+// with lower limits.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -108,7 +108,8 @@ TEST(SamplerGroups, WhatIsNoGroupingIsRefused) {
   EXPECT_ERROR(Sampler(10, 2, {.share_randomness = true}), invalid_argument, "needs groups");
 }
 
-// First the others of its own group, the earlier ones first; then the records at its place in the other groups.
+// First the others of its own group, the earlier ones first; then the records at its place in the
+// other groups.
 TEST(SamplerReplacement, StaysWithinTheGroupAndThenAtThePlace) {
   SamplerOptions options;
   options.groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 4, 8, 12});

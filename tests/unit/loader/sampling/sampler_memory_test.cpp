@@ -1,4 +1,5 @@
-// Samplers that are used without a loader say that there is no memory by an Error, as all of the library does.
+// Samplers that are used without a loader say that there is no memory by an Error, as all of the
+// library does.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -124,7 +124,8 @@ TEST(SamplerMixture, AnEpochHasExactlyTheCountsOfEachSet) {
 }
 
 TEST(SamplerMixture, RecordsOfASetAreUsedEquallyOften) {
-  // 70 samples of each set: of 10 records 7 times each, of 40 once or twice, of 25 twice or three times.
+  // 70 samples of each set: of 10 records 7 times each, of 40 once or twice, of 25 twice or three
+  // times.
   const Sequence epoch = mixed_sequence(mixed({}, 210), 7, 2);
   std::map<int64_t, int64_t> uses;
   std::set<std::pair<int64_t, int64_t>> samples;
@@ -170,7 +171,8 @@ TEST(SamplerMixture, EachRepetitionIsAnotherPermutation) {
   }
 }
 
-// Were a set's records in the same order in each epoch, those that come once more would always be the same.
+// Were a set's records in the same order in each epoch, those that come once more would always be
+// the same.
 TEST(SamplerMixture, EachEpochIsAnotherOrder) {
   const auto once_more = [](int64_t epoch) {
     std::set<int64_t> records;

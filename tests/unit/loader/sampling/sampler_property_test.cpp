@@ -1,4 +1,5 @@
-// What must hold for any number of records, batch size, world and place to go on from, in every order.
+// What must hold for any number of records, batch size, world and place to go on from, in every
+// order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,7 +116,8 @@ TEST_P(SamplerProperties, DropAndPadGiveEqualFullBatchesAndTheSequenceOrItsBegin
   }
 }
 
-// Stopped after any number of steps and resumed by another world with other batches: together exactly the epoch.
+// Stopped after any number of steps and resumed by another world with other batches: together
+// exactly the epoch.
 TEST_P(SamplerProperties, ResumingElsewhereLosesAndRepeatsNothing) {
   for (int64_t n : {1, 5, 31, 97}) {
     const auto epoch = sequence(n);

@@ -1,5 +1,6 @@
-// Whether a shuffle looks like one drawn at random: the statistics a training run would notice. Each is compared with its value for
-// a true shuffle and its spread; all seeds are fixed. Five standard deviations: one wrong alarm in two million, if seeds changed.
+// Whether a shuffle looks like one drawn at random: the statistics a training run would notice.
+// Each is compared with its value for a true shuffle and its spread; all seeds are fixed. Five
+// standard deviations: one wrong alarm in two million, if seeds changed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +21,9 @@ std::vector<int64_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch) {
   return order;
 }
 
-// How far the table {rows of `row_of`} x {columns of `column_of`} of 0 .. n-1 is from independence, in standard deviations of
-// Pearson's chi-square with fixed margins: mean (r-1)(c-1) n / (n-1), variance about 2 (r-1)(c-1).
+// How far the table {rows of `row_of`} x {columns of `column_of`} of 0 .. n-1 is from independence,
+// in standard deviations of Pearson's chi-square with fixed margins: mean (r-1)(c-1) n / (n-1),
+// variance about 2 (r-1)(c-1).
 template <typename Row, typename Column>
 double table_deviation(int64_t n, int64_t num_rows, int64_t num_columns, const Row& row_of,
                        const Column& column_of) {
@@ -56,7 +58,8 @@ struct Sizes {
 
 class ShuffleQuality : public ::testing::TestWithParam<Sizes> {};
 
-// Records sorted by class: the classes in the batches of an epoch are spread as when drawn without replacement.
+// Records sorted by class: the classes in the batches of an epoch are spread as when drawn without
+// replacement.
 TEST_P(ShuffleQuality, BatchesOfSortedClassesAreMixedLikeByATrueShuffle) {
   const auto [n, num_classes, batch_size] = GetParam();
   const int64_t num_batches = (n - 1) / batch_size + 1;
@@ -98,7 +101,8 @@ TEST_P(ShuffleQuality, StepsBetweenNeighboursAreEven) {
   }
 }
 
-// Two epochs, or seeds, have nothing to do with each other: neither in places, nor in records at the same position.
+// Two epochs, or seeds, have nothing to do with each other: neither in places, nor in records at
+// the same position.
 TEST_P(ShuffleQuality, EpochsAndSeedsAreIndependent) {
   const int64_t n = GetParam().num_records;
   constexpr int64_t kBins = 16;

@@ -43,7 +43,8 @@ TEST(BevGeometry, ColumnsRunAlongXAndRowsAlongY) {
   EXPECT_TRUE(at::allclose(cells[4], at::tensor({0.125, 0.3}, at::kDouble)));
 }
 
-// 3 m ahead at a yaw of 90 degrees, where ahead is the global y: along the columns' axis there is nothing, along the rows' 3 of 20 m.
+// 3 m ahead at a yaw of 90 degrees, where ahead is the global y: along the columns' axis there is
+// nothing, along the rows' 3 of 20 m.
 TEST(BevGeometry, TheShiftIsSeenFromTheEgo) {
   const at::Tensor shift = bev_shift(small_config(), motion(0, 3, std::numbers::pi / 2, 0));
   EXPECT_NEAR(shift[0][0].item<double>(), 0, 1e-12);
@@ -80,7 +81,8 @@ TEST(BevGeometry, WhatTurnsInFromOutsideIsZero) {
   }
 }
 
-// A camera at the origin that looks along x: u = -y / x, v = -z / x around the middle of a picture of 100 x 60.
+// A camera at the origin that looks along x: u = -y / x, v = -z / x around the middle of a picture
+// of 100 x 60.
 at::Tensor camera_along_x() {
   at::Tensor m = at::zeros({1, 1, 4, 4}, at::kDouble);
   m[0][0][0][0] = 50;

@@ -175,7 +175,8 @@ TEST_F(BevFormer, InputsThatDoNotFitAreRefused) {
   EXPECT_THROW(network_->forward({}), Error);
 }
 
-// Counted from the published configurations: ResNet-101 with deformable convolutions, four levels, six layers each.
+// Counted from the published configurations: ResNet-101 with deformable convolutions, four levels,
+// six layers each.
 TEST(BevFormerConfig, PublishedSizesHaveTheirParts) {
   const BevFormerConfig base = bevformer_config("base");
   EXPECT_EQ(base.encoder_layers, 6);

@@ -33,7 +33,8 @@ MeanOverProcesses alone() {
   return [](double number) { return number; };
 }
 
-// Two objects in the first sample, none in the second; the predictions of query 3 and 1 are the boxes of object 0 and 1.
+// Two objects in the first sample, none in the second; the predictions of query 3 and 1 are the
+// boxes of object 0 and 1.
 struct Scene {
   std::vector<Objects> objects = {{some_boxes(2), at::tensor({2, 0}, at::kLong)},
                                   {at::zeros({0, 9}, at::kDouble), at::zeros({0}, at::kLong)}};

@@ -54,7 +54,8 @@ TEST(BevFrames, BoxesHaveThePublishedConvention) {
   EXPECT_TRUE(at::allclose(from_published_boxes(to_published_boxes(many)), many));
 }
 
-// An object ahead is in the middle of the first camera, and each of the others looks 60 degrees further to the right.
+// An object ahead is in the middle of the first camera, and each of the others looks 60 degrees
+// further to the right.
 TEST(BevFrames, NoiseHasSixCamerasAround) {
   BevFormerConfig config;
   config.bev_rows = config.bev_columns = 10;

@@ -59,7 +59,8 @@ TEST(ShareOfScenes, EachKeyframeIsOfOneProcessAndScenesStayWhole) {
       }
     }
     EXPECT_EQ(seen.size(), 16U);
-    // 16 keyframes: 8 and 8 of two processes, 6 at most of three, and the longest scene where there are as many processes as scenes.
+    // 16 keyframes: 8 and 8 of two processes, 6 at most of three, and the longest scene where there
+    // are as many processes as scenes.
     const size_t expected = world_size == 1 ? 16 : world_size == 2 ? 8 : world_size == 3 ? 6 : 5;
     EXPECT_LE(longest, expected) << world_size;
   }

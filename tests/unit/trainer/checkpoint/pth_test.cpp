@@ -350,7 +350,8 @@ TEST(Pth, SurvivesAnyChange) {
   int num_read = 0;
   for (int i = 0; i < 4000; ++i) {
     testing::ZipEntries entries = good;
-    // Every second time the zip is whole and only the pickle changed: its CRC-32 would stop all changes otherwise.
+    // Every second time the zip is whole and only the pickle changed: its CRC-32 would stop all
+    // changes otherwise.
     std::string* target = &entries[0].second;
     std::string file;
     if (i % 2 == 1) {

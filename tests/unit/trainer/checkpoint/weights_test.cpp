@@ -82,7 +82,8 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
   EXPECT_ERROR(holds_weights_alone(temp / "none"), not_found, "none");
 }
 
-// As RootNet's code names its checkpoints and keeps them: the tensors under "network", with "module." before their names.
+// As RootNet's code names its checkpoints and keeps them: the tensors under "network", with
+// "module." before their names.
 TEST(Weights, AreWrittenAsSnapshots) {
   const testing::TempDir temp;
   write_weights(weights_of(weights_sample()), temp / "snapshot_19.pth.tar");

@@ -20,8 +20,8 @@
 namespace ffkit {
 namespace {
 
-// The device that is there: the copies on a stream of their own are tested where there is a GPU. (libtorch alone would say that there is none:
-// its CUDA libraries are opened by that question.)
+// The device that is there: the copies on a stream of their own are tested where there is a GPU.
+// (libtorch alone would say that there is none: its CUDA libraries are opened by that question.)
 c10::Device device() {
   return cuda_is_available() ? c10::Device(at::kCUDA, 0) : c10::Device(at::kCPU);
 }

@@ -149,7 +149,8 @@ TEST(DataParallel, AddsUpWithoutTalkingUntilTheLastBatch) {
   });
 }
 
-// Two halves of a model, say, each on two processes: each half's gradients are averages over its two.
+// Two halves of a model, say, each on two processes: each half's gradients are averages over its
+// two.
 TEST(DataParallel, AveragesAlongOneDimensionOfAMesh) {
   const std::vector<at::Tensor> shares = {random(1, {2, 3, 6, 6}), random(2, {2, 3, 6, 6})};
   const Reference expected[] = {reference(shares, 7), reference(shares, 50)};

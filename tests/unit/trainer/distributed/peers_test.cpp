@@ -71,7 +71,8 @@ TEST(Peers, ShareTheIndicesOfADimension) {
   EXPECT_TRUE(sum_share_of_peers(number, 0, alone).is_same(number));
 }
 
-// A detector in small: each object of the batch pulls at the one weight, and the loss is divided by the number of objects of all processes.
+// A detector in small: each object of the batch pulls at the one weight, and the loss is divided by
+// the number of objects of all processes.
 class ObjectsTask final : public Task {
  public:
   using Task::Task;

@@ -1,6 +1,7 @@
-// Two processes that train together against Python: torchvision's model under torch's DistributedDataParallel over Gloo, with the same
-// weights and the same batches. (SGD is the fused one there too: the loop over single tensors rounds the last few numbers of a tensor another
-// way, and batch norm makes 1e-2 of the last bit within ten steps.)
+// Two processes that train together against Python: torchvision's model under torch's
+// DistributedDataParallel over Gloo, with the same weights and the same batches. (SGD is the fused
+// one there too: the loop over single tensors rounds the last few numbers of a tensor another way,
+// and batch norm makes 1e-2 of the last bit within ten steps.)
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>

@@ -241,7 +241,8 @@ TEST(Gpt2Mesh, RefusesWhatDoesNotFit) {
   EXPECT_EQ(bubble_share(4, 12), 0.2);
 }
 
-// A gradient that is not finite on one process: all leave the step out and halve the scale of the loss, then go on together.
+// A gradient that is not finite on one process: all leave the step out and halve the scale of the
+// loss, then go on together.
 TEST(Gpt2Mesh, LeavesOutTheSameStepsInFloat16) {
   const MeshResult one = train_gpt2({.amp = Amp::fp16});
   for (const MeshOfGpt2& shape : std::vector<MeshOfGpt2>{
@@ -276,7 +277,8 @@ TEST(Gpt2Mesh, LeavesOutTheSameStepsInFloat16) {
   });
 }
 
-// A run that divides nothing has the options in its checkpoints that it had before there were these.
+// A run that divides nothing has the options in its checkpoints that it had before there were
+// these.
 TEST(Gpt2Mesh, OptionsAreKeptWhereTheyAreGiven) {
   for (const char* name : {"sequence_parallel", "shard_optimizer"}) {
     EXPECT_EQ(options_to_json(gpt2_mesh_options({})).find(name), std::string::npos) << name;

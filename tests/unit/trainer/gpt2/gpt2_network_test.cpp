@@ -109,7 +109,8 @@ struct PlaceOfRank final : Peers {
   int own_, of_;
 };
 
-// What a plain GPT-2 in Python, and transformers' GPT2LMHeadModel, compute with these weights in float64.
+// What a plain GPT-2 in Python, and transformers' GPT2LMHeadModel, compute with these weights in
+// float64.
 TEST(Gpt2Network, ComputesGoldenNumbers) {
   const auto network = formula_gpt2();
   const at::Tensor x = network->blocks(network->embed(gpt2_tokens().narrow(1, 0, 10), {}), {});
@@ -135,7 +136,8 @@ TEST(Gpt2Network, ComputesGoldenNumbers) {
     EXPECT_NEAR(gradients.at(name).norm().item<double>(), norm, 1e-9) << name;
 }
 
-// Two and three processes with a part of the network each, and a vocabulary that they cannot share evenly.
+// Two and three processes with a part of the network each, and a vocabulary that they cannot share
+// evenly.
 TEST(Gpt2Network, IsDividedAmongProcesses) {
   const auto whole = formula_gpt2();
   const at::Tensor loss = gpt2_loss(*whole);
@@ -225,7 +227,8 @@ TEST(Gpt2Network, DrawsDropoutFromItsKeyAndComputesBlocksTwice) {
   EXPECT_TRUE(at::equal(before, at::detail::getDefaultCPUGenerator().get_state()));
 }
 
-// Where processes share the positions, blocks that are computed twice have the same gradients, and each process drops others.
+// Where processes share the positions, blocks that are computed twice have the same gradients, and
+// each process drops others.
 TEST(Gpt2Network, SharesThePositionsOutsideAttentionAndMlp) {
   const at::Tensor tokens = gpt2_tokens().narrow(1, 0, 10);
   testing::run_world(2, [&](Communicator& world) {
@@ -253,7 +256,8 @@ TEST(Gpt2Network, SharesThePositionsOutsideAttentionAndMlp) {
   EXPECT_FALSE(dropped[0].equal(dropped[2]));
 }
 
-// Positions one after the other, with the keys and values of those before, and rows of other lengths beside each other.
+// Positions one after the other, with the keys and values of those before, and rows of other
+// lengths beside each other.
 TEST(Gpt2Network, GoesOnFromItsCache) {
   const at::NoGradGuard no_grad;
   const auto network = formula_gpt2();

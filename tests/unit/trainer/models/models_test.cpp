@@ -1,4 +1,5 @@
-// Compares every model of the registry with torchvision's model of the same name. One Python process computes all expected values.
+// Compares every model of the registry with torchvision's model of the same name. One Python
+// process computes all expected values.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -30,9 +31,9 @@ namespace {
 constexpr int64_t kSide = 64;
 constexpr int64_t kClasses = 6;
 
-// Draws its initial weights, takes other batch norm statistics, layer scales and head than the initial ones, which would hide mistakes; then the
-// logits in evaluation mode, and of the models in TRAINED one loss in training mode, with random drops, and the norm of the first
-// gradient.
+// Draws its initial weights, takes other batch norm statistics, layer scales and head than the
+// initial ones, which would hide mistakes; then the logits in evaluation mode, and of the models in
+// TRAINED one loss in training mode, with random drops, and the norm of the first gradient.
 constexpr char kLogitsScript[] = R"(
 import sys, torch, torchvision
 torch.set_num_threads(1)
@@ -159,8 +160,8 @@ TEST(Models, EqualTorchvisions) {
   }
 }
 
-// What torchvision 0.29 gives, printed by the lines of kLogitsScript that lead to the logits, in float64: a model of each family and of each
-// kind of block. No Python needed.
+// What torchvision 0.29 gives, printed by the lines of kLogitsScript that lead to the logits, in
+// float64: a model of each family and of each kind of block. No Python needed.
 TEST(Models, GiveTorchvisionsLogits) {
   const std::map<std::string, std::vector<double>> expected = {
       {"resnet18",
@@ -203,7 +204,8 @@ TEST(Models, GiveTorchvisionsLogits) {
   }
 }
 
-// Names as they are asked for, the head that the registry says, and logits in both memory formats; no Python needed.
+// Names as they are asked for, the head that the registry says, and logits in both memory formats;
+// no Python needed.
 TEST(Models, AreWholeInTheRegistry) {
   at::NoGradGuard no_grad;
   at::set_num_threads(1);

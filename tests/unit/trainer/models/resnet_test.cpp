@@ -115,8 +115,8 @@ TEST(ResNet, HasTorchvisionsShapes) {
   EXPECT_EQ(s50.at("fc.bias"), (V{1000}));
 }
 
-// Values printed by torchvision 0.30 after torch.manual_seed(7). They come through a logarithm and a cosine, whose last bits are the
-// processor's; another draw would be another number altogether.
+// Values printed by torchvision 0.30 after torch.manual_seed(7). They come through a logarithm and
+// a cosine, whose last bits are the processor's; another draw would be another number altogether.
 constexpr double kSameDraw = 1e-6;
 
 TEST(ResNet, DrawsTorchvisionsInitialWeights) {
@@ -147,8 +147,9 @@ at::Tensor ramp() {
   return at::linspace(-1, 1, int64_t{2} * 3 * 32 * 32).view({2, 3, 32, 32});
 }
 
-// Logits printed by torchvision 0.30 after torch.manual_seed(7) and .double() for ramp(), first in training, then in evaluation mode. In float32,
-// batch norm over few values makes the rounding of one processor's kernels a difference of 3e-3 to another's.
+// Logits printed by torchvision 0.30 after torch.manual_seed(7) and .double() for ramp(), first in
+// training, then in evaluation mode. In float32, batch norm over few values makes the rounding of
+// one processor's kernels a difference of 3e-3 to another's.
 TEST(ResNet, GivesTorchvisionsLogits) {
   at::NoGradGuard no_grad;
   at::manual_seed(7);

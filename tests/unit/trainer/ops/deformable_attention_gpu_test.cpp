@@ -1,4 +1,5 @@
-// The kernels' code, run on the CPU: each thread of the grid in turn, compared with grid_sample(). And the kernels themselves, where there is a GPU.
+// The kernels' code, run on the CPU: each thread of the grid in turn, compared with grid_sample().
+// And the kernels themselves, where there is a GPU.
 #include "trainer/ops/deformable_attention_gpu.h"
 
 #include <ATen/TensorOperators.h>
@@ -19,7 +20,8 @@
 namespace ffkit {
 namespace {
 
-// The lanes of a group, one after the other: each is run twice, first to add up, then with the sums.
+// The lanes of a group, one after the other: each is run twice, first to add up, then with the
+// sums.
 template <typename T>
 class LanesInTurn {
  public:
@@ -136,7 +138,8 @@ Results results_of(const GpuInput& in, const std::vector<MapSize>& levels, const
   return all;
 }
 
-// Calls `thread` for each thread of a grid by its number, blocks in some order, `together` neighbours at once.
+// Calls `thread` for each thread of a grid by its number, blocks in some order, `together`
+// neighbours at once.
 template <typename Group>
 void run_grid(GpuGrid grid, int together, Group group) {
   std::vector<int64_t> blocks(grid.blocks);

@@ -46,7 +46,8 @@ double bilinear(const at::Tensor& map, double y, double x) {
          low * right * pixel(map, row + 1, column + 1);
 }
 
-// By the definition, one number after the other. Offsets are y before x, tap after tap; then the weights.
+// By the definition, one number after the other. Offsets are y before x, tap after tap; then the
+// weights.
 TEST(DeformableConv, IsTheSumByHand) {
   DeformableConv conv(2, 3, 2);
   conv.to(at::kDouble);

@@ -14,7 +14,8 @@
 namespace ffkit {
 namespace {
 
-// Rows that three processes share evenly, unevenly and not at all, a number, and four dimensions in channels_last.
+// Rows that three processes share evenly, unevenly and not at all, a number, and four dimensions in
+// channels_last.
 std::vector<NamedTensor> divided_parameters() {
   std::vector<NamedTensor> out;
   double seed = 0;

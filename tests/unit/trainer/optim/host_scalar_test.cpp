@@ -16,7 +16,8 @@ TEST(HostScalar, IsTheNumberInBothTypes) {
   EXPECT_EQ(HostScalar(at::full({}, 0.1, at::kFloat)).get(), double{0.1F});
 }
 
-// The number is computed behind a long product, and what the device gets afterwards does not change it.
+// The number is computed behind a long product, and what the device gets afterwards does not change
+// it.
 TEST(HostScalar, WaitsForTheNumberOfAGpu) {
   if (!cuda_is_available()) GTEST_SKIP() << "there is no GPU";
   const c10::Device gpu(at::kCUDA, 0);

@@ -51,7 +51,8 @@ void set_random_gradients(const std::vector<NamedTensor>& parameters,
   }
 }
 
-// Four steps of `ours` and of libtorch's optimiser over copies of the parameters, with rates that change.
+// Four steps of `ours` and of libtorch's optimiser over copies of the parameters, with rates that
+// change.
 template <typename MakeReference>
 void expect_same_as(Optimizer& ours, const std::vector<NamedTensor>& parameters,
                     std::vector<at::Tensor>& others, MakeReference make_reference) {

@@ -93,7 +93,8 @@ void expect_golden(const RootNetGolden& golden) {
               29.45572202296104, 1e-9);
 }
 
-// Computed in Python by torchvision's blocks with the head of 3DMPPE_ROOTNET_RELEASE's main/model.py behind them.
+// Computed in Python by torchvision's blocks with the head of 3DMPPE_ROOTNET_RELEASE's
+// main/model.py behind them.
 TEST(RootNet, ComputesWhatThePublishedCodeDoesInEvaluation) {
   expect_golden({.is_train = false,
                  .coordinates = {7.303962654980209, 7.1003097162939115, 3.047346543846996,

@@ -29,7 +29,8 @@ struct GridOptions : OwnOptions<GridOptions> {
   void describe(OptionTable&, const TrainOptions&) override {}
 };
 
-// Six weights, which a grid of processes shares: the loss is the square of their scalar product with what the batch has.
+// Six weights, which a grid of processes shares: the loss is the square of their scalar product
+// with what the batch has.
 class GridTask final : public Task {
  public:
   using Task::Task;
@@ -86,7 +87,8 @@ TrainOptions grid_options(int rows, int columns) {
   return options;
 }
 
-// The weights after a step of learning rate 0.01 on the batch of this process's place among those that share the samples.
+// The weights after a step of learning rate 0.01 on the batch of this process's place among those
+// that share the samples.
 at::Tensor weights_after_a_step(const TrainOptions& options, Communicator& world,
                                 const std::vector<std::vector<double>>& batches) {
   const RunMesh mesh(options, world);

@@ -68,7 +68,8 @@ inline std::string pickle_tuple(const std::vector<int64_t>& values) {
   return out + "t";
 }
 
-// As torch.save() pickles a tensor; members that a test does not name describe four floats in storage 0.
+// As torch.save() pickles a tensor; members that a test does not name describe four floats in
+// storage 0.
 struct PickledTensor {
   std::string function = "torch._utils\n_rebuild_tensor_v2";
   std::string storage_type = "torch\nFloatStorage";

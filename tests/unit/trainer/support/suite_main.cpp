@@ -1,5 +1,5 @@
-// main() of a test binary whose suites are tests of ctest: GoogleTest's, but with exit status 77 when nothing failed and a case was skipped, so
-// that ctest says so.
+// main() of a test binary whose suites are tests of ctest: GoogleTest's, but with exit status 77
+// when nothing failed and a case was skipped, so that ctest says so.
 #include <gtest/gtest.h>
 
 int main(int argc, char** argv) {

@@ -1,4 +1,5 @@
-// A small data set folder with the splits train and val, for tests: pictures whose colour tells their class.
+// A small data set folder with the splits train and val, for tests: pictures whose colour tells
+// their class.
 #pragma once
 
 #include <fmt/format.h>

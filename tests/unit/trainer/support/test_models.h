@@ -1,5 +1,6 @@
-// Models that train in moments: "test_resnet", a ResNet of a basic block a stage and 8 to 64 channels, and "test_resnet_deeper" with two blocks in its first stage. ResNet-18
-// takes ten times as long, and its checkpoint 90 MB instead of 0.7.
+// Models that train in moments: "test_resnet", a ResNet of a basic block a stage and 8 to 64
+// channels, and "test_resnet_deeper" with two blocks in its first stage. ResNet-18 takes ten times
+// as long, and its checkpoint 90 MB instead of 0.7.
 #pragma once
 
 #include <torch/nn/modules/linear.h>

@@ -19,7 +19,8 @@ inline void run_world(int world_size, const std::function<void(Communicator&)>& 
                       double timeout_seconds = 60, const std::string& file = {}) {
   const TempDir temp;
   std::vector<std::exception_ptr> errors(static_cast<size_t>(world_size));
-  // Nobody leaves before all have met: those that are still connecting would find the connection closed.
+  // Nobody leaves before all have met: those that are still connecting would find the connection
+  // closed.
   std::latch met(world_size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world_size; ++rank) {

@@ -1,4 +1,5 @@
-// Token data: data sets of tokens, as ffconvert text writes them. A record is a block of documents, one after the other:
+// Token data: data sets of tokens, as ffconvert text writes them. A record is a block of documents,
+// one after the other:
 //
 //   tokens          tensor u16 [T], or u32 where the vocabulary has more than 65,536 tokens: all documents of the block, each with end-of-text behind it
 //   document_ends   tensor u32 [D]: document d is tokens[document_ends[d - 1] .. document_ends[d] - 1], with its end-of-text
@@ -8,8 +9,9 @@
 //   num_empty       scalar i64, column: documents without any token, which are left out
 //   id              string, column: where the block begins in its source, "books.jsonl:1"
 //
-// The manifest's options say what the tokens are: "vocabulary", "end_of_text" and, where texts were tokenised here, "tokenizer", its fingerprint. The
-// tokenizer itself is the one record of the data set's split "tokenizer": the string field "tokenizer", the text of a tokenizer.json.
+// The manifest's options say what the tokens are: "vocabulary", "end_of_text" and, where texts were
+// tokenised here, "tokenizer", its fingerprint. The tokenizer itself is the one record of the data
+// set's split "tokenizer": the string field "tokenizer", the text of a tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +55,12 @@ struct TokenFacts {
 // Throws Error(invalid_argument) for a data set of anything else.
 TokenFacts token_facts(const Dataset& split);
 
-// The tokenizer of the data set folder `data`, or of the one that the split's folder `data` is in. Throws Error(not_found) when it has none,
-// Error(corrupt) when it is not the one that was stored.
+// The tokenizer of the data set folder `data`, or of the one that the split's folder `data` is in.
+// Throws Error(not_found) when it has none, Error(corrupt) when it is not the one that was stored.
 Tokenizer stored_tokenizer(const std::filesystem::path& data);
 
-// The documents of a block. Not thread-safe; the spans live as long as the record that it was made of.
+// The documents of a block. Not thread-safe; the spans live as long as the record that it was made
+// of.
 class TokenBlock {
  public:
   // Of a record of token_schema(). Throws Error(corrupt) for documents that do not fit the tokens.

@@ -1,13 +1,16 @@
-// Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019), Llama 3 and Qwen: text ─▶ words ─▶ bytes, merged pair by pair ─▶ token numbers.
+// Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019), Llama 3 and Qwen: text ─▶ words ─▶
+// bytes, merged pair by pair ─▶ token numbers.
 //
 //   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+     or as tokenizer.json says; no merge crosses their borders
 //   merges  of the pairs of neighbours in a word, the one that is first in the list of merges is joined, everywhere, until none is in the list
 //
-// The numbers are those of Hugging Face's tokenizers where its encode_special_tokens is on: text never makes a special token, "<|endoftext|>" in a text is taken as the 13 characters
-// that it is, but it makes added tokens that are not special. Bytes that are no UTF-8 are taken as U+FFFD, as Python's bytes.decode(errors="replace") does it.
+// The numbers are those of Hugging Face's tokenizers where its encode_special_tokens is on: text
+// never makes a special token, "<|endoftext|>" in a text is taken as the 13 characters that it is,
+// but it makes added tokens that are not special. Bytes that are no UTF-8 are taken as U+FFFD, as
+// Python's bytes.decode(errors="replace") does it.
 //
-// A cheap handle of what is immutable: copies share it, all const functions are thread-safe. One that was moved from can only be destroyed or
-// assigned to.
+// A cheap handle of what is immutable: copies share it, all const functions are thread-safe. One
+// that was moved from can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -29,42 +32,52 @@ enum class SpecialTokens {
 
 class Tokenizer {
  public:
-  // From a folder with tokenizer.json, or vocab.json and merges.txt, or encoder.json and vocab.bpe (names of GPT-2's publishers), looked for in this
-  // order; or from a file tokenizer.json. "bytes", where nothing of that name is there: bytes(). Throws Error(not_found) without such files,
-  // Error(corrupt) for what is damaged, Error(unsupported) for what a tokenizer.json asks for and is not done: each names file, reason and remedy.
+  // From a folder with tokenizer.json, or vocab.json and merges.txt, or encoder.json and vocab.bpe
+  // (names of GPT-2's publishers), looked for in this order; or from a file tokenizer.json.
+  // "bytes", where nothing of that name is there: bytes(). Throws Error(not_found) without such
+  // files, Error(corrupt) for what is damaged, Error(unsupported) for what a tokenizer.json asks
+  // for and is not done: each names file, reason and remedy.
   static Tokenizer open(const std::filesystem::path& path);
-  // Token 0 .. 255 is the byte of this value, 256 is "<|endoftext|>". Needs no file, merges nothing and changes no byte, also of what is no UTF-8.
+  // Token 0 .. 255 is the byte of this value, 256 is "<|endoftext|>". Needs no file, merges nothing
+  // and changes no byte, also of what is no UTF-8.
   static Tokenizer bytes();
   // From the text of a tokenizer.json. `name` stands in errors.
   static Tokenizer from_json(std::string_view json,
                              const std::filesystem::path& name = "tokenizer.json");
-  // As the text of a tokenizer.json, which from_json() and Hugging Face's programs read. Equal tokenizers give equal texts.
+  // As the text of a tokenizer.json, which from_json() and Hugging Face's programs read. Equal
+  // tokenizers give equal texts.
   std::string to_json() const;
 
   // Numbers of tokens are 0 .. vocabulary_size()-1.
   int64_t vocabulary_size() const;
-  // The token that ends a document: "<|endoftext|>", else "<|end_of_text|>", else "</s>". Throws Error(not_found) for a vocabulary with none of them.
+  // The token that ends a document: "<|endoftext|>", else "<|end_of_text|>", else "</s>". Throws
+  // Error(not_found) for a vocabulary with none of them.
   uint32_t end_of_text() const;
   bool has_end_of_text() const;
   // 16 hex digits that tell vocabularies, merges and special tokens apart.
   const std::string& fingerprint() const;
 
-  // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a lot of text. Throws Error(invalid_argument) when
-  // a byte of the text is no token of the vocabulary.
+  // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a
+  // lot of text. Throws Error(invalid_argument) when a byte of the text is no token of the
+  // vocabulary.
   void encode(std::string_view text, std::vector<uint32_t>& ids,
               SpecialTokens special = SpecialTokens::as_text) const;
-  // What the tokenizer's post_processor puts around each document, such as Llama 3's "<|begin_of_text|>". encode() leaves it out.
+  // What the tokenizer's post_processor puts around each document, such as Llama 3's
+  // "<|begin_of_text|>". encode() leaves it out.
   const std::vector<uint32_t>& before_document() const;
   const std::vector<uint32_t>& after_document() const;
   // A sentence about both; empty where there is neither.
   std::string document_note() const;
   // Whether bytes that are no UTF-8 are kept, as by bytes().
   bool keeps_bytes() const;
-  // The bytes of a token; a special or an added token's are its name. Throws Error(invalid_argument) for a number that is none.
+  // The bytes of a token; a special or an added token's are its name. Throws
+  // Error(invalid_argument) for a number that is none.
   std::string_view token_bytes(uint32_t id) const;
-  // Whether the token is a special one, such as end_of_text(), which no text makes. False for a number that is none.
+  // Whether the token is a special one, such as end_of_text(), which no text makes. False for a
+  // number that is none.
   bool is_special(uint32_t id) const;
-  // The bytes of all `ids`, one after the other. They may be no UTF-8, such as where half a character is at the end. Throws as token_bytes().
+  // The bytes of all `ids`, one after the other. They may be no UTF-8, such as where half a
+  // character is at the end. Throws as token_bytes().
   std::string decode(std::span<const uint32_t> ids) const;
 
   struct Tables;
@@ -75,8 +88,8 @@ class Tokenizer {
   std::shared_ptr<const Tables> tables_;
 };
 
-// TokenEncoder: encodes a lot of text and keeps the tokens of the words that it has seen, up to 32 MB. The numbers are those of Tokenizer::encode(). Not thread-safe:
-// one per thread.
+// TokenEncoder: encodes a lot of text and keeps the tokens of the words that it has seen, up to 32
+// MB. The numbers are those of Tokenizer::encode(). Not thread-safe: one per thread.
 class TokenEncoder {
  public:
   explicit TokenEncoder(Tokenizer tokenizer);
@@ -87,7 +100,8 @@ class TokenEncoder {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   // As Tokenizer::encode().
   void encode(std::string_view text, std::vector<uint32_t>& ids);
-  // The same between before_document() and after_document(), without `end_of_text` at the end; nothing of a text without tokens.
+  // The same between before_document() and after_document(), without `end_of_text` at the end;
+  // nothing of a text without tokens.
   void encode_document(std::string_view text, uint32_t end_of_text, std::vector<uint32_t>& ids);
 
  private:
@@ -97,12 +111,14 @@ class TokenEncoder {
   std::unique_ptr<Cache> cache_;
 };
 
-// TokenDecoder: text of one token after another, whole characters of UTF-8 at a time, for text that is shown while it is made. Not thread-safe.
+// TokenDecoder: text of one token after another, whole characters of UTF-8 at a time, for text that
+// is shown while it is made. Not thread-safe.
 class TokenDecoder {
  public:
   explicit TokenDecoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
-  // The characters that are complete with this token, valid UTF-8. Bytes that can never become a character are U+FFFD. Throws as token_bytes().
+  // The characters that are complete with this token, valid UTF-8. Bytes that can never become a
+  // character are U+FFFD. Throws as token_bytes().
   std::string add(uint32_t id) { return add_bytes(tokenizer_.token_bytes(id)); }
   // The same of bytes that follow.
   std::string add_bytes(std::string_view bytes);

@@ -1,4 +1,5 @@
-// The wheel of libtorch includes this header but does not bring it; libtorch derives its own store from this class, inside.
+// The wheel of libtorch includes this header but does not bring it; libtorch derives its own store
+// from this class, inside.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// The wheel of libtorch includes this header but does not bring it. Of gloo's types only pointers are held outside of libtorch.
+// The wheel of libtorch includes this header but does not bring it. Of gloo's types only pointers
+// are held outside of libtorch.
 #pragma once
 
 namespace gloo::transport {

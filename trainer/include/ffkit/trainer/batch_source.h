@@ -1,5 +1,5 @@
-// Where training takes its batches from: BatchSource, what a task may write itself, and the sources that most tasks need, one over a Loader and
-// one that gives the same batch again and again.
+// Where training takes its batches from: BatchSource, what a task may write itself, and the sources
+// that most tasks need, one over a Loader and one that gives the same batch again and again.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -26,10 +26,12 @@ class BatchSource {
   // Batches of an epoch on this process; fixed. The same on all processes for training.
   virtual int64_t num_batches() const = 0;
   virtual void start_epoch(int64_t epoch) = 0;
-  // Goes on from `state`; throws Error(invalid_argument) when it is of other data or another seed. A source over several data sets is to tell
-  // the place in each of them from the epoch and the position.
+  // Goes on from `state`; throws Error(invalid_argument) when it is of other data or another seed.
+  // A source over several data sets is to tell the place in each of them from the epoch and the
+  // position.
   virtual void restore(const LoaderState& state) = 0;
-  // Behind the batches that next() has returned. `position`: samples of the epoch that all processes have taken together.
+  // Behind the batches that next() has returned. `position`: samples of the epoch that all
+  // processes have taken together.
   virtual LoaderState state() const = 0;
   // Nothing at the end of the epoch. Blocks until a batch is ready.
   virtual std::optional<DeviceBatch> next() = 0;
@@ -39,21 +41,25 @@ class BatchSource {
   virtual std::string verdict() const { return {}; }
 };
 
-// Decoding threads where none are asked for, of `cores` for this process. A GPU takes samples as fast as all of them decode; a CPU computes
-// a hundred times as long as it decodes, and more threads would only take cores from the model.
+// Decoding threads where none are asked for, of `cores` for this process. A GPU takes samples as
+// fast as all of them decode; a CPU computes a hundred times as long as it decodes, and more
+// threads would only take cores from the model.
 int default_decoding_threads(int cores, c10::Device device);
 
-// What all loaders of a run share: batch size, seed, this process's share, threads and memory. Order, tail, pictures and fields are the task's.
+// What all loaders of a run share: batch size, seed, this process's share, threads and memory.
+// Order, tail, pictures and fields are the task's.
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device);
 
-// Opens a split of options.data. Throws Error(not_found) when there is none, and Error(invalid_argument) when there are several data sets: a task that mixes
-// them takes the functions below.
+// Opens a split of options.data. Throws Error(not_found) when there is none, and
+// Error(invalid_argument) when there are several data sets: a task that mixes them takes the
+// functions below.
 Dataset open_split(const TrainOptions& options, const std::string& split);
 
-// The split of each folder of options.data, behind one another (Dataset::chain()). `names`: a folder gives the first of these splits that it has. `misfit`, as
-// TaskEntry's, says why records of a schema are none for the task. Throws Error(not_found) for a folder without any, Error(invalid_argument) for one that does not
-// fit, and what chain() throws.
+// The split of each folder of options.data, behind one another (Dataset::chain()). `names`: a
+// folder gives the first of these splits that it has. `misfit`, as TaskEntry's, says why records of
+// a schema are none for the task. Throws Error(not_found) for a folder without any,
+// Error(invalid_argument) for one that does not fit, and what chain() throws.
 Dataset open_mixed_split(const TrainOptions& options, const std::vector<std::string>& names,
                          std::string (*misfit)(const Schema&));
 // The same without the folders that lack the split, as long as one has it: what is validated.
@@ -63,19 +69,21 @@ Dataset open_mixed_validation(const TrainOptions& options, const std::vector<std
 // What SamplerOptions::mixture is for training; none for one data set.
 std::optional<Mixture> training_mixture(const TrainOptions& options);
 
-// Throws Error(invalid_argument) when an epoch of `train` has fewer samples than one step of all processes. `options`: resolved.
+// Throws Error(invalid_argument) when an epoch of `train` has fewer samples than one step of all
+// processes. `options`: resolved.
 void require_a_step(const TrainOptions& options, const Dataset& train);
 
-// For Task::notes(): a line for each data set with its share of an epoch and its samples, and one for each that is validated; nothing for one data set.
-// `val` may be null.
+// For Task::notes(): a line for each data set with its share of an epoch and its samples, and one
+// for each that is validated; nothing for one data set. `val` may be null.
 std::vector<std::string> mixture_notes(const TrainOptions& options, const Dataset& train,
                                        const Dataset* val);
 
-// From a loader. A batch shares its memory: it lives until the last tensor over it is gone. Images of bytes are normalised on the device, by
-// mean and std of the loader's output options.
+// From a loader. A batch shares its memory: it lives until the last tensor over it is gone. Images
+// of bytes are normalised on the device, by mean and std of the loader's output options.
 class LoaderSource final : public BatchSource {
  public:
-  // `limit_batches` cuts every epoch; 0: none. Throws as Loader's constructor. `options` are for the same `device`.
+  // `limit_batches` cuts every epoch; 0: none. Throws as Loader's constructor. `options` are for
+  // the same `device`.
   LoaderSource(Dataset dataset, LoaderOptions options, int64_t limit_batches,
                c10::Device device = c10::kCPU);
 

@@ -1,4 +1,5 @@
-// The task "classification": the class of a picture. Its options are those of torchvision's and FFCV's recipes.
+// The task "classification": the class of a picture. Its options are those of torchvision's and
+// FFCV's recipes.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,9 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   // val_share < 1: a choice by the records' ids, which stays the same when records are added.
   double val_share = 0;
   int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1
-  // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from 0), then larger ones by steps of 32 pixels,
-  // and of image_size from epoch progressive_to on. 0: image_size from the beginning.
+  // Progressive resizing: pictures of this side up to and with epoch progressive_from (counted from
+  // 0), then larger ones by steps of 32 pixels, and of image_size from epoch progressive_to on. 0:
+  // image_size from the beginning.
   int64_t progressive_size = 0;
   int64_t progressive_from = 0;  // 0 <= progressive_from < progressive_to <= epochs
   int64_t progressive_to = 0;
@@ -43,7 +45,8 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   AutoAugment auto_augment = AutoAugment::none;           // of training pictures
   int randaugment_ops = 2;        // randaugment only: operations a picture, 0 .. 100
   int randaugment_magnitude = 9;  // randaugment only: their strength, 0 .. 30
-  // Training pictures' brightness, contrast and saturation are multiplied by up to 1 +- these (>= 0); the hue is turned by up to +- jitter_hue (0 .. 0.5).
+  // Training pictures' brightness, contrast and saturation are multiplied by up to 1 +- these (>=
+  // 0); the hue is turned by up to +- jitter_hue (0 .. 0.5).
   double jitter_brightness = 0;
   double jitter_contrast = 0;
   double jitter_saturation = 0;

@@ -4,7 +4,8 @@
 //   batch.field("boxes")            [total rows, ...] of a field of rows, ragged
 //   batch.row_offsets("boxes")      [N + 1] i64 on the CPU: the rows of sample i are offsets[i] .. offsets[i + 1] - 1
 //
-// A plain value. Tensors of the CPU share the loader's memory, which returns to it when the last of them is gone.
+// A plain value. Tensors of the CPU share the loader's memory, which returns to it when the last of
+// them is gone.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,7 +32,8 @@ struct DeviceBatch {
   double mix_lambda = 1;                // Batch::mix_lambda()
 
   bool has(std::string_view name) const;
-  // Throw Error(not_found) that lists the fields there are; row_offsets() also for a field without rows.
+  // Throw Error(not_found) that lists the fields there are; row_offsets() also for a field without
+  // rows.
   const at::Tensor& field(std::string_view name) const;
   const at::Tensor& row_offsets(std::string_view name) const;
   // Puts other values into a field. Throws as field().

@@ -15,7 +15,8 @@ struct TaskEntry;
 struct MetricInfo {
   std::string name;   // in metrics.jsonl and TensorBoard, and to value(): "top1"
   std::string title;  // in lines for people: "top-1"; empty: the name
-  // For people a value is multiplied by `scale`, printed with `digits` behind the point, and followed by `unit`: 100, 2 and "%".
+  // For people a value is multiplied by `scale`, printed with `digits` behind the point, and
+  // followed by `unit`: 100, 2 and "%".
   double scale = 1;
   int digits = 4;
   std::string unit = {};
@@ -24,7 +25,8 @@ struct MetricInfo {
 struct EvalResult {
   int64_t count = 0;  // of the task's units, all processes together: images, tokens
   std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
-  // Why there are no metrics, as a sentence without its full stop: the split has no truth to compare with. Empty: there are.
+  // Why there are no metrics, as a sentence without its full stop: the split has no truth to
+  // compare with. Empty: there are.
   std::string no_metrics = {};
   // How the network was seen to compute what is no number, as a sentence without its full stop: an
   // evaluation fails with it, and a training ends. Empty: all is finite.

@@ -20,7 +20,8 @@ std::string_view to_string(GenerateType type);
 GenerateType parse_generate_type(std::string_view name);
 
 struct GenerateOptions {
-  // A folder of Hugging Face's (config.json; model.safetensors or pytorch_model.bin; the tokenizer), or a checkpoint or work folder of fftrain.
+  // A folder of Hugging Face's (config.json; model.safetensors or pytorch_model.bin; the
+  // tokenizer), or a checkpoint or work folder of fftrain.
   std::filesystem::path model;
   // Which of several sets of tensors in its file, as TrainOptions::weights_key.
   std::string weights_key = {};
@@ -47,7 +48,8 @@ struct GenerateOptions {
   GenerateType type = GenerateType::f32;
   std::string device = "auto";  // as TrainOptions::device
   int compute_threads = 0;      // of a CPU; 0: all cores that this process may use
-  // Processes that compute the network together, as Gpt2Options has them, each >= 1: one for each of tensor_parallel x pipeline_parallel.
+  // Processes that compute the network together, as Gpt2Options has them, each >= 1: one for each
+  // of tensor_parallel x pipeline_parallel.
   int64_t tensor_parallel = 1, pipeline_parallel = 1;
   // Gets the texts while they are made, on this process: pieces of the first prompt's text, then of
   // the second's and so on; `is_last`: nothing more of this one. Empty: nobody does.
@@ -75,9 +77,11 @@ struct GenerateResult {
 // eos_token_id (generation_config.json, else config.json), or of a run, with its tokenizer's end of
 // text. What is drawn for a prompt depends on its place in the list and on the seed. Blocks, and
 // sets the number of libtorch's threads for
-// the process. `place`: of this process among those that compute the network together, which all call this with the same options and prompts and get the same texts; they see the same
-// files. Throws Error(invalid_argument) for options out of range, a prompt that with max_tokens is longer than the network can take, and tokens that it does not know; otherwise
-// what reading the files throws.
+// the process. `place`: of this process among those that compute the network together, which all
+// call this with the same options and prompts and get the same texts; they see the same files.
+// Throws Error(invalid_argument) for options out of range, a prompt that with max_tokens is longer
+// than the network can take, and tokens that it does not know; otherwise what reading the files
+// throws.
 GenerateResult generate_texts(const GenerateOptions& options,
                               const std::vector<std::string>& prompts,
                               const ProcessPlace& place = {});

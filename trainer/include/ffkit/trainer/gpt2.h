@@ -39,7 +39,8 @@ struct Gpt2Options : OwnOptions<Gpt2Options> {
   // A mesh of processes, data x pipeline x tensor; neighbours along tensor have neighbouring ranks.
   int64_t data_parallel = 0;    // that share the samples; 0: as many as the others leave
   int64_t tensor_parallel = 1;  // that share each block, a divisor of the heads
-  // Those that share each block also share the positions outside attention and mlp; needs tensor_parallel > 1, a divisor of the context.
+  // Those that share each block also share the positions outside attention and mlp; needs
+  // tensor_parallel > 1, a divisor of the context.
   bool sequence_parallel = false;
   int64_t pipeline_parallel = 1;  // that have some of the blocks each
   int64_t micro_batches = 1;      // that a batch goes through a pipeline in; a divisor of the batch

@@ -11,14 +11,16 @@ enum class BenchmarkMode {
   step,     // training: forward, backward and update
 };
 
-// Units of the task (images, tokens) a second over all processes; the first five steps are left out. `limit_batches` of the options is the number of steps that are
-// measured, 20 when it is 0. Each is called by every process of `place`'s world, and prints one line on rank 0.
+// Units of the task (images, tokens) a second over all processes; the first five steps are left
+// out. `limit_batches` of the options is the number of steps that are measured, 20 when it is 0.
+// Each is called by every process of `place`'s world, and prints one line on rank 0.
 
 // The model alone.
 double measure_model(const TrainOptions& options, BenchmarkMode mode,
                      const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// The training loader alone, as fast as it can: read, decoded and augmented, copied to the device. Also says what limits it.
+// The training loader alone, as fast as it can: read, decoded and augmented, copied to the device.
+// Also says what limits it.
 double measure_loader(const TrainOptions& options, const ProgressOutput& output = {},
                       const ProcessPlace& place = {});
 

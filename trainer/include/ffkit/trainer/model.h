@@ -1,4 +1,5 @@
-// Model: what training needs of a network, whatever it computes. A task calls the network itself, by a type that it knows. Not thread-safe.
+// Model: what training needs of a network, whatever it computes. A task calls the network itself,
+// by a type that it knows. Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,8 +32,9 @@ struct WeightRules {
   std::string choice = "model";  // what chooses the model, for messages: "--arch"
   // Today's name of a tensor in an older file; empty when no name ever changed.
   std::function<std::string(const std::string& name)> current_name = {};
-  // Makes the tensors of `file` those of the model, with its names, before they are matched: leaves out what follows from others. Throws Error(unsupported) for a model of
-  // another kind. Empty: they are.
+  // Makes the tensors of `file` those of the model, with its names, before they are matched: leaves
+  // out what follows from others. Throws Error(unsupported) for a model of another kind. Empty:
+  // they are.
   std::function<void(const std::string& file, std::vector<NamedTensor>& tensors)> prepare = {};
 };
 
@@ -40,19 +42,20 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Training or evaluation: batch norm uses and updates the statistics of the batch when on, the running ones when off; dropout drops when on.
-  // On after construction.
+  // Training or evaluation: batch norm uses and updates the statistics of the batch when on, the
+  // running ones when off; dropout drops when on. On after construction.
   virtual void set_training(bool on) = 0;
   // Puts 4-d parameters into the channels_last memory format; call it before an optimiser holds
   // them.
   virtual void use_channels_last() = 0;
   // Moves parameters and buffers; call it before an optimiser holds them.
   virtual void to(c10::Device device) = 0;
-  // Batch norms take their statistics over all processes from now on (BatchNorm::synchronise); a model without any does nothing.
+  // Batch norms take their statistics over all processes from now on (BatchNorm::synchronise); a
+  // model without any does nothing.
   virtual void synchronise_batch_norm(Communicator& communicator) = 0;
 
-  // In a fixed order, with the names of the Python model of the same kind. Those that do not require a gradient when training begins are frozen: it does
-  // not change them.
+  // In a fixed order, with the names of the Python model of the same kind. Those that do not
+  // require a gradient when training begins are frozen: it does not change them.
   virtual std::vector<NamedTensor> parameters() const = 0;
   virtual std::vector<NamedTensor> buffers() const = 0;
 };

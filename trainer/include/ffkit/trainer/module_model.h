@@ -21,7 +21,8 @@ class ModuleModel : public Model {
   void set_training(bool on) override;
   void use_channels_last() override;
   void to(c10::Device device) override;
-  // Of the library's own batch norms (models/blocks); those of torch::nn keep the statistics of their process.
+  // Of the library's own batch norms (models/blocks); those of torch::nn keep the statistics of
+  // their process.
   void synchronise_batch_norm(Communicator& communicator) override;
   std::vector<NamedTensor> parameters() const override;
   std::vector<NamedTensor> buffers() const override;

@@ -1,5 +1,6 @@
-// OptionTable: the options of a program, each declared once: its name, what it means, where its value is, and what values it may have. The
-// command line, --help, TOML files, JSON in checkpoints and the checks all read the table.
+// OptionTable: the options of a program, each declared once: its name, what it means, where its
+// value is, and what values it may have. The command line, --help, TOML files, JSON in checkpoints
+// and the checks all read the table.
 //
 //   table.group("Pictures");
 //   table.add("size", options.size, "Width and height in pixels").require(options.size >= 1, "at least 1");
@@ -43,7 +44,8 @@ struct Option {
   std::vector<std::string> choices;  // the words there are; empty: any value
   std::string zero_word;             // stands for 0: "dynamic"; empty: none
   std::string
-      stored_behind;  // the option of the table before, behind which JSON and TOML have it; empty: last
+      // the option of the table before, behind which JSON and TOML have it; empty: last
+      stored_behind;
   bool is_path = false;      // or paths, each perhaps with more behind it
   bool is_repeated = false;  // may be given several times; its value is a text, or several
   bool is_size = false;      // bytes, also as "256M"
@@ -77,11 +79,12 @@ class OptionTable {
  public:
   // Heading of the options that are added from now on.
   void group(std::string name) { group_ = std::move(name); }
-  // For options of a task: JSON and TOML have those added from now on behind the general option `name`; empty: behind all.
+  // For options of a task: JSON and TOML have those added from now on behind the general option
+  // `name`; empty: behind all.
   void store_behind(std::string name) { stored_behind_ = std::move(name); }
 
-  // `value`: bool, an integer, double, std::string or std::filesystem::path. A bool is a flag, and --no-NAME turns it off. In JSON the
-  // option's key is its name with '_' for '-'.
+  // `value`: bool, an integer, double, std::string or std::filesystem::path. A bool is a flag, and
+  // --no-NAME turns it off. In JSON the option's key is its name with '_' for '-'.
   template <typename T>
   Option& add(std::string name, T& value, std::string help) {
     Option& option = start(std::move(name), std::move(help));
@@ -89,8 +92,8 @@ class OptionTable {
     option.is_path = std::is_same_v<T, std::filesystem::path>;
     return option;
   }
-  // One of `choices`, the names of an enum: to_string(value) names one, parse(name) finds it. `choices` empty: parse() takes others too, and
-  // throws Error(invalid_argument) that lists them.
+  // One of `choices`, the names of an enum: to_string(value) names one, parse(name) finds it.
+  // `choices` empty: parse() takes others too, and throws Error(invalid_argument) that lists them.
   template <typename Enum>
   Option& add_choice(std::string name, Enum& value, Enum (*parse)(std::string_view),
                      std::vector<std::string> choices, std::string help) {
@@ -113,7 +116,8 @@ class OptionTable {
     return option;
   }
 
-  // Paths, of which an option may be given several: `get` gives them, and `set` takes them. One is stored as a text, several as a list.
+  // Paths, of which an option may be given several: `get` gives them, and `set` takes them. One is
+  // stored as a text, several as a list.
   Option& add_paths(std::string name, std::function<std::vector<std::string>()> get,
                     std::function<void(const std::vector<std::string>&)> set, std::string help);
 
@@ -124,7 +128,8 @@ class OptionTable {
   const std::deque<Option>& options() const { return options_; }
   // Null when there is none.
   const Option* find(std::string_view name) const;
-  // Throws Error(invalid_argument) naming the first option whose value is wrong, or none of its choices.
+  // Throws Error(invalid_argument) naming the first option whose value is wrong, or none of its
+  // choices.
   void check() const;
 
  private:
@@ -160,8 +165,8 @@ class OptionTable {
   std::string stored_behind_;
 };
 
-// The options that are stored, in the order of JSON and TOML: those of `general`, each followed by what `own` stores behind it, and the rest of
-// `own`.
+// The options that are stored, in the order of JSON and TOML: those of `general`, each followed by
+// what `own` stores behind it, and the rest of `own`.
 std::vector<const Option*> stored_options(const OptionTable& general, const OptionTable& own);
 
 }  // namespace ffkit

@@ -1,4 +1,5 @@
-// Slabs in memory that a GPU copies from by itself: page-locked ("pinned") by libtorch's allocator for the device.
+// Slabs in memory that a GPU copies from by itself: page-locked ("pinned") by libtorch's allocator
+// for the device.
 #pragma once
 
 #include <memory>

@@ -6,7 +6,8 @@
 
 namespace ffkit {
 
-// Names (TaskEntry::facts) and JSON: the classes of a data set, a vocabulary. A checkpoint holds each as a part of its metadata.
+// Names (TaskEntry::facts) and JSON: the classes of a data set, a vocabulary. A checkpoint holds
+// each as a part of its metadata.
 using TaskFacts = std::map<std::string, std::string>;
 
 }  // namespace ffkit

@@ -8,7 +8,8 @@
 //     }
 //   };
 //
-// describe() alone declares them: the command line, --help, --config, checkpoints, config.toml and the checks all follow from it.
+// describe() alone declares them: the command line, --help, --config, checkpoints, config.toml and
+// the checks all follow from it.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,8 @@ class TaskOptions {
  public:
   virtual ~TaskOptions() = default;
   virtual std::unique_ptr<TaskOptions> clone() const = 0;
-  // Declares all of them, over this object. `general`: the options of the run, for checks that need both.
+  // Declares all of them, over this object. `general`: the options of the run, for checks that need
+  // both.
   virtual void describe(OptionTable& table, const TrainOptions& general) = 0;
 };
 

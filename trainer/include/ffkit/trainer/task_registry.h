@@ -1,8 +1,10 @@
-// TaskRegistry: the tasks there are, by name. A file trainer/tasks/<name>/<name>_task.cpp holds one and the function
+// TaskRegistry: the tasks there are, by name. A file trainer/tasks/<name>/<name>_task.cpp holds one
+// and the function
 //
 //   void register_<name>_task(TaskRegistry& registry);
 //
-// whose call is generated from the name of the file: a new task of the library needs no other change. A program adds its own before it trains:
+// whose call is generated from the name of the file: a new task of the library needs no other
+// change. A program adds its own before it trains:
 //
 //   ffkit::TaskRegistry::instance().add({.name = "depth", ...});
 #pragma once
@@ -46,27 +48,33 @@ struct TaskEntry {
   std::string name;                 // --task NAME
   std::string summary;              // a line for --help: what it trains on what
   std::string samples = "samples";  // what people call its samples: "pictures"
-  // What its speed and the size of its splits are counted in: "images", "tokens". Also the key of the size in metrics.jsonl, and
-  // <units>_per_second that of the speed.
+  // What its speed and the size of its splits are counted in: "images", "tokens". Also the key of
+  // the size in metrics.jsonl, and <units>_per_second that of the speed.
   std::string units = "samples";
   std::vector<MetricInfo> metrics;  // of a validation
   std::string best;                 // which of them says what the best checkpoint is
   bool is_lower_better = false;     // of that one
-  // Names of what a checkpoint holds of the task beside its options (Task::facts()), each a part of the checkpoint's metadata.
+  // Names of what a checkpoint holds of the task beside its options (Task::facts()), each a part of
+  // the checkpoint's metadata.
   std::vector<std::string> facts = {};
-  // What the results are that an evaluation can write (Evaluation::write_results), for --help; empty: none.
+  // What the results are that an evaluation can write (Evaluation::write_results), for --help;
+  // empty: none.
   std::string results = {};
   bool has_confusion = false;  // Evaluation::write_confusion
-  // Why a data set of this schema is none for the task, as a sentence that follows the data set's path; empty: it fits.
+  // Why a data set of this schema is none for the task, as a sentence that follows the data set's
+  // path; empty: it fits.
   std::function<std::string(const Schema& schema)> misfit;
   std::function<std::unique_ptr<Task>(TaskSetting setting)> make;
-  // The dimensions of processes that compute a network together, from the options of the run; empty: each process has the whole network. The
-  // processes are a mesh of "data" x these; neighbours in the last one have neighbouring ranks. Parameters, buffers and Task::state() are the same
-  // along these dimensions, and so are gradients and losses: the task sees to it (sum_of_peers, with_summed_gradient). Averages over
-  // samples, and the shares of an epoch, are along "data" alone.
+  // The dimensions of processes that compute a network together, from the options of the run;
+  // empty: each process has the whole network. The processes are a mesh of "data" x these;
+  // neighbours in the last one have neighbouring ranks. Parameters, buffers and Task::state() are
+  // the same along these dimensions, and so are gradients and losses: the task sees to it
+  // (sum_of_peers, with_summed_gradient). Averages over samples, and the shares of an epoch, are
+  // along "data" alone.
   std::function<std::vector<MeshDimension>(const TrainOptions& options)> mesh = {};
-  // Writes beside the weights of a checkpoint that were exported to `weights` what other programs want with them; it may look at the name. Throws Error(invalid_argument) rather than
-  // replace a file. Empty: nothing.
+  // Writes beside the weights of a checkpoint that were exported to `weights` what other programs
+  // want with them; it may look at the name. Throws Error(invalid_argument) rather than replace a
+  // file. Empty: nothing.
   std::function<void(const TrainOptions& options, const TaskFacts& facts,
                      const std::filesystem::path& weights)>
       write_beside = {};
@@ -100,14 +108,17 @@ struct TaskEntry {
 
 class TaskRegistry {
  public:
-  // With every task of trainer/tasks/, made at the first call. add() is for the beginning of a program, when it has one thread.
+  // With every task of trainer/tasks/, made at the first call. add() is for the beginning of a
+  // program, when it has one thread.
   static TaskRegistry& instance();
 
-  // Throws Error(invalid_argument) when there is one of this name, and when `best` is none of its metrics.
+  // Throws Error(invalid_argument) when there is one of this name, and when `best` is none of its
+  // metrics.
   void add(TaskEntry entry);
   // Throws Error(invalid_argument) that lists the names there are.
   const TaskEntry& find(std::string_view name) const;
-  // The one task that a data set of `schema` is for. Throws Error(invalid_argument) when there is none, or several; `path` is the data set's.
+  // The one task that a data set of `schema` is for. Throws Error(invalid_argument) when there is
+  // none, or several; `path` is the data set's.
   const TaskEntry& find_for(const Schema& schema, const std::string& path) const;
   std::vector<std::string> names() const;
 

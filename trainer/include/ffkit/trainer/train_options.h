@@ -1,5 +1,5 @@
-// TrainOptions: everything that defines a training run, whatever its task, and the options of its task. A plain value; the defaults are those of
-// the usual ImageNet recipe for ResNet-50.
+// TrainOptions: everything that defines a training run, whatever its task, and the options of its
+// task. A plain value; the defaults are those of the usual ImageNet recipe for ResNet-50.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ enum class LrSchedule {
   cosine,      // half a cosine from lr to lr_min over the epochs after the warm-up
   step,        // lr times lr_gamma after every lr_step_epochs epochs
   polynomial,  // from lr to lr_min by a power of the share of steps left; power 1: a straight line
-  onecycle,  // rises for three tenths of the run, then falls to almost nothing; has no other warm-up
+  // rises for three tenths of the run, then falls to almost nothing; has no other warm-up
+  onecycle,
   constant,  // lr
 };
 std::string_view to_string(LrSchedule schedule);
@@ -38,7 +39,9 @@ Amp parse_amp(std::string_view name);
 // What a record does to a run that cannot be read or decoded.
 enum class OnBadSample {
   fail,  // ends it
-  skip,  // another record takes its place (BadSamples::skip of the loader); each is named on stderr, and counted at the end of the epoch
+  // another record takes its place (BadSamples::skip of the loader); each is named on stderr, and
+  // counted at the end of the epoch
+  skip,
 };
 std::string_view to_string(OnBadSample policy);
 OnBadSample parse_on_bad_sample(std::string_view name);
@@ -55,7 +58,9 @@ LrScaling parse_lr_scaling(std::string_view name);
 enum class OptimizerKind {
   sgd,    // with momentum
   adamw,  // Adam with decoupled weight decay
-  lars,  // SGD with a rate of its own for each layer, for large batches; leaves biases and norms out of the weight decay
+  // SGD with a rate of its own for each layer, for large batches; leaves biases and norms out of
+  // the weight decay
+  lars,
 };
 std::string_view to_string(OptimizerKind kind);
 OptimizerKind parse_optimizer(std::string_view name);
@@ -69,7 +74,8 @@ struct DataFolder {
   bool operator==(const DataFolder&) const = default;
 };
 
-// The data set folders of a run, as --data names them: one, or several that are mixed. A plain value.
+// The data set folders of a run, as --data names them: one, or several that are mixed. A plain
+// value.
 //
 //   A            one
 //   A B          equal shares; the smaller ones are repeated as often as the largest needs
@@ -83,7 +89,8 @@ class DataFolders {
   DataFolders(const char* folder);                   // NOLINT(google-explicit-constructor)
   explicit DataFolders(std::vector<DataFolder> folders);
 
-  // Of the words of a command line or a file. A word that names something in the file system is that folder; otherwise the number behind its last colon is a weight. Throws
+  // Of the words of a command line or a file. A word that names something in the file system is
+  // that folder; otherwise the number behind its last colon is a weight. Throws
   // Error(invalid_argument) for a weight that is not finite and more than 0.
   static DataFolders parse(const std::vector<std::string>& words);
   // parse() takes them back: "A:1", "B:3".
@@ -94,7 +101,8 @@ class DataFolders {
   const std::vector<DataFolder>& folders() const { return folders_; }
   // The weights of Mixture; empty for equal shares and for one folder.
   std::vector<double> weights() const;
-  // The one folder, an empty path for none. Throws Error(invalid_argument) when there are several: for what takes one data set.
+  // The one folder, an empty path for none. Throws Error(invalid_argument) when there are several:
+  // for what takes one data set.
   const std::filesystem::path& only() const;
   // For messages: "A", "A:1 and B:3".
   std::string string() const;
@@ -106,7 +114,8 @@ class DataFolders {
 };
 
 struct TrainOptions {
-  // What is trained, a name of the TaskRegistry; empty: the one task that the schema of the data fits.
+  // What is trained, a name of the TaskRegistry; empty: the one task that the schema of the data
+  // fits.
   std::string task;
   DataFolders data;  // folders with the splits "train" and "val": one, or several that are mixed
   std::filesystem::path
@@ -127,10 +136,12 @@ struct TrainOptions {
   double layer_decay =
       1;  // factor of the learning rate from a block to the one before it, 0 < layer_decay <= 1
   int64_t epochs = 90;  // >= 1
-  // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`, which count for nothing otherwise.
+  // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`,
+  // which count for nothing otherwise.
   int64_t steps = 0;
   int64_t batch_size = 256;  // samples a process works on at a time, >= 1
-  // Samples a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size is what it makes of it.
+  // Samples a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size
+  // is what it makes of it.
   int64_t global_batch_size = 0;
   int64_t accumulate = 1;  // batches a step and process, whose gradients add up, >= 1
   LrScaling lr_scaling = LrScaling::none;
@@ -138,8 +149,8 @@ struct TrainOptions {
   double lr = 0.1;              // highest learning rate, > 0
   LrSchedule lr_schedule = LrSchedule::cosine;
   double lr_min = 0;  // cosine and polynomial only: where they end, 0 <= lr_min <= lr
-  double warmup_epochs =
-      0;  // linear rise to lr, also of a part of an epoch, 0 <= warmup_epochs <= epochs; not with onecycle
+  // linear rise to lr, also of a part of an epoch, 0 <= warmup_epochs <= epochs; not with onecycle
+  double warmup_epochs = 0;
   int64_t warmup_steps = 0;     // the same in steps, instead of warmup_epochs; 0: warmup_epochs
   double warmup_start = 0.01;   // where it begins, as a share of lr, 0 <= warmup_start <= 1
   int64_t lr_step_epochs = 30;  // step only, >= 1
@@ -156,10 +167,12 @@ struct TrainOptions {
   double lars_trust = 0.001;   // lars only: rate of a layer / (its norm / its gradient's norm), > 0
   double weight_decay = 1e-4;  // >= 0
   bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
-  // The optimiser's state is divided among the processes that share the samples (ZeRO-1); not with lars.
+  // The optimiser's state is divided among the processes that share the samples (ZeRO-1); not with
+  // lars.
   bool shard_optimizer = false;
   double clip_grad_norm = 0;  // the gradients' norm is scaled down to this one, >= 0; 0: never
-  // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is validated is the average then.
+  // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is
+  // validated is the average then.
   double ema_decay = 0;
   int64_t ema_steps = 1;           // steps between two updates of the average, >= 1
   uint64_t seed = 0;               // initial weights, order of the samples and their augmentation
@@ -167,17 +180,19 @@ struct TrainOptions {
   bool broadcast_buffers = false;  // rank 0's running statistics for all processes before each step
   Amp amp = Amp::off;
   double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted on the way
-  // Kernels that give the same bits in every run, as far as libtorch has them, also on a GPU, where they are slower and those of cuDNN are
-  // otherwise chosen by trying. A CPU's always do.
+  // Kernels that give the same bits in every run, as far as libtorch has them, also on a GPU, where
+  // they are slower and those of cuDNN are otherwise chosen by trying. A CPU's always do.
   bool deterministic = false;
-  int threads =
-      0;  // decoding threads of the loader; 0: all of this process's cores with a GPU, one for every 16 without
+  // decoding threads of the loader; 0: all of this process's cores with a GPU, one for every 16
+  // without
+  int threads = 0;
   int prefetch = 3;  // batches that the loader prepares ahead, >= 1
   // Longer records are refused (ShardReaderOptions::max_record_bytes), >= 1.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   OnBadSample bad_samples = OnBadSample::fail;
-  int compute_threads =
-      0;  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other processes of its machine
+  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other
+  // processes of its machine
+  int compute_threads = 0;
   std::string device =
       "auto";  // cpu, cuda (that of the local rank), cuda:N; auto: cuda where there is a GPU
   int64_t limit_batches =
@@ -194,8 +209,8 @@ struct TrainOptions {
   // Also a checkpoint after so many minutes within an epoch; 0: none.
   double checkpoint_minutes = 0;
 
-  // The options of the task, which are Own, a class of OwnOptions; its defaults where none are set. Throws Error(invalid_argument) when they
-  // are another task's.
+  // The options of the task, which are Own, a class of OwnOptions; its defaults where none are set.
+  // Throws Error(invalid_argument) when they are another task's.
   template <typename Own>
   Own& task_options();
   template <typename Own>
@@ -204,8 +219,8 @@ struct TrainOptions {
 
   // `task`, or kFirstTask where it is empty.
   const std::string& task_name() const;
-  // These options with batch_size, lr and global_batch_size as `world_size` processes have them. Throws Error(invalid_argument) when the
-  // global batch cannot be divided evenly.
+  // These options with batch_size, lr and global_batch_size as `world_size` processes have them.
+  // Throws Error(invalid_argument) when the global batch cannot be divided evenly.
   TrainOptions resolved(int world_size) const;
 };
 
@@ -232,11 +247,12 @@ struct OptionTables {
   OptionTable general;
   OptionTable task;
 };
-// All options over `options`, those of the run and those of its task, which get their defaults where `options` have none. Throws
-// Error(invalid_argument) for a task that there is not.
+// All options over `options`, those of the run and those of its task, which get their defaults
+// where `options` have none. Throws Error(invalid_argument) for a task that there is not.
 OptionTables option_tables(TrainOptions& options);
 
-// Throws Error(invalid_argument) naming the first option that is out of range, of the run and of its task.
+// Throws Error(invalid_argument) naming the first option that is out of range, of the run and of
+// its task.
 void validate(const TrainOptions& options);
 
 }  // namespace ffkit

@@ -28,8 +28,9 @@ struct ProgressOutput {
       {};  // folder for a profile of a few steps (StepProfiler); empty: none
   std::filesystem::path results =
       {};  // evaluate() and predict(): file for the results of a task that writes some; empty: none
-  std::filesystem::path confusion =
-      {};  // evaluate() alone: file for the confusion matrix of a task that has classes (.json or .csv), printed as a table, too; empty: none
+  // evaluate() alone: file for the confusion matrix of a task that has classes (.json or .csv),
+  // printed as a table, too; empty: none
+  std::filesystem::path confusion = {};
   bool has_steps = false;  // `lines` has one every TrainOptions::log_every steps, too
   // Objects of JSON, one a line, in place of the lines of steps, epochs, validations and the
   // summary (report/progress_json.h); null: none.
@@ -50,8 +51,9 @@ struct TrainSummary {
   bool is_stopped = false;  // it ended before its last epoch because it was asked to (stop.h)
 };
 
-// The functions below are called by every process of `place`'s world, with the same options. Rank 0 alone prints, and needs the work
-// folder and the checkpoint. They throw Error(io) when another process is gone.
+// The functions below are called by every process of `place`'s world, with the same options. Rank 0
+// alone prints, and needs the work folder and the checkpoint. They throw Error(io) when another
+// process is gone.
 
 // Trains from the beginning. Throws Error(invalid_argument) when the work folder already holds
 // checkpoints or a log, and when the loss stops being a number.
@@ -60,8 +62,9 @@ TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {
 
 // What may differ from the run that wrote the checkpoint.
 struct ResumeOptions {
-  // Another number of samples a step. Otherwise options that say nothing of it (no global_batch_size, batch_size and accumulate as in the
-  // checkpoint) keep the checkpoint's, shared anew among the processes, and options that make another one are refused.
+  // Another number of samples a step. Otherwise options that say nothing of it (no
+  // global_batch_size, batch_size and accumulate as in the checkpoint) keep the checkpoint's,
+  // shared anew among the processes, and options that make another one are refused.
   bool accept_batch_change = false;
   // For train_or_resume(): the names of the options that were given, such as "lr" and "batch-size".
   // All others have the values of the run that goes on, whatever `options` hold. Nothing: all count
@@ -70,10 +73,10 @@ struct ResumeOptions {
 };
 
 // Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
-// options of the checkpoint and the same samples in a step the result is that of an undisturbed run, also with another number of
-// processes as far as sums of floats allow. Throws
-// Error(invalid_argument) when the task's facts, data, seed or the samples a step differ from the checkpoint's, when these cannot be shared
-// evenly by the processes, or when
+// options of the checkpoint and the same samples in a step the result is that of an undisturbed
+// run, also with another number of processes as far as sums of floats allow. Throws
+// Error(invalid_argument) when the task's facts, data, seed or the samples a step differ from the
+// checkpoint's, when these cannot be shared evenly by the processes, or when
 // options.work_dir holds checkpoints of another run or later ones of this run.
 TrainSummary resume_training(const TrainOptions& options, const std::filesystem::path& checkpoint,
                              const ProgressOutput& output = {}, const ProcessPlace& place = {},
@@ -81,15 +84,18 @@ TrainSummary resume_training(const TrainOptions& options, const std::filesystem:
 
 // What goes on says which of its options differ from those of the run before.
 //
-// Goes on from the newest whole checkpoint in options.work_dir, or trains from the beginning when there is none: what a job that is
-// preempted and started again calls every time. A run that was finished returns at once. A damaged checkpoint is passed over, which is said.
+// Goes on from the newest whole checkpoint in options.work_dir, or trains from the beginning when
+// there is none: what a job that is preempted and started again calls every time. A run that was
+// finished returns at once. A damaged checkpoint is passed over, which is said.
 TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output = {},
                              const ProcessPlace& place = {}, const ResumeOptions& resume = {});
 
-// Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data. Also takes a file of weights alone, .pth or
-// .safetensors: its facts are Task::facts_of_weights(). Throws Error(cancelled) when it was asked to stop (stop.h), Error(unsupported) when
-// output.results is given and the task writes none, Error(invalid_argument) when the split has no truth to compare with and output.results is
-// empty; with them, the result has EvalResult::no_metrics.
+// Validates the weights of `checkpoint` (file or work folder) on the split "val" of options.data.
+// Also takes a file of weights alone, .pth or .safetensors: its facts are Task::facts_of_weights().
+// Throws Error(cancelled) when it was asked to stop (stop.h), Error(unsupported) when
+// output.results is given and the task writes none, Error(invalid_argument) when the split has no
+// truth to compare with and output.results is empty; with them, the result has
+// EvalResult::no_metrics.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
@@ -100,20 +106,23 @@ EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& ch
 EvalResult predict(const TrainOptions& options, const std::filesystem::path& checkpoint,
                    const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// `options` with the name of their task: the one that they name, or the one that fits the schema of their data, or kFirstTask where there is
-// no data to ask. The functions above do so themselves. Throws Error(invalid_argument) for a name that is none, and for data that fits no task
-// or several.
+// `options` with the name of their task: the one that they name, or the one that fits the schema of
+// their data, or kFirstTask where there is no data to ask. The functions above do so themselves.
+// Throws Error(invalid_argument) for a name that is none, and for data that fits no task or
+// several.
 TrainOptions with_task(TrainOptions options);
 
-// The options of the run that wrote `checkpoint` (a file, the folder of a checkpoint in parts, or a work folder, whose newest one is taken), to start from in the functions above, which take the same.
+// The options of the run that wrote `checkpoint` (a file, the folder of a checkpoint in parts, or a
+// work folder, whose newest one is taken), to start from in the functions above, which take the
+// same.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
 
 // The same for the newest checkpoint in `work_dir` whose options can be read, which
 // train_or_resume() may go on from; nothing where there is none.
 std::optional<TrainOptions> read_newest_options(const std::filesystem::path& work_dir);
 
-// Whether `path` is a file of weights alone, or a folder of Hugging Face's with one, and not a checkpoint or a folder with checkpoints. Throws Error(not_found) for a folder
-// with neither.
+// Whether `path` is a file of weights alone, or a folder of Hugging Face's with one, and not a
+// checkpoint or a folder with checkpoints. Throws Error(not_found) for a folder with neither.
 bool is_weights_file(const std::filesystem::path& path);
 
 struct ExportOptions {
@@ -125,12 +134,12 @@ struct ExportOptions {
   std::FILE* lines = nullptr;  // gets a sentence on what was chosen and left out; null: nobody
 };
 
-// Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors or .pth file that load_state_dict(strict=True) of the
-// same model in Python takes, and what its task writes beside them (TaskEntry::write_beside).
-// with_script: a checkpoint's alone, of a task with TaskEntry::python_model; throws
-// Error(unsupported) otherwise. names: the same, and beside model.safetensors or pytorch_model.bin
-// a config.json for transformers' from_pretrained(). Written atomically; throws
-// Error(invalid_argument) when `to` exists or has another ending.
+// Writes the weights in `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors
+// or .pth file that load_state_dict(strict=True) of the same model in Python takes, and what its
+// task writes beside them (TaskEntry::write_beside). with_script: a checkpoint's alone, of a task
+// with TaskEntry::python_model; throws Error(unsupported) otherwise. names: the same, and beside
+// model.safetensors or pytorch_model.bin a config.json for transformers' from_pretrained(). Written
+// atomically; throws Error(invalid_argument) when `to` exists or has another ending.
 void export_weights(const std::filesystem::path& from, const std::filesystem::path& to,
                     const ExportOptions& options = {});
 

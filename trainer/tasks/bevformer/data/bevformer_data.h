@@ -29,20 +29,23 @@ int64_t queue_length(const BevFormerOptions& options);
 // Why records of `schema` are none to train BEVFormer on; empty: they are.
 std::string bevformer_misfit(const Schema& schema);
 
-// The split `name`, or that of v1.0-mini where there is no other: "mini_train" for "train". Throws Error(not_found) when there is none, Error(invalid_argument) when it is
-// not for BEVFormer.
+// The split `name`, or that of v1.0-mini where there is no other: "mini_train" for "train". Throws
+// Error(not_found) when there is none, Error(invalid_argument) when it is not for BEVFormer.
 nuscenes::Split open_keyframes(const TrainOptions& options, const std::string& name);
 
-// Of pictures of width x height as they go into the network: scaled, then filled up to multiples of 32.
+// Of pictures of width x height as they go into the network: scaled, then filled up to multiples of
+// 32.
 ImageSize scaled_picture_size(int64_t width, int64_t height, const BevFormerOptions& options);
-// Of the pictures of `keyframes`, which are all of one size, that of the first. Throws Error(corrupt) when it cannot be read.
+// Of the pictures of `keyframes`, which are all of one size, that of the first. Throws
+// Error(corrupt) when it cannot be read.
 ImageSize network_picture_size(const Dataset& keyframes, const BevFormerOptions& options);
 
-// The objects that are trained on: of the ten classes, with a point of lidar or radar inside, within the BEV.
+// The objects that are trained on: of the ten classes, with a point of lidar or radar inside,
+// within the BEV.
 nuscenes::BoxOptions trained_objects();
 
-// The loader's options for keyframes one by one, in order; batch_size is a batch of them. `size`: network_picture_size() of the split.
-// `is_training`: with distorted pictures.
+// The loader's options for keyframes one by one, in order; batch_size is a batch of them. `size`:
+// network_picture_size() of the split. `is_training`: with distorted pictures.
 LoaderOptions keyframe_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                       c10::Device device, const nuscenes::Split& split,
                                       ImageSize size, bool is_training);

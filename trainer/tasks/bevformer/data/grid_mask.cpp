@@ -9,7 +9,8 @@
 namespace ffkit {
 namespace {
 
-// [side] 1 on a line. Lines are drawn on half as many pixels again, whose middle is taken; behind the last whole period there is none.
+// [side] 1 on a line. Lines are drawn on half as many pixels again, whose middle is taken; behind
+// the last whole period there is none.
 at::Tensor lines(int64_t side, int64_t period, int64_t breadth, int64_t first) {
   const int64_t drawn = side * 3 / 2;
   at::Tensor out = at::zeros({drawn}, at::kFloat);

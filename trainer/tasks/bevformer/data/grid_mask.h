@@ -1,4 +1,5 @@
-// GridMask (Chen et al., "GridMask Data Augmentation", 2020) as BEVFormer trains with it: pictures keep only what lies on a grid of broad lines.
+// GridMask (Chen et al., "GridMask Data Augmentation", 2020) as BEVFormer trains with it: pictures
+// keep only what lies on a grid of broad lines.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,9 +10,11 @@
 
 namespace ffkit {
 
-// [height, width] f32: 1 where pictures stay, 0 where they go. Lines repeat after d pixels, 2 <= d < height, across and down, each half as broad; d and where they
-// begin are drawn. Undefined, with 1 - `probability`: pictures stay as they are. A picture of less than 3 rows stays as it is. As GridMask(True, True,
-// rotate=1, offset=False, ratio=0.5, mode=1) of projects/mmdet3d_plugin/models/utils/grid_mask.py, with other random numbers.
+// [height, width] f32: 1 where pictures stay, 0 where they go. Lines repeat after d pixels, 2 <= d
+// < height, across and down, each half as broad; d and where they begin are drawn. Undefined, with
+// 1 - `probability`: pictures stay as they are. A picture of less than 3 rows stays as it is. As
+// GridMask(True, True, rotate=1, offset=False, ratio=0.5, mode=1) of
+// projects/mmdet3d_plugin/models/utils/grid_mask.py, with other random numbers.
 at::Tensor draw_grid_mask(int64_t height, int64_t width, double probability, CounterRandom& random);
 
 }  // namespace ffkit

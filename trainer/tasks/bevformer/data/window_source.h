@@ -12,12 +12,15 @@
 
 namespace ffkit {
 
-// Batches of B windows of L frames: the fields are those of the loader, [B * L, ...], with `motion` as differences to the frame before and `has_previous`
-// [B * L] bool beside them, both on the CPU. DeviceBatch::size is B, and record_indices are the keyframes [B] at the windows' ends, as they are numbered in
-// their split. Positions of its state count windows, and its fingerprint is that of the keyframes, which are the same in all epochs.
+// Batches of B windows of L frames: the fields are those of the loader, [B * L, ...], with `motion`
+// as differences to the frame before and `has_previous` [B * L] bool beside them, both on the CPU.
+// DeviceBatch::size is B, and record_indices are the keyframes [B] at the windows' ends, as they
+// are numbered in their split. Positions of its state count windows, and its fingerprint is that of
+// the keyframes, which are the same in all epochs.
 class WindowSource final : public BatchSource {
  public:
-  // `options`: batch_size counts windows, and order and tail are those of training. Throws as Loader's constructor.
+  // `options`: batch_size counts windows, and order and tail are those of training. Throws as
+  // Loader's constructor.
   WindowSource(nuscenes::Windows windows, LoaderOptions options, std::string fingerprint,
                int64_t limit_batches, c10::Device device);
 

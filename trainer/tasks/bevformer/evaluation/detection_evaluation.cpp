@@ -126,7 +126,8 @@ void DetectionEvaluation::add(const DeviceBatch& batch) {
                boxes.scores.to(at::kCPU, at::kDouble).unsqueeze(1)},
               1);
   are_scores_finite_ = are_scores_finite_ && boxes.scores.isfinite().all().item<bool>();
-  // Sizes are exponentials: a network that has hardly been trained may predict one that is no number, and then has not found the object.
+  // Sizes are exponentials: a network that has hardly been trained may predict one that is no
+  // number, and then has not found the object.
   detections_.push_back(rows.index_select(0, rows.isfinite().all(1).nonzero().squeeze(1)));
 }
 
@@ -151,7 +152,8 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
     return {.count = std::ssize(keyframes_),
             .diverged = "the scores that the network gives are not finite"};
   }
-  // Rank 0 computes for all; the last number says that it could: 1, or 2 where there is nothing to compare with.
+  // Rank 0 computes for all; the last number says that it could: 1, or 2 where there is nothing to
+  // compare with.
   at::Tensor sums = at::zeros({static_cast<int64_t>(kMetrics.size()) + 1}, at::kDouble);
   std::exception_ptr error;
   if (peers.rank() == 0 && !keyframes_.empty()) {

@@ -1,4 +1,5 @@
-// DetectionEvaluation: a validation split scene by scene, with the bird's-eye view of the frame before, and nuScenes' metric over all processes.
+// DetectionEvaluation: a validation split scene by scene, with the bird's-eye view of the frame
+// before, and nuScenes' metric over all processes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,13 +17,14 @@
 
 namespace ffkit {
 
-// The keyframes of `split` that process `rank` of `world_size` validates: whole scenes, in order, the processes with about as many keyframes each. May be
-// empty.
+// The keyframes of `split` that process `rank` of `world_size` validates: whole scenes, in order,
+// the processes with about as many keyframes each. May be empty.
 std::vector<int64_t> share_of_scenes(const Dataset& split, int rank, int world_size);
 
 class DetectionEvaluation final : public Evaluation {
  public:
-  // `share`: the keyframes of `split` that this process validates. `split` and `network` outlive the evaluation. `is_bgr`: as frames_of().
+  // `share`: the keyframes of `split` that this process validates. `split` and `network` outlive
+  // the evaluation. `is_bgr`: as frames_of().
   DetectionEvaluation(BevFormerNetwork& network, const Dataset& split, std::vector<int64_t> share,
                       bool is_bgr)
       : network_(network), split_(split), share_(std::move(share)), is_bgr_(is_bgr) {}
@@ -42,7 +44,8 @@ class DetectionEvaluation final : public Evaluation {
   const bool is_bgr_;
   at::Tensor bev_;            // of the keyframe before
   at::Tensor motion_before_;  // [1, 18], absolute
-  // Keyframes that were seen, and their detections [R, 12] f64: number of the keyframe, box as records have it, class, score.
+  // Keyframes that were seen, and their detections [R, 12] f64: number of the keyframe, box as
+  // records have it, class, score.
   std::vector<int64_t> keyframes_;
   bool are_scores_finite_ = true;  // of what this process has seen
   std::vector<at::Tensor> detections_;

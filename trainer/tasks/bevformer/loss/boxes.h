@@ -1,7 +1,8 @@
 // Boxes as a network predicts them, and as objects have them.
 //
-// An object's box: x, y, z of its lower side, width, length, height, yaw, velocity x and y: 9 numbers, in the lidar's frame, metres and radians.
-// A coded box: x, y, log width, log length, z of its middle, log height, sin and cos of the yaw, velocity x and y: 10 numbers.
+// An object's box: x, y, z of its lower side, width, length, height, yaw, velocity x and y: 9
+// numbers, in the lidar's frame, metres and radians. A coded box: x, y, log width, log length, z of
+// its middle, log height, sin and cos of the yaw, velocity x and y: 10 numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +29,8 @@ struct DetectedBoxes {
   at::Tensor labels;  // [N] i64
 };
 
-// Those of the last decoder layer: logits [queries, classes], coded boxes [queries, 10]. A query may give a box for several classes; there is no
-// threshold and no suppression of neighbours.
+// Those of the last decoder layer: logits [queries, classes], coded boxes [queries, 10]. A query
+// may give a box for several classes; there is no threshold and no suppression of neighbours.
 DetectedBoxes decode_boxes(const at::Tensor& logits, const at::Tensor& coded,
                            const BoxDecoding& decoding);
 

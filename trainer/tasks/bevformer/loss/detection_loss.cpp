@@ -86,7 +86,8 @@ Matching match_targets(const at::Tensor& logits, const at::Tensor& coded, const 
   return out;
 }
 
-// Lin et al., "Focal Loss for Dense Object Detection", 2017, on logits; the sum over all queries and classes.
+// Lin et al., "Focal Loss for Dense Object Detection", 2017, on logits; the sum over all queries
+// and classes.
 at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& wanted,
                       const DetectionLossOptions& o) {
   const at::Tensor p = logits.sigmoid();

@@ -1,5 +1,6 @@
-// The loss of a detector that predicts a set (Carion et al., "End-to-End Object Detection with Transformers", 2020): each object is
-// given to the query that fits it best, the other queries are to see nothing.
+// The loss of a detector that predicts a set (Carion et al., "End-to-End Object Detection with
+// Transformers", 2020): each object is given to the query that fits it best, the other queries are
+// to see nothing.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -34,8 +35,10 @@ struct Matching {
   int64_t num_pairs = 0;
 };
 
-// logits [B, queries, classes], coded boxes [B, queries, 10]. Costs are those of focal loss and of the first 8 numbers of a box, of the class alone
-// where an object's coded box is not finite; ties as in least_cost_assignment(). Throws Error(invalid_argument) when a prediction is not finite, or a sample has more objects than queries.
+// logits [B, queries, classes], coded boxes [B, queries, 10]. Costs are those of focal loss and of
+// the first 8 numbers of a box, of the class alone where an object's coded box is not finite; ties
+// as in least_cost_assignment(). Throws Error(invalid_argument) when a prediction is not finite, or
+// a sample has more objects than queries.
 Matching match_objects(const at::Tensor& logits, const at::Tensor& coded,
                        const std::vector<Objects>& objects, const DetectionLossOptions& options);
 
@@ -48,8 +51,9 @@ struct LayerLoss {
   Matching matching;
 };
 
-// The losses of each decoder layer, weighted: logits [layers, B, queries, classes], boxes [layers, B, queries, 10]. Both are divided by the number
-// of pairs, at least 1, which is averaged over the processes by `mean`. Objects whose coded box is not finite have no loss of their box.
+// The losses of each decoder layer, weighted: logits [layers, B, queries, classes], boxes [layers,
+// B, queries, 10]. Both are divided by the number of pairs, at least 1, which is averaged over the
+// processes by `mean`. Objects whose coded box is not finite have no loss of their box.
 std::vector<LayerLoss> detection_losses(const at::Tensor& logits, const at::Tensor& coded,
                                         const std::vector<Objects>& objects,
                                         const DetectionLossOptions& options,

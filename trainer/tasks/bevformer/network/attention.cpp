@@ -50,7 +50,8 @@ SamplingLayers::SamplingLayers(const Size& size) : size_(size) {
   attention_weights_ = register_module("attention_weights", nn::Linear(size.query_dims, points));
   value_proj_ = register_module("value_proj", uniform_linear(size.dims, size.dims));
   const at::NoGradGuard no_grad;
-  // At first the points of a head lie on a ray of its own, 1, 2, ... pixels away (of the square around the query), with equal weights.
+  // At first the points of a head lie on a ray of its own, 1, 2, ... pixels away (of the square
+  // around the query), with equal weights.
   nn::init::zeros_(sampling_offsets_->weight);
   const at::Tensor angles =
       at::arange(size.heads).to(at::kFloat) * (2 * std::numbers::pi / double(size.heads));
@@ -230,7 +231,8 @@ FeedForward::FeedForward(int64_t dims, int64_t hidden, double dropout) {
   dropout_ = nn::Dropout(dropout);
   first_ = uniform_linear(dims, hidden);
   second_ = uniform_linear(hidden, dims);
-  // "layers.0.0" and "layers.1": the first layer stands with its activation in a sequence of its own.
+  // "layers.0.0" and "layers.1": the first layer stands with its activation in a sequence of its
+  // own.
   nn::ModuleList inner(first_);
   register_module("layers", nn::ModuleList(inner, second_));
   register_module("dropout", dropout_);

@@ -1,4 +1,5 @@
-// The attentions of BEVFormer. All take and give [B, queries, C], and add what they attend to to `query`.
+// The attentions of BEVFormer. All take and give [B, queries, C], and add what they attend to to
+// `query`.
 //
 // Modules and parameters have the names of the published code. Not thread-safe.
 #pragma once
@@ -18,7 +19,8 @@
 
 namespace ffkit {
 
-// The linear layers that deformable attention has: where each query samples, with which weights, and what is sampled.
+// The linear layers that deformable attention has: where each query samples, with which weights,
+// and what is sampled.
 class SamplingLayers : public torch::nn::Module {
  public:
   struct Size {
@@ -54,7 +56,8 @@ struct BevHistory {
   at::Tensor has_previous;  // [B] bool on the CPU; where false, the sample has no frame before
 };
 
-// A cell attends to its neighbourhood in this BEV and in that of the frame before; without one, twice in this one.
+// A cell attends to its neighbourhood in this BEV and in that of the frame before; without one,
+// twice in this one.
 class TemporalSelfAttention : public SamplingLayers {
  public:
   explicit TemporalSelfAttention(const BevFormerConfig& config);
@@ -72,7 +75,8 @@ class TemporalSelfAttention : public SamplingLayers {
 class CameraAttention : public SamplingLayers {
  public:
   explicit CameraAttention(const BevFormerConfig& config);
-  // query [N, M, C], maps [N, S, C], points [N, M, heights, 2] -> [N, M, C], without adding `query`.
+  // query [N, M, C], maps [N, S, C], points [N, M, heights, 2] -> [N, M, C], without adding
+  // `query`.
   at::Tensor forward(const at::Tensor& query, const at::Tensor& maps,
                      const std::vector<MapSize>& levels, const at::Tensor& points);
 };

@@ -1,5 +1,5 @@
-// AttentionLayer: what a layer of the encoder and one of the decoder consist of: two attentions and a feed-forward network, a layer norm behind each. Who has
-// it calls them in order.
+// AttentionLayer: what a layer of the encoder and one of the decoder consist of: two attentions and
+// a feed-forward network, a layer norm behind each. Who has it calls them in order.
 #pragma once
 
 #include <torch/nn/modules/container/modulelist.h>

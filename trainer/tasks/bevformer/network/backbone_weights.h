@@ -9,9 +9,10 @@
 
 namespace ffkit {
 
-// Copies weights into the backbone of `network`: of torchvision's ResNet (its layer fc is left out), or of a detector's backbone, whose names begin with
-// "img_backbone." or "backbone.", and returns sentences on what was chosen and left out. `key`: as
-// read_weights() takes it. Throws as read_weights() and load_weights().
+// Copies weights into the backbone of `network`: of torchvision's ResNet (its layer fc is left
+// out), or of a detector's backbone, whose names begin with "img_backbone." or "backbone.", and
+// returns sentences on what was chosen and left out. `key`: as read_weights() takes it. Throws as
+// read_weights() and load_weights().
 std::vector<std::string> load_backbone(const std::filesystem::path& file, const std::string& key,
                                        BevFormerNetwork& network);
 

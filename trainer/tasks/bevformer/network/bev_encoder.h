@@ -16,8 +16,8 @@ class BevEncoder : public torch::nn::Module {
  public:
   explicit BevEncoder(const BevFormerConfig& config);
 
-  // history.query [B, cells, C] is the input. `position`: [1, cells, C]; `maps`: [B * cameras, S, C], the levels one after the other.
-  // Returns [B, cells, C].
+  // history.query [B, cells, C] is the input. `position`: [1, cells, C]; `maps`: [B * cameras, S,
+  // C], the levels one after the other. Returns [B, cells, C].
   at::Tensor forward(const BevHistory& history, const at::Tensor& position, const at::Tensor& maps,
                      const std::vector<MapSize>& levels, const VisibleCells& cells,
                      const Observer& observer);

@@ -82,7 +82,8 @@ VisibleCells visible_cells(const CameraPoints& camera_points) {
   const int64_t heights = points.size(3);
   const at::Tensor index =
       out.index.reshape({batch * cameras, most, 1, 1}).expand({-1, -1, heights, 2});
-  // What is outside of the picture may be infinite, but not of a cell that fills up, whose place is not looked at.
+  // What is outside of the picture may be infinite, but not of a cell that fills up, whose place is
+  // not looked at.
   out.points =
       points.reshape({batch * cameras, cells, heights, 2})
           .gather(1, index)

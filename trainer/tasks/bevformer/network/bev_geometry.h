@@ -1,4 +1,5 @@
-// Where the cells of a bird's-eye view (BEV) lie: in the pictures of the cameras, and in the BEV of the frame before.
+// Where the cells of a bird's-eye view (BEV) lie: in the pictures of the cameras, and in the BEV of
+// the frame before.
 //
 // A cell's index is row * columns + column; columns run along the lidar's x, rows along its y.
 #pragma once
@@ -20,10 +21,12 @@ struct CameraPoints {
   at::Tensor
       points;  // [B, cameras, cells, heights, 2] (x, y), 0 .. 1 of the padded picture's sides
   at::Tensor
-      visible;  // [B, cameras, cells, heights] bool: in front of the camera and inside of the picture
+      // [B, cameras, cells, heights] bool: in front of the camera and inside of the picture
+      visible;
 };
 
-// `lidar2img`: [B, cameras, 4, 4], from metres of the lidar's frame to pixels times depth. Computed in the type of `lidar2img`.
+// `lidar2img`: [B, cameras, 4, 4], from metres of the lidar's frame to pixels times depth. Computed
+// in the type of `lidar2img`.
 CameraPoints project_pillars(const BevFormerConfig& config, const at::Tensor& lidar2img,
                              const MapSize& picture);
 
@@ -38,12 +41,14 @@ struct VisibleCells {
 };
 VisibleCells visible_cells(const CameraPoints& camera_points);
 
-// How far the ego moved from the frame before to this one, as a share of the BEV's sides: [B, 2] (x, y) f64 on the CPU. `can_bus`: [B, 18] f64 on
-// the CPU; 0 and 1 are metres moved along the axes of the global frame, 16 is the ego's yaw in radians.
+// How far the ego moved from the frame before to this one, as a share of the BEV's sides: [B, 2]
+// (x, y) f64 on the CPU. `can_bus`: [B, 18] f64 on the CPU; 0 and 1 are metres moved along the axes
+// of the global frame, 16 is the ego's yaw in radians.
 at::Tensor bev_shift(const BevFormerConfig& config, const at::Tensor& can_bus);
 
-// The BEV of the frame before, [B, cells, C], turned by can_bus[17] degrees about config.rotation_center; the nearest cell, 0 outside. As
-// torchvision's rotate() with its default interpolation, at pixel centres.
+// The BEV of the frame before, [B, cells, C], turned by can_bus[17] degrees about
+// config.rotation_center; the nearest cell, 0 outside. As torchvision's rotate() with its default
+// interpolation, at pixel centres.
 at::Tensor rotate_bev(const BevFormerConfig& config, const at::Tensor& bev,
                       const at::Tensor& can_bus);
 

@@ -24,8 +24,8 @@ struct BevFormerConfig {
   int64_t history_points = 4;
   int64_t camera_points = 8;  // a multiple of pillar_points
   int64_t decoder_points = 4;
-  std::string backbone =
-      "resnet50";  // or resnet18, or resnet101_dcn: with deformable convolutions in its last two stages
+  // or resnet18, or resnet101_dcn: with deformable convolutions in its last two stages
+  std::string backbone = "resnet50";
   int64_t backbone_width = 64;                 // channels of its stem
   std::vector<int64_t> backbone_stages = {3};  // whose maps the pyramid takes; 0 to 3, ascending
   int64_t pyramid_levels =
@@ -39,7 +39,8 @@ struct BevFormerConfig {
   double dropout = 0.1;
 };
 
-// The published sizes, tiny, small and base; and micro, which learns from nothing on a CPU. Throws Error(invalid_argument) for another name.
+// The published sizes, tiny, small and base; and micro, which learns from nothing on a CPU. Throws
+// Error(invalid_argument) for another name.
 BevFormerConfig bevformer_config(std::string_view name);
 
 }  // namespace ffkit

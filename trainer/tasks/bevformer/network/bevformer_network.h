@@ -1,4 +1,5 @@
-// BevFormerNetwork: from the pictures of six cameras, now and before, to boxes in the lidar's frame.
+// BevFormerNetwork: from the pictures of six cameras, now and before, to boxes in the lidar's
+// frame.
 //
 // Parameters and buffers have the names of the published code. Not thread-safe.
 #pragma once
@@ -25,14 +26,16 @@ namespace ffkit {
 struct BevFrame {
   at::Tensor images;  // [B, cameras, 3, H, W], normalised and padded
   at::Tensor
-      lidar2img;  // [B, cameras, 4, 4] f64: metres of the lidar's frame to pixels of `images`, times depth
+      // [B, cameras, 4, 4] f64: metres of the lidar's frame to pixels of `images`, times depth
+      lidar2img;
   at::Tensor can_bus;       // [B, 18] f64 on the CPU, motion as differences to the frame before
   at::Tensor has_previous;  // [B] bool on the CPU: whether it follows the frame before
 };
 
 struct BevDetections {
   at::Tensor logits;  // [decoder layers, B, queries, classes]
-  // [decoder layers, B, queries, 10]: x, y, log width, log length, z of the middle, log height, sin and cos of the yaw, velocity x and y
+  // [decoder layers, B, queries, 10]: x, y, log width, log length, z of the middle, log height, sin
+  // and cos of the yaw, velocity x and y
   at::Tensor boxes;
   at::Tensor bev;  // [B, cells, C]
 };
@@ -48,13 +51,16 @@ class BevFormerNetwork : public torch::nn::Module {
   // As ResNetBody::set_recompute(), which wants BevFormerConfig::frozen_norms.
   void set_recompute(bool on);
 
-  // Detections in the last of `frames`; those before give its history, without gradients and without dropout.
+  // Detections in the last of `frames`; those before give its history, without gradients and
+  // without dropout.
   BevDetections forward(const std::vector<BevFrame>& frames, const Observer& observer = {});
-  // Detections in one frame. `previous`: BevDetections::bev of the frame before, undefined for none.
+  // Detections in one frame. `previous`: BevDetections::bev of the frame before, undefined for
+  // none.
   BevDetections detect(const BevFrame& frame, const at::Tensor& previous,
                        const Observer& observer = {});
 
-  // With BevFormerConfig::frozen_norms, the backbone's batch norms keep to their running statistics.
+  // With BevFormerConfig::frozen_norms, the backbone's batch norms keep to their running
+  // statistics.
   void train(bool on = true) override;
 
  private:

@@ -22,11 +22,13 @@ class BoxDecoder : public torch::nn::Module {
   struct Output {
     std::vector<at::Tensor> states;  // of each layer, [B, Q, C]
     std::vector<at::Tensor>
-        references;  // before each layer, [B, Q, 3], 0 .. 1 of the range; no gradient but in the first
+        // before each layer, [B, Q, 3], 0 .. 1 of the range; no gradient but in the first
+        references;
     std::vector<at::Tensor> boxes;  // what `regress` gives for each layer's states
   };
-  // `bev`: [B, cells, C]; queries and their position [B, Q, C]; `references`: [B, Q, 3]. `regress(layer, states)` gives [B, Q, 10], of which 0, 1 and 4
-  // are steps of x, y and z before the sigmoid.
+  // `bev`: [B, cells, C]; queries and their position [B, Q, C]; `references`: [B, Q, 3].
+  // `regress(layer, states)` gives [B, Q, 10], of which 0, 1 and 4 are steps of x, y and z before
+  // the sigmoid.
   Output forward(const at::Tensor& bev, at::Tensor query, const at::Tensor& position,
                  at::Tensor references,
                  const std::function<at::Tensor(size_t layer, const at::Tensor& states)>& regress,

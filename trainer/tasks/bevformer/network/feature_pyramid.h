@@ -1,4 +1,5 @@
-// FeaturePyramid: maps of one number of channels from those of a backbone (Lin et al., "Feature Pyramid Networks for Object Detection", 2017).
+// FeaturePyramid: maps of one number of channels from those of a backbone (Lin et al., "Feature
+// Pyramid Networks for Object Detection", 2017).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +13,8 @@ namespace ffkit {
 
 class FeaturePyramid : public torch::nn::Module {
  public:
-  // `in`: channels of each map, from the finest on. More `levels` than that: each further one is a convolution of stride 2 on the one before, after
-  // a ReLU from the second of them on.
+  // `in`: channels of each map, from the finest on. More `levels` than that: each further one is a
+  // convolution of stride 2 on the one before, after a ReLU from the second of them on.
   FeaturePyramid(const std::vector<int64_t>& in, int64_t out, int64_t levels);
 
   // [N, in[i], h, w] each, a map half as large as the one before -> `levels` maps [N, out, h, w].

@@ -19,8 +19,9 @@ namespace ffkit {
 
 // Of the options: --positions, or those of --arch; 1 where there is no such arch.
 int64_t configured_positions(const Gpt2Options& options);
-// The network of the options for data with `vocabulary` tokens; 0: there is no data, and the arch's counts. Throws Error(invalid_argument) for a --vocabulary that is smaller than the
-// data's, and for sizes that make no network.
+// The network of the options for data with `vocabulary` tokens; 0: there is no data, and the arch's
+// counts. Throws Error(invalid_argument) for a --vocabulary that is smaller than the data's, and
+// for sizes that make no network.
 Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary);
 int64_t configured_context(const Gpt2Options& options);
 
@@ -40,7 +41,8 @@ struct Gpt2Facts {
   static Gpt2Facts of_data(const TrainOptions& options, const Dataset& split);
 };
 
-// Batches of "tokens" [N, context + 1] i64, and for documents "counts" [N, context] bool, which targets count.
+// Batches of "tokens" [N, context + 1] i64, and for documents "counts" [N, context] bool, which
+// targets count.
 class TokenSource final : public BatchSource {
  public:
   // `limit_batches` cuts every epoch; 0: none.

@@ -174,7 +174,8 @@ class Continuation {
     return pass;
   }
 
-  // Behind `tokens` [B, S], which are the next ones of each sequence: [B, 1] i64 on the CPU, the same on all processes. Keys and values of a stage's blocks are in its own cache.
+  // Behind `tokens` [B, S], which are the next ones of each sequence: [B, 1] i64 on the CPU, the
+  // same on all processes. Keys and values of a stage's blocks are in its own cache.
   at::Tensor next_tokens(const at::Tensor& tokens, int64_t step, KeyValueCache& cache) {
     const Gpt2Peers& peers = network_.peers();
     const Gpt2Network::Pass pass = pass_at(step, cache);

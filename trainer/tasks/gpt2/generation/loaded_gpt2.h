@@ -1,4 +1,5 @@
-// LoadedGpt2: a GPT-2 and its tokenizer, from a run of fftrain or a folder of Hugging Face's, for generation.
+// LoadedGpt2: a GPT-2 and its tokenizer, from a run of fftrain or a folder of Hugging Face's, for
+// generation.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,10 @@ struct LoadedGpt2 {
   GenerationSettings settings = {};
 };
 
-// Collective over `mesh`, whose processes compute the network together as `peers`. All read the settings and the tokenizer; weights are read as WholeState reads them. Throws
-// Error(invalid_argument) for a checkpoint of another task and a tokenizer that is not the network's, Error(not_found) without a tokenizer, and what reading the files throws.
+// Collective over `mesh`, whose processes compute the network together as `peers`. All read the
+// settings and the tokenizer; weights are read as WholeState reads them. Throws
+// Error(invalid_argument) for a checkpoint of another task and a tokenizer that is not the
+// network's, Error(not_found) without a tokenizer, and what reading the files throws.
 LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const Gpt2Peers& peers);
 
 }  // namespace ffkit

@@ -1,4 +1,5 @@
-// Gpt2Config: the sizes of a GPT-2, by the name of a published one or from the config.json of a folder of Hugging Face's.
+// Gpt2Config: the sizes of a GPT-2, by the name of a published one or from the config.json of a
+// folder of Hugging Face's.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,9 @@ struct Gpt2Config {
   // resid_pdrop 0.1"; `dropout` is then the last one.
   std::string dropouts = {};
 
-  // Multiplications and additions that forward and backward pass take for a token of a sequence of `context`: 6 a weight that is multiplied, and 12 for each layer, width
-  // and position before it (Chowdhery et al., "PaLM", 2022, appendix B). Recomputation does not count.
+  // Multiplications and additions that forward and backward pass take for a token of a sequence of
+  // `context`: 6 a weight that is multiplied, and 12 for each layer, width and position before it
+  // (Chowdhery et al., "PaLM", 2022, appendix B). Recomputation does not count.
   double training_flops_per_token(int64_t context) const;
   // Numbers of all parameters.
   int64_t num_parameters() const;
@@ -36,8 +38,8 @@ Gpt2Config gpt2_config(const std::string& name);
 // Why there is no such network, as a sentence; empty: there is.
 std::string gpt2_problem(const Gpt2Config& config);
 
-// config.json as transformers' GPT2Config writes it. Throws Error(not_found), Error(corrupt) for no JSON object, Error(unsupported) for a network that is computed in
-// another way than GPT-2's.
+// config.json as transformers' GPT2Config writes it. Throws Error(not_found), Error(corrupt) for no
+// JSON object, Error(unsupported) for a network that is computed in another way than GPT-2's.
 Gpt2Config read_gpt2_config(const std::filesystem::path& file);
 // Throws Error(io). `end_token`: the id that ends a document, where there is one.
 void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,

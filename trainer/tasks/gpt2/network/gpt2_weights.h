@@ -8,8 +8,10 @@
 
 namespace ffkit {
 
-// Gives the tensors of `file` the names of Gpt2Network. The first files of GPT-2 lack "transformer." before their names. Left out are the masks of attention that
-// old files hold, and an lm_head.weight that is transformer.wte.weight. Throws Error(unsupported) when it is another one.
+// Gives the tensors of `file` the names of Gpt2Network. The first files of GPT-2 lack
+// "transformer." before their names. Left out are the masks of attention that old files hold, and
+// an lm_head.weight that is transformer.wte.weight. Throws Error(unsupported) when it is another
+// one.
 void name_gpt2_tensors(const std::string& file, std::vector<NamedTensor>& tensors);
 
 }  // namespace ffkit

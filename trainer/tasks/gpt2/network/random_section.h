@@ -1,5 +1,6 @@
-// RandomSection: what is drawn while it lives comes from a key of its own, and the generator is left as it was. So dropout of a layer can be drawn again for
-// its backward pass, and is the same on whichever process computes the layer.
+// RandomSection: what is drawn while it lives comes from a key of its own, and the generator is
+// left as it was. So dropout of a layer can be drawn again for its backward pass, and is the same
+// on whichever process computes the layer.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -76,7 +76,8 @@ class Stage {
     for (const at::Tensor& p : network.parameters()) parameters_.push_back(p);
   }
 
-  // What the stage before hands on, or the embedding; `in` is its leaf, undefined on the first stage.
+  // What the stage before hands on, or the embedding; `in` is its leaf, undefined on the first
+  // stage.
   at::Tensor enter(const at::Tensor& tokens, const Gpt2Network::Pass& pass, at::Tensor& in) {
     if (network_.peers().is_first()) return network_.embed(tokens, pass);
     in = received(peers_.rank() - 1, kActivations);

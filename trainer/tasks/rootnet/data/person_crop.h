@@ -43,11 +43,13 @@ struct CropTarget {
   static constexpr int64_t kCount = 9;
   enum : size_t { kX, kY, kDepth, kVisible, kHaveDepth, kK, kRed, kGreen, kBlue };
 };
-// Root on the map, whose side is a quarter of the crop's `size`; 0 or 1 for being visible and in the crop; k; and the factors of the colours.
+// Root on the map, whose side is a quarter of the crop's `size`; 0 or 1 for being visible and in
+// the crop; k; and the factors of the colours.
 std::array<float, CropTarget::kCount> crop_target(const PersonRoot& person, const PersonCrop& crop,
                                                   int64_t size, double real_size);
 
-// "crop" [size, size, 3] u8 and "target" [9] f32 of records of persons. Throws Error(not_found) for a schema that lacks their fields.
+// "crop" [size, size, 3] u8 and "target" [9] f32 of records of persons. Throws Error(not_found) for
+// a schema that lacks their fields.
 std::shared_ptr<const FieldDecoder> person_crop_decoder(const Schema& schema, int64_t size,
                                                         const CropAugmentation& augmentation);
 std::shared_ptr<const FieldDecoder> crop_target_decoder(const Schema& schema, int64_t size,

@@ -49,7 +49,8 @@ void RootNetEvaluation::add(const DeviceBatch& batch) {
   rows_.push_back(at::cat({numbers.unsqueeze(1), coordinates}, 1));
 }
 
-// Fills found_ from all rows, and `sums` with the metrics' values and, behind them, 1 for each that there is.
+// Fills found_ from all rows, and `sums` with the metrics' values and, behind them, 1 for each that
+// there is.
 void RootNetEvaluation::evaluate(const at::Tensor& rows, at::Tensor& sums) {
   const auto* row = rows.const_data_ptr<double>();
   std::vector<const double*> in_order;

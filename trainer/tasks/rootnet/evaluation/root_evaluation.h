@@ -11,7 +11,8 @@
 
 namespace ffkit {
 
-// "mrpe", its parts "mrpe_x", "mrpe_y" and "mrpe_z", and "ap"; a split has those that its truth allows.
+// "mrpe", its parts "mrpe_x", "mrpe_y" and "mrpe_z", and "ap"; a split has those that its truth
+// allows.
 std::vector<MetricInfo> root_metrics();
 
 class RootNetEvaluation final : public Evaluation {

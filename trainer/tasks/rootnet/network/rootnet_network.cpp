@@ -100,7 +100,8 @@ at::Tensor RootNetNetwork::forward(const at::Tensor& images, const at::Tensor& k
     const bool is_relu = i % kDeconvolutions == 2;
     if (observer && !is_relu) observer(fmt::format("deconv_layers.{}", i), x.clone());
   }
-  // From here on in single precision, with autocast too: coordinates have more than the 8 bits of a bf16.
+  // From here on in single precision, with autocast too: coordinates have more than the 8 bits of a
+  // bf16.
   const at::ScalarType type =
       at::isReducedFloatingType(x.scalar_type()) ? at::kFloat : x.scalar_type();
   const at::Tensor map = root_->xy_layer(x).to(type);

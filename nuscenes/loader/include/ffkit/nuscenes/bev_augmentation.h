@@ -1,8 +1,10 @@
-// Augmentation of a scene seen from above: points and boxes of a keyframe turned, scaled and mirrored about the lidar, all alike.
+// Augmentation of a scene seen from above: points and boxes of a keyframe turned, scaled and
+// mirrored about the lidar, all alike.
 //
 //   p' = flip * scale * rotation * p        what GlobalRotScaleTrans and RandomFlip3D of mmdetection3d do, in this order
 //
-// The lidar's frame is another one after that: matrices from it to the cameras take the way back first. Pure functions: thread-safe.
+// The lidar's frame is another one after that: matrices from it to the cameras take the way back
+// first. Pure functions: thread-safe.
 #pragma once
 
 #include <array>
@@ -34,7 +36,8 @@ struct DrawnBev {
   Transform matrix() const;
   // The way back.
   Transform inverse_matrix() const;
-  // centre, size l w h, yaw, velocity x y: the centre moved, the size scaled, yaw and velocity turned, the velocity scaled too.
+  // centre, size l w h, yaw, velocity x y: the centre moved, the size scaled, yaw and velocity
+  // turned, the velocity scaled too.
   std::array<float, 9> operator()(const std::array<float, 9>& box) const;
 };
 

@@ -1,4 +1,5 @@
-// Batches of nuScenes keyframes: cameras, aggregated point clouds, boxes, and the matrices that join them, as fields of a Loader.
+// Batches of nuScenes keyframes: cameras, aggregated point clouds, boxes, and the matrices that
+// join them, as fields of a Loader.
 //
 //   const auto split = ffkit::nuscenes::open_split("/fast/nuscenes", "train");
 //   ffkit::LoaderOptions options{.batch_size = 4, .image_field = "", .label_field = ""};
@@ -22,8 +23,8 @@
 //   frame_index      [B] i64                      the keyframe's place in its scene, from 0, with identity
 //   camera_valid     [B, C] u8, lidar_valid [B] u8, radar_valid [B, 5] u8 (as kRadars)   with allow_missing: whether the conversion had the file
 //
-// All random numbers of a sample come from its SampleKey, so that images, points, boxes and matrices agree, for any number of threads and
-// ranks. Thread-safe as field decoders are.
+// All random numbers of a sample come from its SampleKey, so that images, points, boxes and
+// matrices agree, for any number of threads and ranks. Thread-safe as field decoders are.
 #pragma once
 
 #include <cstdint>
@@ -46,30 +47,34 @@ struct Split {
   std::optional<Dataset> sweeps = {};
 };
 
-// `path` is the folder that ffconvert wrote. Throws what Dataset::open throws. `options` are those of every shard of both.
+// `path` is the folder that ffconvert wrote. Throws what Dataset::open throws. `options` are those
+// of every shard of both.
 Split open_split(const std::filesystem::path& path, const std::string& split,
                  const ShardReaderOptions& options = {});
 
 struct CameraOptions {
   std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no images
-  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself. The frames of a window share what a ResizeCrop
-  // and its augmentations draw; with a ScalePad each frame draws for itself too, as in BEVFormer.
+  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself. The
+  // frames of a window share what a ResizeCrop and its augmentations draw; with a ScalePad each
+  // frame draws for itself too, as in BEVFormer.
   ImageOptions image{.transform = ResizeCrop{}};
 };
 
 struct PointOptions {
   bool is_on = true;
-  // Clouds of a channel, the keyframe's own among them, 1 .. 100; fewer at a scene's beginning, and where the conversion stored fewer.
+  // Clouds of a channel, the keyframe's own among them, 1 .. 100; fewer at a scene's beginning, and
+  // where the conversion stored fewer.
   int num_sweeps = 10;
   double min_distance = 1;  // metres; see sweeps.h
-  // Room for points of a sample; what is more, the oldest, is left out. 0: for 35,000 points a lidar sweep and 125 a radar's, which are
-  // all that nuScenes has; more are then an Error(unsupported).
+  // Room for points of a sample; what is more, the oldest, is left out. 0: for 35,000 points a
+  // lidar sweep and 125 a radar's, which are all that nuScenes has; more are then an
+  // Error(unsupported).
   int64_t max_points = 0;
   RowLayout layout = RowLayout::ragged;
 };
 
-// A rectangle of the lidar frame's xy plane, in metres. Compared in f32 as mmdetection3d compares (ObjectRangeFilter, in_range_bev()): a centre on a side is
-// outside.
+// A rectangle of the lidar frame's xy plane, in metres. Compared in f32 as mmdetection3d compares
+// (ObjectRangeFilter, in_range_bev()): a centre on a side is outside.
 struct BevRange {
   double x_min = -51.2;  // min < max
   double y_min = -51.2;
@@ -88,13 +93,15 @@ struct BoxOptions {
   RowLayout layout = RowLayout::ragged;
 };
 
-// Which row of the CAN bus' pose messages is a keyframe's, of those that BEVFormer learns from. Scenes without have zeros.
+// Which row of the CAN bus' pose messages is a keyframe's, of those that BEVFormer learns from.
+// Scenes without have zeros.
 enum class CanBusRule {
   none,      // no field `can_bus`
   last_row,  // the last row up to the keyframe: what the comments of BEVFormer's converter mean
-  // What its code does (_get_can_bus_info() in tools/data_converter/nuscenes_converter.py of fundamentalvision/BEVFormer): position and orientation of the
-  // last row up to the keyframe, the rest of the first row behind it. That is the next keyframe's first row; of a scene's last keyframe, whose rows behind
-  // it are not converted, the last row.
+  // What its code does (_get_can_bus_info() in tools/data_converter/nuscenes_converter.py of
+  // fundamentalvision/BEVFormer): position and orientation of the last row up to the keyframe, the
+  // rest of the first row behind it. That is the next keyframe's first row; of a scene's last
+  // keyframe, whose rows behind it are not converted, the last row.
   bevformer_code,
 };
 
@@ -106,22 +113,26 @@ struct KeyframeOptions {
   BoxOptions boxes = {};
   BevAugmentation bev = {};
   CanBusRule can_bus = CanBusRule::none;
-  // The field `motion`, as get_data_info() of BEVFormer's CustomNuScenesDataset makes it; to_differences() in windows.h makes of it what the network takes.
+  // The field `motion`, as get_data_info() of BEVFormer's CustomNuScenesDataset makes it;
+  // to_differences() in windows.h makes of it what the network takes.
   //   0-2    translation of LIDAR_TOP's ego pose, global frame     3-6    its quaternion w, x, y, z
   //   7-15   acceleration, rotation rate, velocity by the rule `can_bus`; zeros for the rule none, and where the set or the scene has no CAN bus
   //   16     yaw of that pose in radians, 0 .. 2 pi                17     the same in degrees, 0 .. 360
   // There is no field `can_bus` then.
   bool motion = false;
   bool identity = false;  // the fields sample_token, scene_token and frame_index
-  // Of a set that was converted with --allow-partial: an image without a file is zeros (its matrices are those of a 1600 x 900 picture), a cloud without one has no
-  // points, and camera_valid, lidar_valid and radar_valid say so. false: such a keyframe is a bad sample (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
+  // Of a set that was converted with --allow-partial: an image without a file is zeros (its
+  // matrices are those of a 1600 x 900 picture), a cloud without one has no points, and
+  // camera_valid, lidar_valid and radar_valid say so. false: such a keyframe is a bad sample
+  // (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
   bool allow_missing = false;
 };
 
-// The fields listed above, without those that are switched off, for a Loader of `split.keyframes` or of any subset of its split; of subsets
-// here the whole split is taken. The decoders read sweeps and earlier keyframes themselves, and announce a sample's sweeps to the kernel when
-// its own read is planned. Throws Error(invalid_argument) for options out of range and sweeps of another split, and Error(not_found) for what
-// the conversion left out, such as sweeps.
+// The fields listed above, without those that are switched off, for a Loader of `split.keyframes`
+// or of any subset of its split; of subsets here the whole split is taken. The decoders read sweeps
+// and earlier keyframes themselves, and announce a sample's sweeps to the kernel when its own read
+// is planned. Throws Error(invalid_argument) for options out of range and sweeps of another split,
+// and Error(not_found) for what the conversion left out, such as sweeps.
 std::vector<BatchField> keyframe_fields(const Split& split, const KeyframeOptions& options);
 
 }  // namespace ffkit::nuscenes

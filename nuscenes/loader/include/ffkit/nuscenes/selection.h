@@ -1,4 +1,5 @@
-// Which keyframes to train on: those that have boxes, and a choice in which rare classes come more often.
+// Which keyframes to train on: those that have boxes, and a choice in which rare classes come more
+// often.
 //
 //   const KeptBoxes kept = read_kept_boxes(split.keyframes, options.boxes);
 //   make_windows(split.keyframes, 3).select(keyframes_with_boxes(kept));            // each once
@@ -24,9 +25,11 @@ struct KeptBoxes {
   std::vector<std::bitset<kClasses.size()>> classes;  // bit c: some of them is of class c
 };
 
-// Reads two fields of each record, three with options.range, and no images or points: 28,000 keyframes take half a second from the page cache and ten from a cold
-// disk, on one thread. Of a set that was converted with --zstd it has to read everything. The range is that of boxes that are not augmented; max_boxes and layout do
-// not count. Throws what Dataset::read_field throws, and Error(invalid_argument) for options out of range.
+// Reads two fields of each record, three with options.range, and no images or points: 28,000
+// keyframes take half a second from the page cache and ten from a cold disk, on one thread. Of a
+// set that was converted with --zstd it has to read everything. The range is that of boxes that are
+// not augmented; max_boxes and layout do not count. Throws what Dataset::read_field throws, and
+// Error(invalid_argument) for options out of range.
 KeptBoxes read_kept_boxes(const Dataset& keyframes, const BoxOptions& options);
 
 // The numbers of the keyframes that have a box, ascending.
@@ -34,14 +37,17 @@ std::vector<int64_t> keyframes_with_boxes(const KeptBoxes& kept);
 
 struct ClassBalance {
   std::vector<int64_t> keyframes;  // numbers, repeated; class by class, so a sampler must shuffle
-  // Keyframes with a box of the class: all there are, and those chosen, repeated ones as often as they are there.
+  // Keyframes with a box of the class: all there are, and those chosen, repeated ones as often as
+  // they are there.
   std::array<int64_t, kClasses.size()> num_before{};
   std::array<int64_t, kClasses.size()> num_after{};
 };
 
-// CBGSDataset of mmdetection3d: of n_c keyframes with class c, int(n_c * (1/10) / (n_c / sum of all n)) are drawn with replacement, so every class gives a tenth. A
-// class that no keyframe has gives none. mmdetection3d counts all valid boxes, wherever they are: read them without a range for its choice, and with one so that
-// no keyframe is without boxes. Drawn from (seed, epoch), as many in each epoch; mmdetection3d draws once for all epochs.
+// CBGSDataset of mmdetection3d: of n_c keyframes with class c, int(n_c * (1/10) / (n_c / sum of all
+// n)) are drawn with replacement, so every class gives a tenth. A class that no keyframe has gives
+// none. mmdetection3d counts all valid boxes, wherever they are: read them without a range for its
+// choice, and with one so that no keyframe is without boxes. Drawn from (seed, epoch), as many in
+// each epoch; mmdetection3d draws once for all epochs.
 ClassBalance class_balanced(const KeptBoxes& kept, uint64_t seed, int64_t epoch);
 
 }  // namespace ffkit::nuscenes

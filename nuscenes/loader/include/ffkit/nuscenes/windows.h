@@ -1,4 +1,5 @@
-// Keyframes in sequence: scenes that stay together, and windows of a frame and those before it, for temporal models.
+// Keyframes in sequence: scenes that stay together, and windows of a frame and those before it, for
+// temporal models.
 //
 //   keyframes  0 1 2 | 3 4 ...            scenes of 3 and of 2
 //   windows of 2 previous frames, oldest first:   0 0 0 | 0 0 1 | 0 1 2 | 3 3 3 | 3 3 4 ...    repeated: 1 1 0 | 1 0 0 | 0 0 0 | 1 1 0 ...
@@ -16,44 +17,53 @@
 
 namespace ffkit::nuscenes {
 
-// Where each scene begins, for SamplerOptions::groups. Error(invalid_argument) where records of a scene do not lie next to each other in the
-// order of time, as ffconvert writes them.
+// Where each scene begins, for SamplerOptions::groups. Error(invalid_argument) where records of a
+// scene do not lie next to each other in the order of time, as ffconvert writes them.
 std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes);
 
 struct Windows {
   Dataset
-      frames;  // for the Loader: window w is its records w * length .. w * length + length - 1, the last of them keyframe w
+      // for the Loader: window w is its records w * length .. w * length + length - 1, the last of
+      // them keyframe w
+      frames;
   int64_t length = 1;
   // [frames.num_records()] 1 where a scene has no frame so far back and its first one stands in.
   std::vector<uint8_t> is_repeated;
   std::shared_ptr<const std::vector<int64_t>> groups;
 
-  // Adds what keeps windows whole and draws their augmentation once. LoaderOptions::batch_size must then be a multiple of `length`:
-  // a batch [B * length, ...] is [B, length, ...].
+  // Adds what keeps windows whole and draws their augmentation once. LoaderOptions::batch_size must
+  // then be a multiple of `length`: a batch [B * length, ...] is [B, length, ...].
   void apply(SamplerOptions& options) const;
-  // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of `frames`.
+  // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of
+  // `frames`.
   std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
-  // Of a batch's samples, whole windows one after another: 1 for a frame that has one before it in its window, 0 for the first of a window, for one whose frame before
-  // only stands in, and where a replacement (BadSamples::skip) tore them apart. Where it is 0, a temporal model starts anew. Error as mask().
+  // Of a batch's samples, whole windows one after another: 1 for a frame that has one before it in
+  // its window, 0 for the first of a window, for one whose frame before only stands in, and where a
+  // replacement (BadSamples::skip) tore them apart. Where it is 0, a temporal model starts anew.
+  // Error as mask().
   std::vector<uint8_t> has_previous(std::span<const int64_t> record_indices) const;
-  // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. Those of make_windows() and draw_windows() are numbered as their
-  // keyframes. A window that is there twice draws two augmentations. Error(invalid_argument) for a number that is out of range.
+  // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. Those
+  // of make_windows() and draw_windows() are numbered as their keyframes. A window that is there
+  // twice draws two augmentations. Error(invalid_argument) for a number that is out of range.
   Windows select(std::span<const int64_t> windows) const;
   int64_t num_windows() const { return std::ssize(*groups); }
 };
 
-// From the field `motion` of a batch, [samples * 18], to what BEVFormer's network takes (union2one() of CustomNuScenesDataset): numbers 0-2 and 17 become
-// differences to the sample before where has_previous is 1, else 0. Degrees are subtracted as they are: a turn across 0 gives nearly +-360. Error(invalid_argument) when there are not
-// 18 numbers for each of has_previous, or its first is 1.
+// From the field `motion` of a batch, [samples * 18], to what BEVFormer's network takes
+// (union2one() of CustomNuScenesDataset): numbers 0-2 and 17 become differences to the sample
+// before where has_previous is 1, else 0. Degrees are subtracted as they are: a turn across 0 gives
+// nearly +-360. Error(invalid_argument) when there are not 18 numbers for each of has_previous, or
+// its first is 1.
 void to_differences(std::span<double> motion, std::span<const uint8_t> has_previous);
 
-// A window for each keyframe: it and `num_previous` (0 .. 1000) before it. Of a subset of a split the frames before are those of the subset.
-// Errors as scene_groups().
+// A window for each keyframe: it and `num_previous` (0 .. 1000) before it. Of a subset of a split
+// the frames before are those of the subset. Errors as scene_groups().
 Windows make_windows(const Dataset& keyframes, int64_t num_previous);
 
-// The same with one frame more to choose from: of the `num_previous` + 1 frames before a keyframe, one is left out, drawn anew for each epoch by (seed, epoch,
-// number of the keyframe in its split). So the time between frames varies, as BEVFormer trains (CustomNuScenesDataset.prepare_train_data()). A loader of these windows is one of
-// that epoch.
+// The same with one frame more to choose from: of the `num_previous` + 1 frames before a keyframe,
+// one is left out, drawn anew for each epoch by (seed, epoch, number of the keyframe in its split).
+// So the time between frames varies, as BEVFormer trains
+// (CustomNuScenesDataset.prepare_train_data()). A loader of these windows is one of that epoch.
 Windows draw_windows(const Dataset& keyframes, int64_t num_previous, uint64_t seed, int64_t epoch);
 
 }  // namespace ffkit::nuscenes
