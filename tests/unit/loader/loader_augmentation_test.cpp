@@ -139,6 +139,26 @@ TEST_F(LoaderAugmentationTest, MixingBlendsEachImageWithTheOneBefore) {
   EXPECT_LT(smallest, 0.6) << "lambda is drawn";
 }
 
+// Ranks see other samples, and mix them by other draws.
+TEST_F(LoaderAugmentationTest, MixingIsDrawnForEachRankStepAndEpoch) {
+  std::vector<double> drawn;
+  for (int rank = 0; rank < 3; ++rank) {
+    LoaderOptions options = plain();
+    options.batch_size = 4;
+    options.mixing.mixup_alpha = 1.0;
+    options.sampler.rank = rank;
+    options.sampler.world_size = 3;
+    Loader loader(dataset_, options);
+    for (int64_t epoch = 0; epoch < 2; ++epoch) {
+      loader.start_epoch(epoch);
+      while (const auto batch = loader.next()) drawn.push_back(batch->mix_lambda());
+    }
+  }
+  ASSERT_GE(drawn.size(), 12U);
+  std::ranges::sort(drawn);
+  EXPECT_EQ(std::ranges::adjacent_find(drawn), drawn.end());
+}
+
 TEST_F(LoaderAugmentationTest, RefusesWhatCannotBe) {
   LoaderOptions options = plain();
   options.mixing.mixup_alpha = -1;
