@@ -40,7 +40,7 @@ void check_against_manifest(const ShardReader& shard, const ManifestShard& expec
   }
   if (!problem.empty()) {
     throw Error(ErrorCode::corrupt, problem + "; copy or convert the data set again",
-                {.path = shard.path().string()});
+                {.path = shard.path().string(), .subject = ErrorSubject::shard});
   }
 }
 
@@ -81,13 +81,13 @@ bool is_v1(const fs::path& path) {
     throw Error(ErrorCode::not_found,
                 "is not a data set: there is no manifest.json in it or in its folders, and no "
                 "FFRecord v1 file",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::dataset});
   }
   const std::string wish =
       split.empty() ? "say which split is meant" : fmt::format("there is no split '{}'", split);
   throw Error(ErrorCode::not_found,
               fmt::format("{}; the data set has {}", wish, fmt::join(splits, ", ")),
-              {.path = path.string()});
+              {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
 }  // namespace
@@ -98,14 +98,14 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
     refuse_unfinished(path);  // such as a split that gets its name in the end
     throw Error(ErrorCode::not_found,
                 "there is no such folder or file; give the folder that ffconvert wrote",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::dataset});
   }
   if (!fs::is_directory(path)) {
     if (!split.empty()) {
       throw Error(
           ErrorCode::not_found,
           fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
-          {.path = path.string()});
+          {.path = path.string(), .subject = ErrorSubject::split, .name = split});
     }
     return open_listed_files({path}, options);
   }

@@ -24,7 +24,7 @@ constexpr uint64_t kVersion = 2;
 [[noreturn]] void throw_corrupt_manifest(const std::filesystem::path& path,
                                          const std::string& message) {
   throw Error(ErrorCode::corrupt, message + "; copy or convert the data set again",
-              {.path = path.string()});
+              {.path = path.string(), .subject = ErrorSubject::dataset});
 }
 
 // A shard's name must stay within the split's folder.

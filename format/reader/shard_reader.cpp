@@ -9,7 +9,6 @@
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "errors_only.h"
 #include "record/record_layout.h"
 #include "shard/shard_file.h"
 #include "v1/v1_file.h"
@@ -29,7 +28,7 @@ const Field& column_field(const ShardReader& shard, const std::string& name, siz
   const Field& field = shard.schema().fields[position];
   if (!field.column) {
     throw Error(ErrorCode::not_found, fmt::format("field '{}' is not kept as a column", name),
-                {.path = shard.path().string()});
+                {.path = shard.path().string(), .subject = ErrorSubject::field, .name = name});
   }
   return field;
 }
@@ -65,7 +64,7 @@ std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
 }  // namespace
 
 ShardReader::ShardReader(const std::filesystem::path& path, const ShardReaderOptions& options)
-    : ShardReader(errors_only(path, [&] { return open_file(path, options); }), options) {}
+    : ShardReader(shard_errors_only(path, -1, [&] { return open_file(path, options); }), options) {}
 ShardReader::ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options)
     : file_(std::move(file)), options_(options), num_records_(file_->facts().num_records) {}
 ShardReader::~ShardReader() = default;
@@ -91,25 +90,24 @@ RecordLocation ShardReader::locate(int64_t record) const {
                 fmt::format("there is no record {}; the shard has {}", record, num_records_),
                 {.path = path().string()});
   }
-  return file_->locate(record);
+  return shard_errors_only(path(), record, [&] { return file_->locate(record); });
 }
 
 std::span<const std::byte> ShardReader::read(int64_t record, std::vector<std::byte>& buffer,
                                              RecordUnpacker& unpacker) const {
   const RecordLocation where = locate(record);
-  errors_only(path(), record, kMemoryForRecords, [&] {
+  return shard_errors_only(path(), record, [&] {
     buffer.resize(static_cast<size_t>(where.stored_bytes));
     file_->file().read_at(where.offset, buffer, record);
+    return unpacker.unpack(*this, record, where, buffer);
   });
-  return unpacker.unpack(*this, record, where, buffer);
 }
 
 void ShardReader::read(int64_t record, std::vector<std::byte>& out) const {
   RecordUnpacker unpacker;
   const auto unpacked = read(record, out, unpacker);
   if (unpacked.data() == out.data()) return;
-  errors_only(path(), record, kMemoryForRecords,
-              [&] { out.assign(unpacked.begin(), unpacked.end()); });
+  shard_errors_only(path(), record, [&] { out.assign(unpacked.begin(), unpacked.end()); });
 }
 
 bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte>& out) const {
@@ -119,13 +117,19 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
                 fmt::format("field {} is out of range: the schema has {}", field, num_fields),
                 {.path = path().string()});
   }
+  return shard_errors_only(path(), record,
+                           [&] { return read_field_of_record(record, field, out); });
+}
+
+bool ShardReader::read_field_of_record(int64_t record, size_t field,
+                                       std::vector<std::byte>& out) const {
+  const size_t num_fields = schema().fields.size();
   const RecordLocation where = locate(record);
   if (where.codec != Codec::none) {
     std::vector<std::byte> whole;
     read(record, whole);
     const FieldView view = RecordView(schema(), whole, {&path(), record}).field(field);
-    errors_only(path(), record, kMemoryForRecords,
-                [&] { out.assign(view.raw().begin(), view.raw().end()); });
+    out.assign(view.raw().begin(), view.raw().end());
     return !view.is_null();
   }
   const auto fail = [&](const std::string& message) {
@@ -143,7 +147,7 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
       (place.is_null && place.end != place.begin)) {
     fail(fmt::format("ends at byte {} of a record of {} bytes", place.end, stored));
   }
-  errors_only(path(), record, kMemoryForRecords, [&] { out.resize(place.end - place.begin); });
+  out.resize(place.end - place.begin);
   file_->file().read_at(where.offset + static_cast<int64_t>(place.begin), out, record);
   if (const uint32_t crc = field_crc(place, out); crc != place.crc32c) {
     fail(fmt::format("is damaged: its CRC-32C is {:08x}, expected {:08x}", crc, place.crc32c));
@@ -161,8 +165,9 @@ std::vector<int64_t> ShardReader::int_column(const std::string& name) const {
   if (field.type != FieldType::scalar || !is_integer(field.dtype)) {
     wrong_column_type(*this, field, "integers");
   }
-  return errors_only(
-      path(), [&] { return convert_column<int64_t>(file_->scalar_column(position), field.dtype); });
+  return shard_errors_only(path(), -1, [&] {
+    return convert_column<int64_t>(file_->scalar_column(position), field.dtype);
+  });
 }
 
 std::vector<double> ShardReader::float_column(const std::string& name) const {
@@ -171,19 +176,20 @@ std::vector<double> ShardReader::float_column(const std::string& name) const {
   if (field.type != FieldType::scalar || is_integer(field.dtype)) {
     wrong_column_type(*this, field, "floating-point numbers");
   }
-  return errors_only(
-      path(), [&] { return convert_column<double>(file_->scalar_column(position), field.dtype); });
+  return shard_errors_only(path(), -1, [&] {
+    return convert_column<double>(file_->scalar_column(position), field.dtype);
+  });
 }
 
 std::vector<std::string> ShardReader::string_column(const std::string& name) const {
   size_t position = 0;
   const Field& field = column_field(*this, name, position);
   if (field.type != FieldType::string) wrong_column_type(*this, field, "strings");
-  return errors_only(path(), [&] { return file_->string_column(position); });
+  return shard_errors_only(path(), -1, [&] { return file_->string_column(position); });
 }
 
 std::vector<ShardProblem> ShardReader::verify_index() const {
-  return errors_only(path(), [&] { return file_->verify_index(); });
+  return shard_errors_only(path(), -1, [&] { return file_->verify_index(); });
 }
 
 std::optional<ShardProblem> ShardReader::verify_record(int64_t record) const {

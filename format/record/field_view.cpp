@@ -43,8 +43,11 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 std::span<const std::byte> FieldView::typed(FieldType a, FieldType b) const {
   if (field_->type != a && field_->type != b) throw_wrong_type(*field_, to_string(a));
   if (is_null_) {
+    ErrorContext context = context_of(name_);
+    context.subject = ErrorSubject::field;
+    context.name = field_->name;
     throw Error(ErrorCode::not_found,
-                fmt::format("field '{}' is null in this record", field_->name), context_of(name_));
+                fmt::format("field '{}' is null in this record", field_->name), context);
   }
   return raw_;
 }

@@ -18,7 +18,9 @@ namespace {
 }  // namespace
 
 ErrorContext context_of(const RecordName& name) {
-  return {.path = name.file != nullptr ? name.file->string() : "", .record = name.record};
+  return {.path = name.file != nullptr ? name.file->string() : "",
+          .record = name.record,
+          .subject = ErrorSubject::sample};
 }
 
 FieldPlace place_of_field(std::span<const std::byte> table, size_t num_fields, size_t i) {

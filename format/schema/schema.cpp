@@ -68,8 +68,10 @@ size_t Schema::require(std::string_view name) const {
   if (index >= 0) return static_cast<size_t>(index);
   std::vector<std::string> names;
   for (const Field& field : fields) names.push_back(field.name);
-  throw Error(ErrorCode::not_found, fmt::format("there is no field '{}'; the records have {}", name,
-                                                fmt::join(names, ", ")));
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("there is no field '{}'; the records have {}", name, fmt::join(names, ", ")),
+      {.subject = ErrorSubject::field, .name = std::string(name)});
 }
 
 void Schema::validate() const {

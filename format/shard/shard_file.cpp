@@ -17,7 +17,32 @@ int64_t bytes_in_memory(const RecordLocation& where) {
                                   : std::max(where.stored_bytes, where.raw_bytes);
 }
 
+bool is_about_what_is_read(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::corrupt:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+      return true;
+    case ErrorCode::io:
+      return !is_out_of_memory(error);
+    case ErrorCode::invalid_argument:
+    case ErrorCode::cancelled:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+void rethrow_as_shard_error(const std::filesystem::path& path, int64_t record) {
+  try {
+    rethrow_as_error(path, record, record < 0 ? kMoreMemory : kMemoryForRecords);
+  } catch (const Error& error) {
+    if (!is_about_what_is_read(error)) throw;
+    throw error.within(
+        {.subject = error.context().record < 0 ? ErrorSubject::shard : ErrorSubject::sample});
+  }
+}
 
 bool fits(const RecordLocation& where, const ShardReaderOptions& limits) {
   return bytes_in_memory(where) <= limits.max_record_bytes;

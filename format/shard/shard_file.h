@@ -8,12 +8,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ffkit/format/record_location.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
+#include "errors_only.h"
 #include "file/file.h"
 
 namespace ffkit {
@@ -51,6 +53,21 @@ void require_record_fits(const RecordLocation& where, int64_t record,
 uint32_t checksum_of(std::span<const std::byte> bytes, Checksum type);
 // Whether `stored` are the bytes that the index speaks of; always when it has no checksum for them.
 bool has_checksum(const RecordLocation& where, std::span<const std::byte> stored);
+
+// Throws the exception that is being handled again, as rethrow_as_error() does. What is wrong with
+// the file is about one sample where the Error names a record, else about the shard.
+[[noreturn]] void rethrow_as_shard_error(const std::filesystem::path& path, int64_t record);
+
+// Calls `work` and returns what it returns; its exceptions as rethrow_as_shard_error() has them.
+template <typename Work>
+auto shard_errors_only(const std::filesystem::path& path, int64_t record, Work&& work)
+    -> decltype(work()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (...) {
+    rethrow_as_shard_error(path, record);
+  }
+}
 
 std::unique_ptr<ShardFile> open_v2_file(File file, const ShardReaderOptions& options);
 

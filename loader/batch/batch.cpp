@@ -144,8 +144,10 @@ size_t Batch::index_of(std::string_view name) const {
     if (field_name(i) == name) return i;
     names.push_back(field_name(i));
   }
-  throw Error(ErrorCode::not_found, fmt::format("the batch has no field '{}'; there are: {}", name,
-                                                fmt::join(names, ", ")));
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("the batch has no field '{}'; there are: {}", name, fmt::join(names, ", ")),
+      {.subject = ErrorSubject::field, .name = std::string(name)});
 }
 
 std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
@@ -153,7 +155,8 @@ std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
   if (!has_rows(i)) {
     throw Error(
         ErrorCode::not_found,
-        fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name));
+        fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name),
+        {.subject = ErrorSubject::field, .name = std::string(name)});
   }
   return slab_->row_offsets[i];
 }

@@ -9,25 +9,27 @@ bool is_media_error(const Error& error) {
   return error.code() == ErrorCode::io && error.context().errno_value == EIO;
 }
 
-bool is_damage_of_file(const Error& error) {
-  const ErrorContext& context = error.context();
-  return (error.code() == ErrorCode::corrupt || is_media_error(error)) && !context.path.empty() &&
-         context.record < 0;
+bool is_damage_of_data_set(const Error& error) {
+  const ErrorSubject subject = error.context().subject;
+  return subject == ErrorSubject::shard || subject == ErrorSubject::dataset;
 }
 
 bool is_bad_sample(const Error& error) {
-  if (is_damage_of_file(error)) return false;
+  if (is_damage_of_data_set(error)) return false;
   return error.code() == ErrorCode::corrupt || error.code() == ErrorCode::unsupported ||
          error.code() == ErrorCode::not_found || is_media_error(error);
 }
 
 Error describe(const Dataset& dataset, const Error& error, int64_t record_index) {
-  if (!error.context().path.empty()) return error;
+  if (is_damage_of_data_set(error)) return error;
+  const ErrorContext& context = error.context();
+  const RecordName name = dataset.name(record_index);
+  if (context.path == name.file->string() && context.record >= 0) return error;
   const Dataset::Location location = dataset.locate(record_index);
-  return Error(error.code(), error.what(),
-               {.path = dataset.shard(location.shard_index).path().string(),
-                .record = location.local_index,
-                .offset = location.record.offset});
+  return error.within({.path = name.file->string(),
+                       .record = location.local_index,
+                       .offset = location.record.offset,
+                       .subject = ErrorSubject::sample});
 }
 
 // What is wrong may then be the index, which is behind the records.
@@ -42,7 +44,10 @@ void require_whole_file(const Dataset& dataset, const ShardFiles& files, const E
                 fmt::format("the file has {} bytes less than when it was opened; it was cut while "
                             "in use, copy or convert it again",
                             missing),
-                {.path = context.path, .record = context.record, .offset = context.offset});
+                {.path = context.path,
+                 .record = context.record,
+                 .offset = context.offset,
+                 .subject = ErrorSubject::shard});
   }
 }
 

@@ -87,7 +87,7 @@ bool SampleDecoder::write_alone(const Job& job, int64_t record_index) {
 // The policy: throws what fails the batch, or writes another record.
 void SampleDecoder::fail_or_replace(const Job& job, const Error& error, int64_t record_index) {
   const Error described = describe(dataset_, error, record_index);
-  if (is_bad_sample(error) || is_damage_of_file(error)) {
+  if (is_bad_sample(error) || is_damage_of_data_set(error)) {
     require_whole_file(dataset_, files_, described);
   }
   if (options_.bad_samples == BadSamples::fail || !is_bad_sample(error)) throw described;

@@ -18,16 +18,12 @@ int64_t round_up_offset(int64_t value, int64_t multiple) {
   return round_down(value + multiple - 1, multiple);
 }
 
-// A sector that cannot be read makes one record a bad sample. Under a page of the index it takes
-// many records along, so that it is none.
+// Says what a sector that cannot be read takes along here.
 std::exception_ptr failure_of_index(const Error& error) {
-  const ErrorContext& context = error.context();
-  if (context.errno_value != EIO || context.record >= 0) return std::current_exception();
+  if (error.context().errno_value != EIO) return std::current_exception();
   return std::make_exception_ptr(
-      Error(ErrorCode::io,
-            "a page of the index cannot be read (EIO), and none of its records can be found; copy "
-            "or convert the data set again",
-            {.path = context.path, .offset = context.offset}));
+      error.with_message("a page of the index cannot be read, and none of its records can be found")
+          .with_remedy("copy or convert the data set again"));
 }
 
 PlannedSample locate(const Dataset& dataset, int64_t record_index) {

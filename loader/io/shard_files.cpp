@@ -28,7 +28,7 @@ constexpr size_t kDefaultAlignment =
             "or convert with larger shards"
           : "cannot open the shard for reading";
   throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, message,
-              {.path = path.string(), .errno_value = error});
+              {.path = path.string(), .errno_value = error, .subject = ErrorSubject::shard});
 }
 
 // Opens the file again, and not what may have taken its name since (proc(5)). Without /proc there

@@ -48,7 +48,9 @@ class CanBusDecoder final : public FieldDecoder {
       if (found == names.end()) {
         throw Error(ErrorCode::not_found,
                     fmt::format("its CAN bus poses have no column '{}'", kColumns[i]),
-                    {.path = keyframes.path().string()});
+                    {.path = keyframes.path().string(),
+                     .subject = ErrorSubject::field,
+                     .name = can_bus_field(kMessage)});
       }
       columns_[i] = static_cast<size_t>(found - names.begin());
     }

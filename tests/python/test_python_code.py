@@ -80,6 +80,15 @@ def test_what_a_decoder_raises_comes_out_of_the_loop(ds):
     loader = make(ds, fields={"x": ffkit.PythonField(bad)}, bad_samples="skip", on_warning=lambda text: None)
     assert [one.bad_record for batch in loader for one in batch.replacements] == [3, 17]
 
+    # A decoder may name a file of its own: that is no damage of the data set.
+    def bad_file(values, key):
+        if key.record_index in (3, 17):
+            raise ffkit.CorruptError("labels.json: no such label", path="labels.json")
+        return 1
+
+    loader = make(ds, fields={"x": ffkit.PythonField(bad_file)}, bad_samples="skip", on_warning=lambda text: None)
+    assert [one.bad_record for batch in loader for one in batch.replacements] == [3, 17]
+
 
 def test_wrong_results_are_refused(ds):
     for message, function, options in (

@@ -1,12 +1,16 @@
 // What the loader does about bad samples and failing reads.
+#include <errno.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/loader/loader.h>
@@ -227,6 +231,93 @@ TEST_F(LoaderErrorsTest, DamagedIndexIsNotPassedOverByReplacements) {
     }
   }
   EXPECT_GT(num_errors, 0);
+}
+
+// Broken at record 7, by an error of the user's own choice.
+class OwnErrorDecoder final : public FieldDecoder {
+ public:
+  explicit OwnErrorDecoder(const Error& error) : error_(error) {}
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override { return {1}; }
+  void decode(const RecordView&, const SampleKey& key, Scratch*, void*) const override {
+    if (key.record_index == 7) throw error_;
+  }
+
+ private:
+  Error error_;
+};
+
+LoaderOptions with_own_error(LoaderOptions options, const Error& error) {
+  options.fields.push_back({"own", std::make_shared<OwnErrorDecoder>(error)});
+  options.on_warning = [](std::string_view) {};
+  return options;
+}
+
+// A decoder may name the file that it reads beside the data set: one sample is bad then, and not
+// the data set.
+TEST_F(LoaderErrorsTest, DecodersMayNameFilesOfTheirOwn) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  for (const ErrorCode code :
+       {ErrorCode::corrupt, ErrorCode::unsupported, ErrorCode::not_found, ErrorCode::io}) {
+    for (const int64_t record : {-1, 3}) {
+      const Error own(code, "the mask is broken",
+                      {.path = "masks/7.png",
+                       .record = record,
+                       .errno_value = code == ErrorCode::io ? EIO : 0});
+      Loader skipping(dataset, with_own_error(make_options(BadSamples::skip), own));
+      EXPECT_EQ(collect_rest(skipping).size(), 8U) << to_string(code);
+      EXPECT_EQ(skipping.statistics().num_replaced, 1) << to_string(code);
+
+      Loader failing(dataset, with_own_error(make_options(BadSamples::fail), own));
+      try {
+        collect_rest(failing);
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code);
+        EXPECT_EQ(error.context().path, "masks/7.png");
+        EXPECT_EQ(error.context().record, record);
+        EXPECT_EQ(error.context().subject, ErrorSubject::sample);
+        EXPECT_EQ(error.context().errno_value, own.context().errno_value);
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("shard-00000.ffr: record 7: "));
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("masks/7.png: "));
+      }
+    }
+  }
+}
+
+// A decoder that reads another data set, as those of sweeps do, says what of it is damaged.
+TEST_F(LoaderErrorsTest, DamageOfAShardThatADecoderReadsIsNoBadSample) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  for (const ErrorSubject subject : {ErrorSubject::shard, ErrorSubject::dataset}) {
+    const Error damage(ErrorCode::corrupt, "the index is damaged",
+                       {.path = "sweeps/shard-00000.ffr", .subject = subject});
+    Loader loader(dataset, with_own_error(make_options(BadSamples::skip), damage));
+    EXPECT_ERROR(collect_rest(loader), corrupt, "sweeps/shard-00000.ffr: the index is damaged");
+    EXPECT_EQ(loader.statistics().num_replaced, 0);
+  }
+}
+
+// What the errors of the data set are about.
+TEST_F(LoaderErrorsTest, ErrorsOfTheDataSetSayWhatTheyAreAbout) {
+  const Dataset dataset = testing::make_dataset(dir_ / "train");
+  flip_byte(dataset, 3);
+  const std::filesystem::path shard = dataset.shard(1).path();
+  flip_bit_at(shard, index_offset(ShardReader(shard)));
+  const auto about = [&](BadSamples bad_samples) {
+    Loader loader(dataset, make_options(bad_samples));
+    try {
+      collect_rest(loader);
+    } catch (const Error& error) {
+      return error.context();
+    }
+    return ErrorContext{};
+  };
+  const ErrorContext of_record = about(BadSamples::fail);
+  EXPECT_EQ(of_record.subject, ErrorSubject::sample);
+  EXPECT_EQ(of_record.record, 3);
+  const ErrorContext of_shard = about(BadSamples::skip);
+  EXPECT_EQ(of_shard.subject, ErrorSubject::shard);
+  EXPECT_EQ(of_shard.path, shard.string());
 }
 
 struct FileAccess {

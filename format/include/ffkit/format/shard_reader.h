@@ -83,6 +83,8 @@ class ShardReader {
 
  private:
   friend class RecordUnpacker;
+  bool read_field_of_record(int64_t record, size_t field, std::vector<std::byte>& out) const;
+
   std::unique_ptr<ShardFile> file_;
   ShardReaderOptions options_;
   int64_t num_records_ = 0;

@@ -55,9 +55,9 @@ class FieldDecoder {
   // behind each other, the first one at a multiple of 4096. Called by many threads at once, each
   // with a scratch and an `out` of its own; it must write nothing else. Throws Error(corrupt),
   // Error(unsupported) or Error(not_found) for a bad sample: LoaderOptions::bad_samples says what
-  // happens then, and file and record are added to the message. Any other exception ends the epoch,
-  // and so does an Error(corrupt) that names a file but no record. std::bad_alloc comes out of
-  // next() as Error(io).
+  // happens then, and the record is added to the message. The Error may name a file of the
+  // decoder's own. Any other exception ends the epoch, and so does an Error about
+  // ErrorSubject::shard or dataset. std::bad_alloc comes out of next() as Error(io).
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
   // For decoders that read other records too: called by the I/O thread when it plans to read

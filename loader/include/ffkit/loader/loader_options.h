@@ -22,8 +22,7 @@ namespace ffkit {
 // (EIO, io.num_retries times, and then alone). An image that is truncated is bad whatever its crop;
 // other damage of its data counts where it is decoded. Damage to a whole shard is not, and always
 // fails, because nobody could tell how many records it takes along: a truncated file, a damaged or
-// unreadable index or dictionary. An Error(corrupt), or one of EIO, that names a file but no record
-// counts as such damage.
+// unreadable index or dictionary. Such Errors are about ErrorSubject::shard or dataset.
 enum class BadSamples {
   fail,  // next() throws the Error of the first bad sample of the batch
   // Replaced by a sample that depends on (seed, epoch, record) alone and is one that the sampler

@@ -14,7 +14,9 @@ namespace ffkit {
 // batch is. Throws Error(not_found) without images, and Error(unsupported) for Layout::nchw, whose
 // channels lie apart, and for bf16, which OpenCV lacks.
 inline cv::Mat picture_mat(Batch& batch, int64_t i) {
-  if (batch.images() == nullptr) throw Error(ErrorCode::not_found, "the batch has no images");
+  if (batch.images() == nullptr) {
+    throw Error(ErrorCode::not_found, "the batch has no images", {.subject = ErrorSubject::field});
+  }
   if (batch.layout() != Layout::nhwc) {
     throw Error(ErrorCode::unsupported,
                 "OpenCV's pictures have their channels side by side; load with Layout::nhwc");

@@ -130,7 +130,9 @@ inline at::Tensor array_tensor(const std::shared_ptr<Batch>& batch, const BatchA
 // The images as [N,3,H,W]: contiguous, or for Layout::nhwc with the strides of channels_last.
 // Error(not_found) without images.
 inline at::Tensor images_tensor(const std::shared_ptr<Batch>& batch) {
-  if (batch->images() == nullptr) throw Error(ErrorCode::not_found, "the batch has no images");
+  if (batch->images() == nullptr) {
+    throw Error(ErrorCode::not_found, "the batch has no images", {.subject = ErrorSubject::field});
+  }
   const std::array<int64_t, 4> shape = batch->shape();
   const at::Tensor images =
       array_tensor(batch, {.dtype = batch->dtype(), .shape = shape, .data = batch->images()});
@@ -139,7 +141,9 @@ inline at::Tensor images_tensor(const std::shared_ptr<Batch>& batch) {
 
 // The labels, [N] i64. Error(not_found) without labels.
 inline at::Tensor labels_tensor(const std::shared_ptr<Batch>& batch) {
-  if (batch->labels().empty()) throw Error(ErrorCode::not_found, "the batch has no labels");
+  if (batch->labels().empty()) {
+    throw Error(ErrorCode::not_found, "the batch has no labels", {.subject = ErrorSubject::field});
+  }
   // A tensor is writable in principle; so is the batch that it shares.
   auto* labels = const_cast<int64_t*>(batch->labels().data());
   const std::array<int64_t, 1> shape = {batch->size()};
