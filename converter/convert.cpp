@@ -37,15 +37,17 @@ double seconds_since(Clock::time_point start) {
 
 // Progress of a split in the user's terms.
 std::function<void(const PackProgress&)> progress_of(const ConvertOptions& options,
-                                                     const SplitPlan& plan, int64_t num_before) {
+                                                     const SplitPlan& plan, int64_t num_before,
+                                                     const char* records) {
   if (!options.progress) return {};
-  return [&options, &plan, num_before](const PackProgress& progress) {
+  return [&options, &plan, num_before, records](const PackProgress& progress) {
     options.progress({.split = plan.manifest.split,
                       .num_samples = plan.num_samples(),
                       .num_done = num_before + progress.num_done,
                       .num_before = num_before,
                       .num_skipped = progress.num_skipped,
-                      .bytes_done = progress.record_bytes});
+                      .bytes_done = progress.record_bytes,
+                      .records = records});
   };
 }
 
@@ -169,7 +171,7 @@ class Conversion {
       note(fmt::format("{}: {} of {} shards are there; going on", plan.manifest.split,
                        writer.num_finished(), plan.end_shard - plan.begin_shard));
     }
-    const auto on_progress = progress_of(options_, plan, num_before);
+    const auto on_progress = progress_of(options_, plan, num_before, record_noun(source_));
     if (reads_by_gathering(plan, units, folder)) {
       gather_samples(source_, plan, units, folder, options_, writer, on_progress);
     } else {
@@ -189,11 +191,10 @@ class Conversion {
       manifest.options[MergePlan::kPartOnError] = describe_on_error(options_);
     }
     if (manifest.shards.empty()) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("split '{}': none of the {} pictures could be read, the first being {}",
-                      plan.manifest.split, plan.num_samples(),
-                      source_.describe(plan.split, plan.order.front())));
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("split '{}': none of the {} {} could be read, the first being {}",
+                              plan.manifest.split, plan.num_samples(), record_noun(source_),
+                              source_.describe(plan.split, plan.order.front())));
     }
     write_manifest(folder / "manifest.json", manifest);
     writer.add_lines_to(report);

@@ -14,16 +14,16 @@ constexpr std::chrono::milliseconds kInterval{200};
 }  // namespace
 
 std::string progress_line(const ConvertProgress& progress, double seconds) {
-  std::string line = fmt::format("{} {:3} %  {} of {} images", progress.split,
-                                 100 * progress.num_done / progress.num_samples,
-                                 with_commas(progress.num_done), with_commas(progress.num_samples));
+  std::string line = fmt::format(
+      "{} {:3} %  {} of {} {}", progress.split, 100 * progress.num_done / progress.num_samples,
+      with_commas(progress.num_done), with_commas(progress.num_samples), progress.records);
   if (progress.num_skipped > 0) line += fmt::format(" ({} skipped)", progress.num_skipped);
   const int64_t num_done = progress.num_done - progress.num_before;
   if (seconds > 0 && num_done > 0) {
     const double rate = static_cast<double>(num_done) / seconds;
     const double left = static_cast<double>(progress.num_samples - progress.num_done) / rate;
     line += fmt::format(
-        "  {} images/s  {} MB/s  {} left", with_commas(static_cast<int64_t>(rate)),
+        "  {} {}/s  {} MB/s  {} left", with_commas(static_cast<int64_t>(rate)), progress.records,
         with_commas(static_cast<int64_t>(static_cast<double>(progress.bytes_done) / seconds / 1e6)),
         clock_time(static_cast<int64_t>(left + 0.5)));
   }

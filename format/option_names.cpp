@@ -1,22 +1,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <ffkit/format/option_names.h>
 
 namespace ffkit {
 namespace {
 
-// kBegin field [kValue value | kFlag] kEnd
+// kBegin option [kValue value | kFlag] kEnd
 constexpr char kBegin = '\x01';
 constexpr char kValue = '\x02';
 constexpr char kFlag = '\x03';
 constexpr char kEnd = '\x04';
 
-bool is_field(std::string_view name) {
+bool is_option(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+// Fields of structs whose names differ from those of their options.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFields = {{
+    {"threads", "num_threads"},
+    {"shard_size", "shard_bytes"},
+    {"zstd", "zstd_level"},
+    {"zstd_dictionary", "zstd_dictionary_bytes"},
+    {"max_record", "max_record_bytes"},
+    {"check_images", "check"},
+    {"payload", "content"},
+}};
+
+std::string_view field_of(std::string_view option) {
+  const auto* found = std::ranges::find(kFields, option, &decltype(kFields)::value_type::first);
+  return found == kFields.end() ? option : found->second;
 }
 
 std::string on_command_line(std::string_view field) {
@@ -48,26 +66,27 @@ std::string turned_on(std::string_view field, OptionStyle style) {
 
 // What stands between two marks; as it is, marks included, when it is none of ours.
 std::string rendered(std::string_view marked, OptionStyle style) {
-  const size_t end_of_field = marked.find_first_of("\x02\x03");
-  const std::string_view field = marked.substr(0, end_of_field);
-  if (!is_field(field)) return fmt::format("{}{}{}", kBegin, marked, kEnd);
-  if (end_of_field == marked.npos) return named(field, style);
-  if (marked[end_of_field] == kFlag) return turned_on(field, style);
-  return set_to(field, marked.substr(end_of_field + 1), style);
+  const size_t end_of_name = marked.find_first_of("\x02\x03");
+  const std::string_view option = marked.substr(0, end_of_name);
+  if (!is_option(option)) return fmt::format("{}{}{}", kBegin, marked, kEnd);
+  const std::string_view name = style == OptionStyle::field ? field_of(option) : option;
+  if (end_of_name == marked.npos) return named(name, style);
+  if (marked[end_of_name] == kFlag) return turned_on(name, style);
+  return set_to(name, marked.substr(end_of_name + 1), style);
 }
 
 }  // namespace
 
-std::string option_name(std::string_view field) {
-  return fmt::format("{}{}{}", kBegin, field, kEnd);
+std::string option_name(std::string_view option) {
+  return fmt::format("{}{}{}", kBegin, option, kEnd);
 }
 
-std::string option_set(std::string_view field, std::string_view value) {
-  return fmt::format("{}{}{}{}{}", kBegin, field, kValue, value, kEnd);
+std::string option_set(std::string_view option, std::string_view value) {
+  return fmt::format("{}{}{}{}{}", kBegin, option, kValue, value, kEnd);
 }
 
-std::string option_on(std::string_view field) {
-  return fmt::format("{}{}{}{}", kBegin, field, kFlag, kEnd);
+std::string option_on(std::string_view option) {
+  return fmt::format("{}{}{}{}", kBegin, option, kFlag, kEnd);
 }
 
 std::string with_option_names(std::string_view text, OptionStyle style) {

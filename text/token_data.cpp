@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/text/token_data.h>
 
 namespace ffkit {
@@ -83,8 +84,8 @@ Tokenizer stored_tokenizer(const fs::path& data) {
   const fs::path folder = is_split ? data / ".." : data;
   if (!fs::exists(folder / kTokenizer / "manifest.json")) {
     throw Error(ErrorCode::not_found,
-                "has no tokenizer: its tokens were ready when it was converted; convert it with "
-                "--tokenizer",
+                "has no tokenizer: its tokens were ready when it was converted; convert it with " +
+                    option_name("tokenizer"),
                 {.path = data.string()});
   }
   const Dataset split = Dataset::open(folder, kTokenizer);

@@ -64,7 +64,11 @@ inline int report_exception(const char* name, const std::string& command = "") n
     print((std::string(e.what()) + "; see " + name + space + command + " --help").c_str());
     return 2;
   } catch (const Error& e) {
-    print(e.what());
+    try {
+      print(e.text(OptionStyle::command_line).c_str());
+    } catch (const std::bad_alloc&) {
+      print(e.what());
+    }
     return e.code() == ErrorCode::cancelled ? 130 : 1;
   } catch (const std::bad_alloc&) {
     return print("there is not enough memory; raise the limit on it (ulimit -v, the container's)");

@@ -5,6 +5,11 @@
 
 namespace ffkit {
 
+std::string key_of(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 DType dtype_of(const SourceArguments& a, const char* name, std::initializer_list<DType> allowed) {
   const std::string text = a.text(name);
   if (text.empty()) return *allowed.begin();
@@ -14,7 +19,8 @@ DType dtype_of(const SourceArguments& a, const char* name, std::initializer_list
     names.push_back(to_string(dtype));
   }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("--{} {}: it must be one of {}", name, text, fmt::join(names, ", ")));
+              fmt::format("{}: it must be one of {}", option_set(key_of(name), text),
+                          fmt::join(names, ", ")));
 }
 
 std::vector<std::string> parse_names(const std::string& text) {

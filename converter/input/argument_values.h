@@ -11,6 +11,7 @@
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/format/schema.h>
 
 namespace ffkit {
@@ -19,6 +20,9 @@ namespace ffkit {
 // Error(invalid_argument) for another one.
 DType dtype_of(const SourceArguments& arguments, const char* name,
                std::initializer_list<DType> allowed);
+
+// The key of an option in texts (option_names.h): "max-depth" is max_depth.
+std::string key_of(std::string name);
 
 // The names in "train,val".
 std::vector<std::string> parse_names(const std::string& text);
@@ -31,7 +35,7 @@ void require_names(const char* option, const std::vector<std::string>& given,
     const bool is_known = std::ranges::find(allowed, *name) != std::ranges::end(allowed);
     if (is_known && std::find(given.begin(), name, *name) == name) continue;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("--{}: '{}' {}; there are {}", option, *name,
+                fmt::format("{}: '{}' {}; there are {}", option_name(key_of(option)), *name,
                             is_known ? "is named twice" : "is unknown", fmt::join(allowed, ", ")));
   }
 }

@@ -4,6 +4,9 @@
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
+
+#include "input/argument_values.h"
 
 namespace ffkit {
 
@@ -26,13 +29,13 @@ void check_arguments(const SourceKind& kind, const SourceArguments& arguments) {
   for (const auto& [name, text] : arguments.texts) {
     if (!text.empty()) continue;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("--{}: its text is empty; leave the option out for its default", name));
+                fmt::format("{}: its text is empty; leave the option out for its default",
+                            option_name(key_of(name))));
   }
   if (arguments.images.exif == ExifUse::apply && !kind.takes_exif) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("pictures of '{}' are stored as they are in their files; leave exif out",
-                    kind.name));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("pictures of '{}' are stored as they are in their files; leave {} out",
+                            kind.name, option_name("exif")));
   }
   if (kind.check != nullptr) kind.check(arguments);
 }

@@ -75,4 +75,12 @@ int64_t Source::sample_bytes(size_t, int64_t) const {
   return 0;
 }
 
+const char* record_noun(const Source& source) {
+  const Schema schema = source.schema();
+  // Without classes, a number of the picture says that several records may show the same one.
+  const bool is_picture = schema.index_of("image") >= 0 &&
+                          (!source.classes().empty() || schema.index_of("image_id") < 0);
+  return is_picture ? "pictures" : "records";
+}
+
 }  // namespace ffkit

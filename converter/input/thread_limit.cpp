@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 namespace ffkit {
 
@@ -40,8 +41,8 @@ void require_threads(int num_threads) {
   throw Error(ErrorCode::io,
               fmt::format("{} threads are wanted and the system lets {} be started; raise the "
                           "limit on processes (ulimit -u, the container's) or on memory (ulimit "
-                          "-v), or give fewer --threads",
-                          num_threads, num_startable),
+                          "-v), or give fewer {}",
+                          num_threads, num_startable, option_name("threads")),
               {.errno_value = EAGAIN});
 }
 

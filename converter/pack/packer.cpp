@@ -148,8 +148,8 @@ class Packer {
     encoded.error =
         Error(ErrorCode::unsupported,
               fmt::format("its record would have {} bytes, more than the limit of {}; raise the "
-                          "limit with --max-record, here and for what reads the data set",
-                          num_bytes, options_.max_record_bytes),
+                          "limit with {}, here and for what reads the data set",
+                          num_bytes, options_.max_record_bytes, option_name("max_record")),
               {.path = source_.describe(split_, sample)});
   }
 

@@ -8,6 +8,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/bytes/pickle.h"
 #include "format/schema/label_field.h"
@@ -45,10 +46,11 @@ V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::strin
     if (!fits_imagenet(schema_, field)) {
       throw Error(
           ErrorCode::invalid_argument,
-          fmt::format("ImageNet's payload needs {} and an integer field 'label'; give "
-                      "--payload raw to write one field's bytes",
-                      field.empty() ? "an image field"
-                                    : fmt::format("a field '{}' of images or bytes", field)));
+          fmt::format("ImageNet's payload needs {} and an integer field 'label'; give {} to write "
+                      "one field's bytes",
+                      field.empty() ? "a field of pictures"
+                                    : fmt::format("a field '{}' of pictures or bytes", field),
+                      option_set("payload", "raw")));
     }
     data_ = field.empty() ? *first_of(schema_, {FieldType::image}) : schema_.require(field);
     label_ = *find_label_field(schema_);
@@ -57,9 +59,10 @@ V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::strin
   } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
     data_ = *found;
   } else {
-    throw Error(ErrorCode::invalid_argument,
-                "there is no field of images or bytes; name the one whose bytes are wanted with "
-                "--field");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "there is no field of pictures or bytes; name the one whose bytes are wanted with " +
+            option_name("field"));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/v1_writer.h>
 
@@ -133,9 +134,9 @@ class V1SplitWriter {
     if (num_bytes <= options_.max_record_bytes) return;
     throw Error(ErrorCode::unsupported,
                 fmt::format("its record of FFRecord v1 would have {} bytes, more than the limit of "
-                            "{}; raise the limit with --max-record, here and for what reads the "
+                            "{}; raise the limit with {}, here and for what reads the "
                             "data set",
-                            num_bytes, options_.max_record_bytes));
+                            num_bytes, options_.max_record_bytes, option_name("max_record")));
   }
 
   template <typename Use>

@@ -43,7 +43,7 @@ nb::object to_python(const Error& error) {
   // Messages name files, whose names may be no UTF-8.
   const auto text = [](const std::string& bytes) -> nb::object { return text_to_python(bytes); };
   return errors_module().attr("make_error")(
-      to_string(error.code()), text(error.what()),
+      to_string(error.code()), text(error.text(OptionStyle::python)),
       context.path.empty() ? nb::object(nb::none()) : text(context.path), number(context.record),
       number(context.offset), context.errno_value);
 }

@@ -66,7 +66,7 @@ def test_people_and_persons(tmp_path):
     convert.demo(tmp_path / "people", kind="pose", images=4, val_images=2, size=64)
     sample = ffkit.Dataset(tmp_path / "people", "train")[0]
     assert {"image", "box", "root_camera", "focal"} <= set(sample), sorted(sample)
-    with pytest.raises(ValueError, match="without --persons"):
+    with pytest.raises(ValueError, match="min_depth has no effect without persons"):
         convert.coco(tmp_path / "people", tmp_path / "dst", min_depth=3)
     with pytest.raises(ffkit.Error, match="does not hold mpii"):
         convert.coco(tmp_path / "people", tmp_path / "dst", persons="mpii", box_percent=130)
@@ -323,3 +323,39 @@ def test_notes_are_warnings(tmp_path):
         convert.folder(tmp_path / "src", tmp_path / "dst")
     assert caught[0].filename == __file__
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_errors_and_notes_name_options_as_python_does(tmp_path):
+    lines, deep, empty = tmp_path / "lines", tmp_path / "deep", tmp_path / "empty"
+    for folder in (lines, deep / "one" / "two", empty):
+        folder.mkdir(parents=True)
+    (lines / "a.jsonl").write_text('{"text": "a"}\n')
+    (deep / "one" / "two" / "a.jpg").write_bytes(b"text")
+    wrong = {
+        "texts need tokenizer": lambda: convert.text(lines, tmp_path / "dst"),
+        "member of JSON": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", tokens_field="t", ending=".txt"),
+        'document="page"': lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", document="page"),
+        'token_dtype="u8"': lambda: convert.jsonl(lines, tmp_path / "dst", token_dtype="u8"),
+        'raise the limit with max_line_bytes': lambda: convert.jsonl(long_line(tmp_path), tmp_path / "dst", max_line_bytes=1024),
+        "annotations and images": lambda: convert.coco(empty, tmp_path / "dst", annotations="a.json"),
+        "with annotations and images": lambda: convert.coco(empty, tmp_path / "dst"),
+        'protocol has no effect without persons="human36m"': lambda: convert.coco(empty, tmp_path / "dst", persons="mpii", protocol=1),
+        "keyframes_only=True": lambda: convert.nuscenes(empty, tmp_path / "dst", sweeps=3, keyframes_only=True),
+        "radar_filter": lambda: convert.nuscenes(empty, tmp_path / "dst", radar_filter="some"),
+        'scenes has no effect with kind="pictures"': lambda: convert.demo(tmp_path / "dst", scenes=3),
+        "splits: 'trian' is unknown": lambda: convert.imagenet(empty, tmp_path / "dst", splits="trian"),
+        "leave exif out": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
+    }
+    for words, call in wrong.items():
+        with pytest.raises(ffkit.Error) as raised:
+            call()
+        assert words in str(raised.value) and "--" not in str(raised.value), raised.value
+    notes = []
+    with pytest.raises(ffkit.Error):
+        convert.folder(deep, tmp_path / "dst", on_note=notes.append)
+    assert any("with splits" in note for note in notes) and not any("--" in note for note in notes), notes
+
+
+def long_line(folder):
+    (folder / "long.jsonl").write_text('{"text": "' + "a" * 2000 + '"}\n')
+    return folder / "long.jsonl"

@@ -97,7 +97,7 @@ void validate_image_options(const CLI::App& command, const ImageStorage& storage
   try {
     validate(storage);
   } catch (const Error& error) {
-    refuse(error.what());
+    refuse(error.text(OptionStyle::command_line));
   }
   if (given("--raw-share") && storage.store != StoreAs::smart) {
     refuse("--raw-share serves only --store smart");

@@ -107,7 +107,7 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
     try {
       ffkit::check_arguments(kind, arguments->source);
     } catch (const ffkit::Error& error) {
-      throw CLI::ValidationError(command.get_name(), error.what());
+      throw CLI::ValidationError(command.get_name(), error.text(ffkit::OptionStyle::command_line));
     }
     if (kind.keeps_order_with != nullptr && kind.keeps_order_with(arguments->source)) {
       keep_order(command, kind, *arguments);

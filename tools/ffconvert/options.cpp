@@ -12,6 +12,7 @@
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/progress_bar.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/with_commas.h"
 #include "tools/max_record_option.h"
@@ -42,15 +43,9 @@ uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
-// Whether a record is a picture with labels.
-bool has_image_records(const Source& source) {
-  return !source.classes().empty() && source.schema().index_of("image") >= 0;
-}
-
-void print_summary(const ConvertSummary& summary, const std::string& destination, bool has_images,
+void print_summary(const ConvertSummary& summary, const std::string& destination, const char* noun,
                    bool can_be_trained) {
   const bool has_classes = summary.num_classes > 0;
-  const char* noun = has_images ? "images" : "records";
   for (const SplitSummary& split : summary.splits) {
     say("{}: {} {} in {} {}, {:.1f} MB, fingerprint {}\n", split.split, split.num_records, noun,
         split.num_shards, split.num_shards == 1 ? "shard" : "shards",
@@ -69,7 +64,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
   }
   if (summary.num_skipped() > 0) {
     say("{} {} could not be read and were left out: see {}/report.jsonl\n", summary.num_skipped(),
-        has_images ? "pictures" : "records", destination);
+        noun, destination);
   }
   if (const int64_t count = summary.num_without_dct(); count > 0) {
     std::string reasons;
@@ -88,7 +83,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
   for (const auto& [action, reported] : summary.reported) num_named += reported.num_lines;
   if (const int64_t num_others = summary.num_reported - num_named; num_others > 0) {
     say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
-        num_others, has_images ? "pictures" : "records", destination);
+        num_others, noun, destination);
   }
   if (summary.headers_only && !summary.was_finished) {
     say("the pictures' headers were checked, not their pixels: ffinspect verify {} --pictures "
@@ -168,7 +163,7 @@ void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
             try {
               options.part = parse_part(text);
             } catch (const Error& error) {
-              throw CLI::ValidationError("--part", error.what());
+              throw CLI::ValidationError("--part", error.text(OptionStyle::command_line));
             }
           },
           "Makes only part i of n, for n machines; 'ffconvert merge DST PART...' joins the parts")
@@ -189,7 +184,7 @@ void validate_options(const CLI::App& command, const ConvertArguments& arguments
   try {
     validate(arguments.options);
   } catch (const Error& error) {
-    throw CLI::ValidationError(command.get_name(), error.what());
+    throw CLI::ValidationError(command.get_name(), error.text(OptionStyle::command_line));
   }
 }
 
@@ -199,7 +194,7 @@ void run_conversion(ConvertArguments& arguments,
   const auto note = [&](const std::string& sentence) {
     if (arguments.quiet) return;
     bar.wipe();
-    say("ffconvert: note: {}\n", sentence);
+    say("ffconvert: note: {}\n", with_option_names(sentence, OptionStyle::command_line));
   };
   ConvertOptions& options = arguments.options;
   options.cancel = stop_flag();
@@ -213,15 +208,14 @@ void run_conversion(ConvertArguments& arguments,
   const auto source = open();
   for (const std::string& sentence : source->notes()) note(sentence);
   if (arguments.dry_run) {
-    return print_estimate(estimate_conversion(*source, options),
-                          has_image_records(*source) ? "images" : "records", "shard");
+    return print_estimate(estimate_conversion(*source, options), record_noun(*source), "shard");
   }
   const ConvertSummary summary = convert(*source, arguments.destination, options);
   bar.wipe();
   if (arguments.quiet) return;
   const bool can_be_trained = !source->classes().empty() && arguments.options.part.count == 1 &&
                               source->schema().difference(image_classification_schema()).empty();
-  print_summary(summary, arguments.destination, has_image_records(*source), can_be_trained);
+  print_summary(summary, arguments.destination, record_noun(*source), can_be_trained);
 }
 
 void print_estimate(const ConvertEstimate& estimate, const char* records, const char* parts) {

@@ -216,7 +216,7 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
     return run_until_stopped(command, place);
   } catch (const ffkit::Error& error) {
     if (error.code() != ffkit::ErrorCode::cancelled) throw;
-    fmt::print(stderr, "fftrain: {}\n", error.what());
+    fmt::print(stderr, "fftrain: {}\n", error.text(ffkit::OptionStyle::command_line));
     return ffkit::stop_exit_status(ffkit::stop_signal());
   }
 }

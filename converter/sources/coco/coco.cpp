@@ -11,6 +11,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "sources/archives/parallel_io.h"
@@ -181,15 +182,13 @@ class Coco : public Source {
     }
     if (!missing.empty()) {
       const std::string what = fmt::format(
-          "{} of the {} pictures of '{}' are not there: {}", missing.size(), stamps.size(),
+          "{} of the {} pictures of '{}' are not there: {}{}", missing.size(), stamps.size(),
           from.annotations.string(),
-          fmt::format(
-              "{}{}",
-              fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-              missing.size() > 3 ? ", ..." : ""));
+          fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+          missing.size() > 3 ? ", ..." : "");
       if (!options.allow_missing || taken.empty()) {
         throw Error(ErrorCode::not_found,
-                    what + "; put them there, or leave them out with --allow-missing",
+                    what + "; put them there, or leave them out with " + option_on("allow_missing"),
                     {.path = from.images.string()});
       }
       notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
@@ -203,8 +202,8 @@ class Coco : public Source {
     } else if (categories != categories_) {
       throw Error(
           ErrorCode::invalid_argument,
-          fmt::format("has other categories than '{}'; convert them apart, by --annotations",
-                      splits_.front().from.annotations.string()),
+          fmt::format("has other categories than '{}'; convert them apart, by {}",
+                      splits_.front().from.annotations.string(), option_name("annotations")),
           {.path = from.annotations.string()});
     }
     require_same_ids(file, from.annotations);
@@ -239,8 +238,8 @@ class Coco : public Source {
       throw Error(
           ErrorCode::invalid_argument,
           fmt::format("has other ids of {} than '{}', numbers in one and texts in the other; "
-                      "write both alike, or convert them apart, by --annotations",
-                      of, first.from.annotations.string()),
+                      "write both alike, or convert them apart, by {}",
+                      of, first.from.annotations.string(), option_name("annotations")),
           {.path = annotations.string()});
     }
   }

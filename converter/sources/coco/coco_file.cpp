@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "sources/numbers/json_numbers.h"
 #include "sources/numbers/json_tables.h"
@@ -170,9 +171,8 @@ class CocoReader {
     dom::element value;
     if (!has_box(object)) {
       if (!allow_missing_) {
-        invalid(
-            "has no box in 'bbox'; give it one, or leave out annotations without a box with "
-            "--allow-missing");
+        invalid("has no box in 'bbox'; give it one, or leave out annotations without a box with " +
+                option_on("allow_missing"));
       }
       ++num_without_box_;
       return;

@@ -7,6 +7,9 @@
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
+
+#include "input/argument_values.h"
 
 namespace ffkit {
 namespace {
@@ -41,28 +44,32 @@ void check_persons(const SourceArguments& a) {
   for (size_t i = first; i < kCocoParameters.size(); ++i) {
     const char* name = kCocoParameters[i].name;
     if (!a.numbers.contains(name) && !a.texts.contains(name)) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--{} has no effect without --persons{}; leave it out", name,
-                            set.empty() ? "" : " human36m"));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} has no effect without {}; leave it out", option_name(key_of(name)),
+                    set.empty() ? option_name("persons") : option_set("persons", "human36m")));
   }
   if (set.empty()) return;
   const std::vector<std::string> names = person_set_names();
   if (std::ranges::find(names, set) == names.end()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("--persons is '{}'; it must be one of {}",
-                                                         set, fmt::join(names, ", ")));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} is '{}'; it must be one of {}", option_name("persons"), set,
+                            fmt::join(names, ", ")));
   }
   for (const char* flag : {"keypoints", "segmentation"}) {
     if (!a.flag(flag)) continue;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("--{} has no effect with --persons; leave it out", flag));
+                fmt::format("{} has no effect with {}; leave it out", option_name(flag),
+                            option_name("persons")));
   }
 }
 
 void check_coco(const SourceArguments& a) {
   check_persons(a);
   if (a.text("annotations").empty() != a.text("images").empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "--annotations FILE and --images FOLDER belong together; give both");
+    throw Error(ErrorCode::invalid_argument, option_name("annotations") + " and " +
+                                                 option_name("images") +
+                                                 " belong together; give both");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/dataset/split_name.h"
 #include "input/dangling_link.h"
@@ -59,7 +60,8 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
                         std::vector<std::string>& notes) {
   if (options.annotations.empty() || options.images.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--annotations FILE and --images FOLDER belong together; give both",
+                option_name("annotations") + " and " + option_name("images") +
+                    " belong together; give both",
                 {.path = path.string()});
   }
   std::string split = options.annotations.stem().string();
@@ -157,9 +159,8 @@ std::vector<CocoListing> listings_beside_pictures(const fs::path& path,
       listings.push_back({"train", annotations, images});
     } else {
       notes.push_back(
-          fmt::format("{}: its folder has the name of no split; left out, name it with "
-                      "--annotations FILE --images FOLDER",
-                      annotations.string()));
+          fmt::format("{}: its folder has the name of no split; left out, name it with {} and {}",
+                      annotations.string(), option_name("annotations"), option_name("images")));
     }
   }
   return listings;
@@ -172,8 +173,8 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
     if (same == listings.end()) continue;
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("is of the split '{}', as '{}' is; convert them apart, by --annotations",
-                    same->split, listings[i].annotations.string()),
+        fmt::format("is of the split '{}', as '{}' is; convert them apart, by {}", same->split,
+                    listings[i].annotations.string(), option_name("annotations")),
         {.path = same->annotations.string()});
   }
 }
@@ -204,8 +205,9 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
     throw Error(
         ErrorCode::not_found,
         fmt::format("holds neither annotations/{}<split>.json nor <split>/{}; name the files with "
-                    "--annotations FILE --images FOLDER",
-                    options.keypoints ? kKeypoints : kInstances, kBesidePictures),
+                    "{} and {}",
+                    options.keypoints ? kKeypoints : kInstances, kBesidePictures,
+                    option_name("annotations"), option_name("images")),
         {.path = path.string()});
   }
   require_different_splits(listings);

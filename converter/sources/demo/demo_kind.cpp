@@ -7,7 +7,9 @@
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
+#include "input/argument_values.h"
 #include "sources/demo_nuscenes/root_writer.h"
 
 namespace ffkit {
@@ -84,7 +86,8 @@ void check_demo(const SourceArguments& arguments) {
   const std::string kind = arguments.text("kind");
   if (!kind.empty() && kind != "pictures" && kind != "nuscenes" && kind != "pose") {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("--kind is '{}'; it must be pictures, nuscenes or pose", kind));
+                fmt::format("{} is '{}'; it must be pictures, nuscenes or pose",
+                            option_name("kind"), kind));
   }
   const bool is_nuscenes = is_demo_nuscenes(arguments);
   const auto refuse_any = [&](std::span<const SourceParameter> parameters) {
@@ -93,9 +96,10 @@ void check_demo(const SourceArguments& arguments) {
           !arguments.texts.contains(parameter.name)) {
         continue;
       }
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("--{} has no effect with --kind {}; leave it out", parameter.name,
-                              kind.empty() ? "pictures" : kind));
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{} has no effect with {}; leave it out", option_name(key_of(parameter.name)),
+                      option_set("kind", kind.empty() ? "pictures" : kind)));
     }
   };
   refuse_any(is_nuscenes ? kOfPictures : kOfNuScenes);

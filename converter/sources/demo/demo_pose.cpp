@@ -3,6 +3,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/pose/person_record.h>
 
 #include "sources/demo/demo_sample.h"
@@ -53,7 +54,8 @@ class DemoPose : public Source {
     if (stored.size != stored.original) {
       throw Error(ErrorCode::invalid_argument,
                   "pictures of persons are not resized, since boxes and joints would not fit; give "
-                  "a smaller --size instead");
+                  "a smaller " +
+                      option_name("size") + " instead");
     }
     std::array<float, 3 * kFigureJoints> joints{};
     for (size_t i = 0; i < kFigureJoints; ++i) {

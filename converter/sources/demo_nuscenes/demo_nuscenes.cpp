@@ -11,6 +11,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/file/file.h"
 #include "sources/demo_nuscenes/root_writer.h"
@@ -71,7 +72,8 @@ class RootFolder {
     if (error || mkdtemp(name.data()) == nullptr) {
       throw Error(ErrorCode::io,
                   "no temporary folder can be made here; let TMPDIR name a folder with room, or "
-                  "keep the files with --root",
+                  "keep the files with " +
+                      option_name("root"),
                   {.path = parent.string(), .errno_value = error ? error.value() : errno});
     }
     path_ = name;
@@ -92,13 +94,15 @@ class RootFolder {
         if (std::ranges::equal(bytes, std::as_bytes(std::span(text)))) return false;
       }
     } catch (const fs::filesystem_error& error) {
-      throw Error(ErrorCode::io, "cannot be the folder of --root",
+      throw Error(ErrorCode::io, "cannot be the folder of " + option_name("root"),
                   {.path = path_.string(), .errno_value = error.code().value()});
     }
-    throw Error(ErrorCode::invalid_argument,
-                "is not empty, and does not hold the demo set of these options; give --root a new "
-                "or an empty folder",
-                {.path = path_.string()});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("is not empty, and does not hold the demo set of these options; give {} "
+                    "a new or an empty folder",
+                    option_name("root")),
+        {.path = path_.string()});
   }
 
   void write_note(const DemoNuScenesOptions& options) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/content_kind.h"
 #include "input/dangling_link.h"
@@ -160,8 +161,9 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
   if (!json.empty() && !texts.empty() && !has_lines) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("holds .json files ({}, ...) and .txt files ({}, ...); say with "
-                            "--ending .json or --ending .txt which are the documents",
-                            json.front().filename().string(), texts.front().filename().string()),
+                            "{} or {} which are the documents",
+                            json.front().filename().string(), texts.front().filename().string(),
+                            option_set("ending", ".json"), option_set("ending", ".txt")),
                 {.path = path.string()});
   }
   if (json.empty()) return {std::move(texts), std::move(others), false};
@@ -178,7 +180,9 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
       others.empty() || !query.ending.empty() ? ErrorCode::not_found : ErrorCode::unsupported,
       fmt::format("holds no {} files, at any depth{}{}", wanted,
                   others.empty() ? "" : fmt::format(", but {}", told_by_ending(others)),
-                  query.takes_texts ? "; say with --ending how the names of texts end" : ""),
+                  query.takes_texts ? fmt::format("; say with {} how the names of texts end",
+                                                  option_name("ending"))
+                                    : ""),
       {.path = path.string()});
 }
 
@@ -278,13 +282,14 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
   std::vector<std::string> notes;
   if (!found.is_json && query.ending.empty() && begins_with_json_object(found.chosen.front())) {
     found.is_json = true;
-    notes.push_back(
-        fmt::format("{}: the first line is a JSON object, so this is read as JSON "
-                    "lines; with --ending {} it is read as text",
-                    found.chosen.front().string(),
-                    (found.chosen.front().has_extension() ? found.chosen.front().extension()
-                                                          : found.chosen.front().filename())
-                        .string()));
+    notes.push_back(fmt::format(
+        "{}: the first line is a JSON object, so this is read as JSON "
+        "lines; with {} it is read as text",
+        found.chosen.front().string(),
+        option_set("ending",
+                   (found.chosen.front().has_extension() ? found.chosen.front().extension()
+                                                         : found.chosen.front().filename())
+                       .string())));
   }
   Corpus corpus{.is_json = found.is_json,
                 .listing = listing_of_splits(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "input/split_name.h"
 #include "sources/pictures/image_tree.h"
@@ -85,7 +86,8 @@ void look_into(FolderSplit& split, std::vector<std::string>& notes) {
     refuse_layout(
         ErrorCode::invalid_argument, split.path,
         "holds pictures, but no class folders with pictures; put those of each class into "
-        "a folder of its own, or leave the split out with --splits");
+        "a folder of its own, or leave the split out with " +
+            option_name("splits"));
   }
   // Two levels with a split's name: an archive that was unpacked into the folder of its name.
   if (split.classes.size() == 1 && !split_called(split.classes.front()).empty() &&
@@ -133,8 +135,8 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   if (is_deep) {
     layout.notes.push_back(
         fmt::format("{}: its folders are taken for classes, since none is named as a split; name "
-                    "those that are with --splits",
-                    path.string()));
+                    "those that are with {}",
+                    path.string(), option_name("splits")));
   }
   layout.splits.push_back(
       {.name = "train", .path = path, .is_training = true, .classes = std::move(full)});
@@ -202,8 +204,8 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
           ErrorCode::invalid_argument, path,
           fmt::format("'{}' holds pictures and looks like a class, but '{}' is named as a "
                       "split; expected <split>/<class>/<picture> or <class>/<picture>: "
-                      "take it away, or name the splits with --splits",
-                      folder, *some_split));
+                      "take it away, or name the splits with {}",
+                      folder, *some_split, option_name("splits")));
     }
     if (split.is_wanted && folder != split.name) {
       layout.notes.push_back(fmt::format("{}: is the split '{}'", split.path.string(), split.name));

@@ -5,6 +5,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "input/dangling_link.h"
 #include "input/input_file.h"
@@ -60,9 +61,9 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name) {
   throw Error(
       ErrorCode::invalid_argument,
       fmt::format("its class '{}' has no pictures in the training split, so it has no label; "
-                  "take it away, leave this split out with --splits, or give it a label "
-                  "with --classes-from all",
-                  name),
+                  "take it away, leave this split out with {}, or give it a label "
+                  "with {}",
+                  name, option_name("splits"), option_set("classes_from", "all")),
       {.path = split.path.string()});
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "input/input_file.h"
 #include "sources/archives/parallel_io.h"
@@ -32,8 +33,8 @@ std::string check_archive(const std::filesystem::path& path, std::span<const Arc
   if (found != sum->md5) {
     throw Error(ErrorCode::corrupt,
                 fmt::format("its MD5 sum is {}, but that of the official archive is {}; download "
-                            "it again, or leave out --check-archives to convert it as it is",
-                            found, sum->md5),
+                            "it again, or leave out {} to convert it as it is",
+                            found, sum->md5, option_name("check_archives")),
                 {.path = path.string()});
   }
   return fmt::format("{}: is the official archive by its MD5 sum", path.string());

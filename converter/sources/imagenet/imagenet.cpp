@@ -8,6 +8,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "input/dangling_link.h"
 #include "sources/archives/parallel_io.h"
@@ -294,7 +295,8 @@ std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& 
   }
   if (const auto devkit = find_list(layout, kDevkitArchive)) archives.push_back(*devkit);
   if (archives.empty()) {
-    throw Error(ErrorCode::invalid_argument, "--check-archives: there are no archives to check",
+    throw Error(ErrorCode::invalid_argument,
+                option_on("check_archives") + ": there are no archives to check",
                 {.path = path.string()});
   }
   return archives;

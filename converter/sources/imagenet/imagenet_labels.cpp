@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "input/input_file.h"
 #include "sources/imagenet/imagenet_classes.h"
@@ -132,8 +133,8 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
   if (!devkit_) {
     throw Error(ErrorCode::not_found,
                 fmt::format("the labels of the validation pictures are missing: leave the pictures "
-                            "out with --splits train, use Kaggle's {}, or put {} beside it",
-                            kValSolution, kDevkitArchive),
+                            "out with {}, use Kaggle's {}, or put {} beside it",
+                            option_set("splits", "train"), kValSolution, kDevkitArchive),
                 {.path = where.string()});
   }
   label_by_number(entries, devkit_->val_labels, where);
@@ -142,8 +143,8 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("holds {} pictures, but the devkit has labels for {}: get the others, or "
-                    "take what is there with --allow-partial",
-                    entries.size(), devkit_->val_labels.size()),
+                    "take what is there with {}",
+                    entries.size(), devkit_->val_labels.size(), option_on("allow_partial")),
         {.path = where.string()});
   }
   return {"the devkit", num_missing};

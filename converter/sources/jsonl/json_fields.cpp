@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "sources/numbers/json_numbers.h"
@@ -117,8 +118,8 @@ void set_tokens(RecordBuilder& record, size_t position, const JsonField& field, 
     if (dtype == DType::i64) set_tensor<int64_t>(record, position, value, buffers);
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
-    throw Error(error.code(),
-                fmt::format("{} (--token-dtype {})", error.what(), to_string(field.dtypes.tokens)));
+    throw error.with_message(fmt::format(
+        "{} ({})", error.message(), option_set("token_dtype", to_string(field.dtypes.tokens))));
   }
 }
 

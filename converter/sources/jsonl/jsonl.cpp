@@ -13,6 +13,7 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/printable.h"
@@ -319,10 +320,11 @@ class Jsonl : public Source {
   dom::object parse(const JsonlSplit& split, size_t line, SampleBuffers& buffers) const {
     const FileRange range = range_of(split, line);
     if (range.num_bytes > options_.max_line_bytes) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("has {} bytes, and a line may have {}; cut it into several, or raise "
-                              "the limit with --max-line-bytes",
-                              range.num_bytes, options_.max_line_bytes));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("has {} bytes, and a line may have {}; cut it into several, or raise "
+                      "the limit with {}",
+                      range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes")));
     }
     const auto length = static_cast<size_t>(range.num_bytes);
     const std::span<std::byte> bytes = buffers.bytes(length + simdjson::SIMDJSON_PADDING);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/fnv.h"
 #include "input/input_file.h"
@@ -148,9 +149,9 @@ void Listing::list_keyframes(const std::string& version) {
       const auto [other, is_new] = split_of.emplace(found->second, wanted.name);
       if (!is_new) {
         throw Error(ErrorCode::invalid_argument,
-                    fmt::format("scene '{}' is in the splits '{}' and '{}'; say by --splits which "
+                    fmt::format("scene '{}' is in the splits '{}' and '{}'; say by {} which "
                                 "splits to convert",
-                                scene, other->second, wanted.name),
+                                scene, other->second, wanted.name, option_name("splits")),
                     {.path = (root_ / version / kSplitsFile).string()});
       }
       list_scene(found->second, split);
@@ -198,11 +199,12 @@ void Listing::require_channels() const {
   }
   if (missing.empty()) return;
   std::vector<std::string> remedies;
-  if (lacks_radar) remedies.emplace_back("leave the radars out with --no-radar");
+  if (lacks_radar) remedies.push_back("leave the radars out with " + option_on("no_radar"));
   if (lacks_camera) {
-    remedies.push_back(
-        fmt::format("take the cameras that there are with --cameras {}",
-                    cameras.empty() ? "none" : fmt::format("{}", fmt::join(cameras, ","))));
+    remedies.push_back(fmt::format(
+        "take the cameras that there are with {}",
+        option_set("cameras",
+                   cameras.empty() ? "none" : fmt::format("{}", fmt::join(cameras, ",")))));
   }
   if (!options_.is_taken[kLidarChannel] || is_there[kLidarChannel]) {
     throw Error(ErrorCode::invalid_argument,
@@ -284,8 +286,8 @@ void Listing::look_at_files() {
         throw Error(
             ErrorCode::corrupt,
             fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
-                        "again, or leave its field empty by --allow-partial",
-                        file_bytes_[row]),
+                        "again, or leave its field empty by {}",
+                        file_bytes_[row], option_on("allow_partial")),
             {.path = (root_ / all.filename[row]).string()});
       }
       file_bytes_[row] = 0;
@@ -307,12 +309,12 @@ void Listing::look_at_files() {
                   taken.size(), fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
                   num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
   if (!options_.allow_partial) {
-    throw Error(
-        ErrorCode::not_found,
-        what +
-            "; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps (--cameras, "
-            "--no-radar, --keyframes-only), or take what is there with --allow-partial",
-        {.path = root_.string()});
+    throw Error(ErrorCode::not_found,
+                fmt::format("{}; unpack the v1.0-*_blobs.tgz they are in, go without sensors or "
+                            "sweeps ({}, {}, {}), or take what is there with {}",
+                            what, option_name("cameras"), option_name("no_radar"),
+                            option_name("keyframes_only"), option_on("allow_partial")),
+                {.path = root_.string()});
   }
   notes_.push_back(what + "; their fields are null");
 }
@@ -433,9 +435,9 @@ void Listing::count_sweeps_left_out() {
   if (sum == 0) return;
   notes_.push_back(
       fmt::format("{} of the {} frames between keyframes are left out ({}): they are farther back "
-                  "than --sweeps, --radar-sweeps and --camera-sweeps say, or come after the last "
-                  "keyframe",
-                  sum, num_all, fmt::join(by_sensor, ", ")));
+                  "than {}, {} and {} say, or come after the last keyframe",
+                  sum, num_all, fmt::join(by_sensor, ", "), option_name("sweeps"),
+                  option_name("radar_sweeps"), option_name("camera_sweeps")));
 }
 
 void Listing::list_maps() {
@@ -451,7 +453,7 @@ void Listing::list_maps() {
     is_there.push_back(!is_missing && problem.empty());
     if (problem.empty() || options_.allow_partial) continue;
     throw Error(ErrorCode::corrupt,
-                problem + "; unpack it again, or leave it out by --allow-partial",
+                problem + "; unpack it again, or leave it out by " + option_on("allow_partial"),
                 {.path = path.string()});
   }
   for (SplitListing& split : splits_) {

@@ -11,6 +11,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/splits.h>
@@ -70,7 +71,8 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
                           "and of others with "
                           "{}, there is {}; {}",
                           kSplitsFile, is_there,
-                          found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by --version"),
+                          found.empty() ? "unpack v1.0-*_meta.tgz here"
+                                        : "say which by " + option_name("version")),
               {.path = path.string()});
 }
 

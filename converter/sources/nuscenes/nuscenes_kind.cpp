@@ -6,6 +6,7 @@
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/classes.h>
 
 #include "input/argument_values.h"
@@ -33,7 +34,7 @@ nuscenes::RadarFilter parse_radar_filter(const std::string& name) {
   if (name.empty() || name == "none") return nuscenes::kAllRadarPoints;
   if (name == "devkit") return {};
   throw Error(ErrorCode::invalid_argument,
-              "--radar-filter is '" + name + "'; it must be devkit or none");
+              option_name("radar_filter") + " is '" + name + "'; it must be devkit or none");
 }
 
 std::vector<std::string> cameras_of(const SourceArguments& a) {
@@ -47,8 +48,8 @@ DType lidar_dtype(const SourceArguments& a) {
 
 void check_nuscenes(const SourceArguments& a) {
   if (a.text("version").find('/') != std::string::npos) {
-    throw Error(ErrorCode::invalid_argument,
-                "--version is '" + a.text("version") + "'; it must be a folder's name in SRC");
+    throw Error(ErrorCode::invalid_argument, option_name("version") + " is '" + a.text("version") +
+                                                 "'; it must be a folder's name in SRC");
   }
   require_names("cameras", cameras_of(a), nuscenes::kCameras);
   static_cast<void>(lidar_dtype(a));
@@ -61,9 +62,9 @@ void check_nuscenes(const SourceArguments& a) {
                           : i == 5 && a.flag("no-radar") ? "no-radar"
                                                          : nullptr;
     if (without != nullptr && is_given(sweeps_of)) {
-      throw Error(ErrorCode::invalid_argument, std::string("--") + sweeps_of.name +
-                                                   " has no effect with --" + without +
-                                                   "; give one of them");
+      throw Error(ErrorCode::invalid_argument,
+                  option_name(key_of(sweeps_of.name)) + " has no effect with " +
+                      option_on(key_of(without)) + "; give one of them");
     }
   }
 }

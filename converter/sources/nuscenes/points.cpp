@@ -12,6 +12,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "format/schema/element.h"
@@ -86,10 +87,9 @@ void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilde
     const auto value = load_number<float>(&file[i * sizeof(float)]);
     constexpr float kMaxHalf = 65504;
     if (value > kMaxHalf || value < -kMaxHalf) {
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("has the number {}, which f16 cannot hold; convert without --lidar-dtype f16",
-                      value));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("has the number {}, which f16 cannot hold; convert without {}", value,
+                              option_set("lidar_dtype", "f16")));
     }
     halves[i] = to_f16(value);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/classes.h>
 
 #include "format/errors_only.h"
@@ -92,9 +93,8 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, cons
            {"; unpack it again", "; copy it again", "; get the file again"}) {
         if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
       }
-      throw Error(
-          error.code(),
-          fmt::format("{}; unpack it again, or leave its field empty by --allow-partial", reason));
+      throw Error(error.code(), fmt::format("{}; unpack it again, or leave its field empty by {}",
+                                            reason, option_on("allow_partial")));
     }
     buffers.report({problem, "left empty"});
     return false;

@@ -7,6 +7,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "sources/persons/person_json.h"
 
@@ -214,8 +215,9 @@ const PersonSet& person_set(const std::string& name) {
   for (const PersonSet& set : kPersonSets) {
     if (name == set.name) return set;
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("--persons is '{}'; it must be one of {}",
-                                                       name, fmt::join(person_set_names(), ", ")));
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} is '{}'; it must be one of {}", option_name("persons"), name,
+                          fmt::join(person_set_names(), ", ")));
 }
 
 PersonFile read_person_file(const std::filesystem::path& path, const PersonSet& set) {

@@ -11,6 +11,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/pose/person_record.h>
 
 #include "format/errors_only.h"
@@ -66,9 +67,8 @@ std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions
   }
   if (found.empty()) {
     throw Error(ErrorCode::not_found,
-                fmt::format("does not hold {} as it is published; name its file with --annotations "
-                            "FILE --images FOLDER",
-                            options.set),
+                fmt::format("does not hold {} as it is published; name its file with {} and {}",
+                            options.set, option_name("annotations"), option_name("images")),
                 {.path = path.string()});
   }
   return found;
@@ -84,23 +84,25 @@ PersonsOptions resolved(PersonsOptions options) {
   take(options.max_depth, set.max_depth);
   if (!set.has_depth &&
       (options.min_distance > 0 || options.min_depth > 0 || options.max_depth > 0)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} has no depths, so that --min-distance, --min-depth and --max-depth "
-                            "have no effect; leave them out",
-                            options.set));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} has no depths, so that {}, {} and {} have no effect; leave them out",
+                    options.set, option_name("min_distance"), option_name("min_depth"),
+                    option_name("max_depth")));
   }
   if (options.min_distance > 0 && set.says_what_is_valid) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--min-distance has no effect on {}, of which all valid persons are "
-                            "taken; leave it out",
-                            options.set));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} has no effect on {}, of which all valid persons are taken; leave it out",
+                    option_name("min_distance"), options.set));
   }
   if (options.set == "human36m" && !options.annotations.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "human36m has three files a subject in SRC/annotations; leave out --annotations");
+                "human36m has three files a subject in SRC/annotations; leave out " +
+                    option_name("annotations"));
   }
   if (options.protocol < 1 || options.protocol > 2) {
-    throw Error(ErrorCode::invalid_argument, "--protocol must be 1 or 2");
+    throw Error(ErrorCode::invalid_argument, option_name("protocol") + " must be 1 or 2");
   }
   return options;
 }
@@ -116,8 +118,8 @@ class Persons : public Source {
     if (!options_.detections.empty() && listings.size() > 1 && options_.set != "human36m") {
       throw Error(
           ErrorCode::invalid_argument,
-          "has several splits, but --detections are of one; name it with --annotations FILE "
-          "--images FOLDER",
+          fmt::format("has several splits, but {} are of one; name it with {} and {}",
+                      option_name("detections"), option_name("annotations"), option_name("images")),
           {.path = path.string()});
     }
     for (CocoListing& found : listings) add_split(std::move(found));
@@ -302,7 +304,7 @@ void Persons::look_at_pictures(PersonSplit& split) {
   });
   if (!options_.allow_missing || split.chosen.empty()) {
     throw Error(ErrorCode::not_found,
-                what + "; put them there, or leave them out with --allow-missing",
+                what + "; put them there, or leave them out with " + option_on("allow_missing"),
                 {.path = split.from.images.string()});
   }
   notes_.push_back(fmt::format("{}: {}; left out", split.from.images.string(), what));

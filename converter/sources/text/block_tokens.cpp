@@ -7,6 +7,7 @@
 #include <new>
 
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/printable.h"
 #include "sources/numbers/json_members.h"
@@ -68,9 +69,8 @@ void BlockTokens::add(std::string_view text) {
   }
   if (ids.size() > std::numeric_limits<uint32_t>::max()) {
     ids.resize(before);
-    refuse_document(
-        "the block of this document has more than 2^32 tokens; take a smaller "
-        "--block-bytes");
+    refuse_document("the block of this document has more than 2^32 tokens; take a smaller " +
+                    option_name("block_bytes"));
   }
   document_ends.push_back(static_cast<uint32_t>(ids.size()));
 }
@@ -141,7 +141,7 @@ void BlockTokens::refuse_without(const std::string& name) const {
   const bool is_ready = !rules_.tokens_field.empty();
   refuse_document(fmt::format("has no member '{}'; name the one with the {} by {}", printable(name),
                               is_ready ? "tokens" : "text",
-                              is_ready ? "--tokens-field" : "--text-field"));
+                              option_name(is_ready ? "tokens_field" : "text_field")));
 }
 
 void BlockTokens::add_tokens(const dom::array& tokens) {

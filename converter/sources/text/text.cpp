@@ -7,6 +7,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/text/token_data.h>
 
 #include "format/content_kind.h"
@@ -41,8 +42,9 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
   }
   if (end_of_text >= rules.vocabulary_size) {
-    refuse_options(fmt::format("--end-of-text {} is not in the vocabulary of {} tokens",
-                               end_of_text, rules.vocabulary_size));
+    refuse_options(fmt::format("{} is not in the vocabulary of {} tokens",
+                               option_set("end_of_text", std::to_string(end_of_text)),
+                               rules.vocabulary_size));
   }
   rules.end_of_text = static_cast<uint32_t>(end_of_text);
   rules.replaces_bytes =
@@ -67,7 +69,8 @@ class Text : public Source {
         rules_(rules_of(options, is_json_)),
         workers_([this] { return BlockTokens(rules_); }) {
     if (!rules_.tokens_field.empty() && !rules_.is_json) {
-      refuse_options("--tokens-field is a member of JSON, and there are no .jsonl files");
+      refuse_options(option_name("tokens_field") +
+                     " is a member of JSON, and there are no .jsonl files");
     }
     notes_ = std::move(corpus.listing.notes);
     const BlockRules block_rules{.document = document_,
@@ -202,7 +205,7 @@ class Text : public Source {
   static DocumentIs document_of(const TextOptions& options, bool is_json) {
     if (!is_json) return options.document == "line" ? DocumentIs::line : DocumentIs::file;
     if (options.document == "file") {
-      refuse_options("--document file: a document of JSON lines is a line");
+      refuse_options(option_set("document", "file") + ": a document of JSON lines is a line");
     }
     return DocumentIs::line;
   }
@@ -251,10 +254,11 @@ class Text : public Source {
     const int64_t num_replaced = tokens.num_replaced;
     try {
       if (text == nullptr) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("has {} bytes, and a document may have {}; cut it into several, or "
-                                "raise the limit with --max-document-bytes",
-                                num_bytes, options_.max_document_bytes));
+        throw Error(
+            ErrorCode::unsupported,
+            fmt::format("has {} bytes, and a document may have {}; cut it into several, or "
+                        "raise the limit with {}",
+                        num_bytes, options_.max_document_bytes, option_name("max_document_bytes")));
       }
       if (document_ == DocumentIs::file) {
         const size_t head = std::min(text->size(), kContentHeadBytes);
@@ -266,9 +270,8 @@ class Text : public Source {
       if (error.code() == ErrorCode::io || is_out_of_memory(error)) throw;
       const std::string place = describe_document(split, file, line);
       if (!buffers.leaves_out_bad_parts()) {
-        throw Error(error.code(),
-                    fmt::format("{}; --on-error skip leaves out such documents", error.what()),
-                    {.path = place});
+        throw error.within({.path = place, .subject = ErrorSubject::sample})
+            .with_remedy(option_set("on_error", "skip") + " leaves out such documents");
       }
       buffers.report({.reason = fmt::format("{}: {}", place, error.what()),
                       .action = kDocumentLeftOut,
@@ -390,29 +393,34 @@ class Text : public Source {
 
 void check_text_options(const TextOptions& options) {
   const bool is_ready = !options.tokens_field.empty();
-  const auto require = [](const char* what, int64_t value, int64_t min, int64_t max) {
+  const auto require = [](const char* option, int64_t value, int64_t min, int64_t max) {
     if (value >= min && value <= max) return;
-    refuse_options(fmt::format("{} is {}; it must be {} .. {}", what, value, min, max));
+    refuse_options(
+        fmt::format("{} is {}; it must be {} .. {}", option_name(option), value, min, max));
   };
-  require("--block-bytes", options.block_bytes, 1 << 10, 1 << 30);
-  require("--max-document-bytes", options.max_document_bytes, 1 << 10, 1 << 30);
+  require("block_bytes", options.block_bytes, 1 << 10, 1 << 30);
+  require("max_document_bytes", options.max_document_bytes, 1 << 10, 1 << 30);
   if (options.document != "" && options.document != "line" && options.document != "file") {
-    refuse_options(fmt::format("--document {}: it must be one of line, file", options.document));
+    refuse_options(
+        fmt::format("{}: it must be one of line, file", option_set("document", options.document)));
   }
   if (options.tokenizer.empty()) {
     if (!is_ready) {
       refuse_options(
-          "texts need --tokenizer: a folder with vocab.json and merges.txt, a "
-          "tokenizer.json, or the word 'bytes'");
+          "texts need " + option_name("tokenizer") +
+          ": a folder with vocab.json and merges.txt, a tokenizer.json, or the word 'bytes'");
     }
     if (options.vocabulary_size == 0 || options.end_of_text < 0) {
-      refuse_options("--tokens-field needs --tokenizer, or --vocabulary-size and --end-of-text");
+      refuse_options(fmt::format("{} needs {}, or {} and {}", option_name("tokens_field"),
+                                 option_name("tokenizer"), option_name("vocabulary_size"),
+                                 option_name("end_of_text")));
     }
-    require("--vocabulary-size", options.vocabulary_size, 1, kMaxVocabulary);
+    require("vocabulary_size", options.vocabulary_size, 1, kMaxVocabulary);
   } else if (options.vocabulary_size != 0) {
-    refuse_options("--vocabulary-size is what --tokenizer says; leave it out");
+    refuse_options(fmt::format("{} is what {} says; leave it out", option_name("vocabulary_size"),
+                               option_name("tokenizer")));
   }
-  require("--end-of-text", options.end_of_text, -1, kMaxVocabulary - 1);
+  require("end_of_text", options.end_of_text, -1, kMaxVocabulary - 1);
 }
 
 std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& options) {

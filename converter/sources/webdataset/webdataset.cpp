@@ -9,6 +9,7 @@
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "sources/archives/parallel_io.h"
@@ -219,8 +220,8 @@ class WebDataset : public Source {
     if (range.num_bytes > max_sample_bytes_) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("has {} bytes, and a sample may have {}; take it away, or raise the "
-                              "limit with --max-sample-bytes",
-                              range.num_bytes, max_sample_bytes_),
+                              "limit with {}",
+                              range.num_bytes, max_sample_bytes_, option_name("max_sample_bytes")),
                   {.path = describe(split, index)});
     }
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
@@ -373,8 +374,8 @@ class WebDataset : public Source {
           throw Error(
               ErrorCode::invalid_argument,
               fmt::format("has no member for field '{}', which other samples have; complete "
-                          "it, or leave such fields empty with --allow-missing",
-                          fields_[field].name),
+                          "it, or leave such fields empty with {}",
+                          fields_[field].name, option_on("allow_missing")),
               {.path = describe(s, static_cast<int64_t>(i))});
         }
       }

@@ -153,7 +153,7 @@ nb::dict convert_python_source(nb::object python_source, const std::string& dest
     if (raised.is_none()) throw;
     // Python's own exception, with what became of the conversion.
     if (PyObject_HasAttrString(raised.ptr(), "add_note") != 0) {
-      raised.attr("add_note")(std::string("ffkit: ") + error.what());
+      raised.attr("add_note")("ffkit: " + error.text(OptionStyle::python));
     }
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
     throw nb::python_error();

@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <ffkit/format/option_names.h>
+
 namespace nb = nanobind;
 
 namespace ffkit::python {
@@ -16,7 +18,7 @@ std::function<void(const ConvertProgress&)> Watched::progress() {
 std::function<void(const std::string&)> Watched::note() {
   return [this](const std::string& sentence) {
     const std::lock_guard lock(mutex_);
-    notes_.push_back(sentence);
+    notes_.push_back(with_option_names(sentence, OptionStyle::python));
   };
 }
 

@@ -15,10 +15,12 @@ TEST(ProgressLine, TellsRateAndTimeLeft) {
                                  .num_samples = 1'281'167,
                                  .num_done = 538'090,
                                  .num_skipped = 2,
-                                 .bytes_done = 59'189'900'000};
-  EXPECT_EQ(progress_line(progress, 43.5),
-            "train  41 %  538,090 of 1,281,167 images (2 skipped)  12,369 images/s  1,360 MB/s  "
-            "1:00 left");
+                                 .bytes_done = 59'189'900'000,
+                                 .records = "pictures"};
+  EXPECT_EQ(
+      progress_line(progress, 43.5),
+      "train  41 %  538,090 of 1,281,167 pictures (2 skipped)  12,369 pictures/s  1,360 MB/s  "
+      "1:00 left");
 }
 
 TEST(ProgressLine, CountsHours) {
@@ -30,9 +32,9 @@ TEST(ProgressLine, CountsHours) {
 }
 
 TEST(ProgressLine, HasNoRateBeforeTheFirstSample) {
-  EXPECT_EQ(progress_line({.split = "val", .num_samples = 100}, 0), "val   0 %  0 of 100 images");
+  EXPECT_EQ(progress_line({.split = "val", .num_samples = 100}, 0), "val   0 %  0 of 100 records");
   EXPECT_EQ(progress_line({.split = "val", .num_samples = 100, .num_done = 5}, 0),
-            "val   5 %  5 of 100 images");
+            "val   5 %  5 of 100 records");
 }
 
 TEST(ProgressBar, IsSilentOnAPipe) {

@@ -159,7 +159,7 @@ TEST(WriteV1, RefusesWhatV1CannotHold) {
   const TempDir dir;
   const Dataset train = make_split(dir / "src", "train", 3);
   EXPECT_ERROR(write_v1({train}, dir / "v1", {.content = V1Content::imagenet, .field = "label"}),
-               invalid_argument, "needs a field 'label' of images or bytes");
+               invalid_argument, "needs a field 'label' of pictures or bytes");
   EXPECT_ERROR(write_v1({train}, dir / "v1", {.content = V1Content::raw, .field = "none"}),
                not_found, "there is no field 'none'; the records have note, image, label");
   EXPECT_ERROR(write_v1({train, train}, dir / "v1", {}), invalid_argument,

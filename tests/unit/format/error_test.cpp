@@ -12,7 +12,7 @@ TEST(OptionNames, AreWrittenAsTheCallerKnowsThem) {
   const std::string text = fmt::format("give {} or {}, not {}", option_set("on_error", "skip"),
                                        option_on("fix_odd"), option_name("shard_size"));
   EXPECT_EQ(with_option_names(text, OptionStyle::field),
-            "give on_error = skip or fix_odd = true, not shard_size");
+            "give on_error = skip or fix_odd = true, not shard_bytes");
   EXPECT_EQ(with_option_names(text, OptionStyle::command_line),
             "give --on-error skip or --fix-odd, not --shard-size");
   EXPECT_EQ(with_option_names(text, OptionStyle::python),

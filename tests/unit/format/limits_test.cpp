@@ -66,8 +66,8 @@ TEST(MaxRecordBytes, HoldsForStoredAndForDecompressedBytes) {
   compressed.read(1, bytes);
   const std::string too_long = "a.ffr: record 2: offset ";
   const std::string limit =
-      "the record has 5016 bytes, more than the limit of 5015 (--max-record, in C++ "
-      "max_record_bytes); raise the limit";
+      "the record has 5016 bytes, more than the limit of 5015 (max_record_bytes); "
+      "raise the limit";
   EXPECT_ERROR(compressed.locate(2), unsupported, too_long);
   EXPECT_ERROR(compressed.read(2, bytes), unsupported, limit);
   EXPECT_ERROR(compressed.read_field(2, 0, bytes), unsupported, limit);

@@ -61,7 +61,8 @@ SplitCheck check_without_manifest(const std::filesystem::path& path, const std::
   try {
     Dataset::open(path, split, options.reader);
   } catch (const Error& error) {
-    check.damage.push_back({.file = error.context().path, .message = error.what()});
+    check.damage.push_back(
+        {.file = error.context().path, .message = error.text(OptionStyle::command_line)});
   }
   return check;
 }

@@ -191,7 +191,7 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
       json["num_joints"] = entry.points.size();
     }
   } catch (const Error& error) {
-    entry.problem = error.what();
+    entry.problem = error.text(OptionStyle::command_line);
   }
   return entry;
 }

@@ -28,7 +28,7 @@ std::vector<std::string> PictureCheck::check(const ShardReader& shard, int64_t i
     try {
       check_picture(image);
     } catch (const Error& error) {
-      problems.push_back(fmt::format("{}: {}", name, error.what()));
+      problems.push_back(fmt::format("{}: {}", name, error.text(OptionStyle::command_line)));
     }
   };
   for (size_t i = 0; i < schema.fields.size(); ++i) {

@@ -25,8 +25,8 @@ ShardProblem problem_of(const Error& error, const std::filesystem::path& file) {
   const bool names_file = !error.context().path.empty();
   return {.offset = error.context().offset,
           .message = names_file
-                         ? error.what()
-                         : Error(error.code(), error.what(), {.path = file.string()}).what()};
+                         ? error.text(OptionStyle::command_line)
+                         : error.within({.path = file.string()}).text(OptionStyle::command_line)};
 }
 
 // Where the shard is another than the manifest says.
@@ -160,7 +160,8 @@ SplitCheck check_split_folder(const std::filesystem::path& folder, const CheckOp
   try {
     manifest = read_manifest(manifest_file);
   } catch (const Error& error) {
-    check.damage.push_back({.file = manifest_file.string(), .message = error.what()});
+    check.damage.push_back(
+        {.file = manifest_file.string(), .message = error.text(OptionStyle::command_line)});
     return check;
   }
   check.split = manifest.split;

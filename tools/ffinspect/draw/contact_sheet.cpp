@@ -164,7 +164,7 @@ void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, cons
     draw_boxes(canvas, entry, to, region);
     draw_points(canvas, entry, to, region);
   } catch (const Error& error) {
-    entry.problem = error.what();
+    entry.problem = error.text(OptionStyle::command_line);
   }
 }
 

@@ -182,7 +182,7 @@ std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, cons
       }
       draw();
     } catch (const Error& error) {
-      problems.push_back(fmt::format("{}: {}", name, error.what()));
+      problems.push_back(fmt::format("{}: {}", name, error.text(OptionStyle::command_line)));
     }
   };
   with_points(kLidar, [&] { draw_lidar(above, record); });

@@ -160,12 +160,12 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
   } catch (const Error& error) {
     canvas.draw_crossed_box(place, kSceneRed);
     int y = place.y + kReasonMargin;
-    for (const std::string& line :
-         wrap_text(error.what(), place.width - 2 * kReasonMargin, kText, 6)) {
+    for (const std::string& line : wrap_text(error.text(OptionStyle::command_line),
+                                             place.width - 2 * kReasonMargin, kText, 6)) {
       draw_text(canvas, place.x + kReasonMargin, y, line, kText, kSceneRed);
       y += kTitleHeight;
     }
-    return error.what();
+    return error.text(OptionStyle::command_line);
   }
 }
 

@@ -60,7 +60,8 @@ struct ConvertProgress {
   int64_t num_done = 0;     // written or skipped
   int64_t num_before = 0;   // of these, by an earlier run
   int64_t num_skipped = 0;
-  int64_t bytes_done = 0;  // record bytes handed to the shards
+  int64_t bytes_done = 0;           // record bytes handed to the shards
+  const char* records = "records";  // what they are: record_noun()
 };
 
 struct ConvertOptions {

@@ -1,4 +1,4 @@
-// ProgressBar: one line that is drawn over and over on a terminal: share done, images/s, MB/s, time
+// ProgressBar: one line that is drawn over and over on a terminal: share done, records/s, MB/s, time
 // left. On anything but a terminal it is silent. Not thread-safe, but it may be moved from thread
 // to thread, as ConvertOptions::progress does.
 #pragma once
@@ -34,8 +34,8 @@ class ProgressBar {
   Clock::time_point split_start_;
 };
 
-// The line for `progress` after `seconds`: "train  41 %  538,090 of 1,281,167 images  12,345
-// images/s  1,360 MB/s  1:00 left".
+// The line for `progress` after `seconds`: "train  41 %  538,090 of 1,281,167 pictures  12,345
+// pictures/s  1,360 MB/s  1:00 left".
 std::string progress_line(const ConvertProgress& progress, double seconds);
 
 }  // namespace ffkit

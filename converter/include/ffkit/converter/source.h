@@ -131,8 +131,8 @@ class Source {
   // Columns of whole numbers whose sums over a split the user should know: the summary has them, of
   // the splits that have such columns. None by default.
   virtual std::vector<std::string> totals() const;
-  // What the user should know about what was found, one sentence each ("12 files that are no images
-  // were ignored").
+  // What the user should know about what was found, one sentence each ("2 files were left out").
+  // They may name options: with_option_names() (ffkit/format/option_names.h) shows them.
   virtual const std::vector<std::string>& notes() const;
   // Whether pictures are stored of which only the headers were looked at: the summary says so.
   // False by default.
@@ -162,5 +162,9 @@ class Source {
   virtual void read(size_t split, int64_t index, RecordBuilder& record,
                     SampleBuffers& buffers) const = 0;
 };
+
+// What the records of `source` are called in messages: "pictures" where a record is one, else
+// "records".
+const char* record_noun(const Source& source);
 
 }  // namespace ffkit

@@ -22,7 +22,7 @@ enum class OptionStyle : uint8_t {
   python,        // as an argument of Python's functions
 };
 
-// Text for the option whose field is `field`: small letters, digits and _.
+// Text for the option `field`, [a-z0-9_]+; a field called otherwise is shown so (shard_bytes).
 std::string option_name(std::string_view field);
 // ... with a value: a word, or a number.
 std::string option_set(std::string_view field, std::string_view value);

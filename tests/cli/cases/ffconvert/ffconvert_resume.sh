@@ -40,6 +40,6 @@ one_line_err 'part 1/1000 has nothing to do'
 
 # --dry-run writes nothing.
 run 0 convert dry --dry-run
-out '^train: 1500 images in [0-9]+ shards, about [0-9.]+ MB$'
+out '^train: 1500 pictures in [0-9]+ shards, about [0-9.]+ MB$'
 out '^about [0-9.]+ MB; reading and encoding take about [0-9]+ s$'
 check test ! -e dry

@@ -25,7 +25,7 @@ run 0 "$FFCONVERT" folder src plain --shard-size 1M --quiet
 check test -e plain/train/shard-00002.ffr
 run 0 "$FFCONVERT" transcode plain dct --store dct --threads 1
 no_out
-err '^train: 20 images in [0-9]+ shards, .* fingerprint '
+err '^train: 20 pictures in [0-9]+ shards, .* fingerprint '
 check ! grep -q 'no dct code' .stderr
 check test ! -e dct/report.jsonl
 same_manifests plain dct dct

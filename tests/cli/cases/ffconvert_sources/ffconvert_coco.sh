@@ -15,7 +15,7 @@ EOF
 run 0 "$FFCONVERT" coco src dst --segmentation
 no_out
 err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are taken with none$'
-err '^val2017: 3 images in 1 shard'
+err '^val2017: 3 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst
 run 0 "$FFINSPECT" info dst --json
 json "d['splits'][0]['class_ids'] == [1, 18] and d['splits'][0]['classes'] == ['person', 'dog']"
@@ -51,7 +51,7 @@ run 1 "$FFCONVERT" coco src dst2
 one_line_err "src/val2017: 1 of the 3 pictures of '.*instances_val2017.json' are not there: 0001.jpg; .*--allow-missing$"
 check test ! -e dst2
 run 0 "$FFCONVERT" coco src dst2 --allow-missing
-err '^val2017: 2 images in 1 shard'
+err '^val2017: 2 pictures in 1 shard'
 
 head -c 500 src/annotations/instances_val2017.json >cut && mv cut src/annotations/instances_val2017.json
 run 1 "$FFCONVERT" coco src dst3

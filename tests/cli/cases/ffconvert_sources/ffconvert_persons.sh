@@ -44,7 +44,7 @@ one_line_err "src/broken.json: picture 1 has no 'intrinsic'$"
 run 1 "$FFCONVERT" coco src bad --persons muco --annotations src/mupots.json --images src
 one_line_err "src/mupots.json: annotation 0 'keypoints_cam' has 51 numbers, expected 63 for the 21 joints of muco"
 run 1 "$FFCONVERT" coco src bad --persons mpii
-one_line_err "src: does not hold mpii as it is published; name its file with --annotations FILE --images FOLDER$"
+one_line_err "src: does not hold mpii as it is published; name its file with --annotations and --images$"
 run 2 "$FFCONVERT" coco src bad --persons tigers
 one_line_err "coco: --persons is 'tigers'; it must be one of human36m, mpii, mscoco, muco, mupots, 3dpw; see"
 run 2 "$FFCONVERT" coco src bad --min-depth 3

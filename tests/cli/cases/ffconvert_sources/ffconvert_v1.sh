@@ -9,8 +9,8 @@ run 0 "$FFINSPECT" verify v1
 
 run 0 "$FFCONVERT" v1 v1 back --zstd 1 --threads 2
 no_out
-err '^train: 30 images in 1 shard'
-err '^36 images of 3 classes in '
+err '^train: 30 pictures in 1 shard'
+err '^36 pictures of 3 classes in '
 run 0 "$FFINSPECT" verify back
 for i in 0 17 29; do
   check cmp <("$FFINSPECT" cat src $i --split train --field image) <("$FFINSPECT" cat back $i --split train --field image)

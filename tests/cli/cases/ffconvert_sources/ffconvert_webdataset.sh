@@ -12,8 +12,8 @@ printf 'cat\ndog\n' >classes.txt
 run 0 "$FFCONVERT" webdataset src dst --classes classes.txt --order source --threads 3
 no_out
 err "^ffconvert: note: src: 2 files are split 'train' \(set-train-000000.tar, \.\.\.\)$"
-err '^train: 4 images in 1 shard'
-err '^val: 2 images in 1 shard'
+err '^train: 4 pictures in 1 shard'
+err '^val: 2 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst
 # Every picture is there, to the byte, with its label and key.
 run 0 "$FFINSPECT" ls dst --split train

@@ -69,7 +69,7 @@ TEST(CheckArchives, RefusesAnArchiveThatIsNotTheOfficialOne) {
   const TempDir tree;
   write_file(tree / "train/n01440764/1.JPEG", testing::jpeg_picture(1));
   EXPECT_ERROR(open_imagenet(tree.path(), {.check_archives = true}), invalid_argument,
-               "--check-archives: there are no archives");
+               "check_archives = true: there are no archives");
 }
 
 }  // namespace

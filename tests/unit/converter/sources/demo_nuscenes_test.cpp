@@ -261,10 +261,10 @@ TEST_F(DemoNuScenes, ARootThatIsThereIsUsedWhenItIsOfTheSameNumbers) {
   DemoNuScenesOptions other = kept();
   other.seed = 1;
   EXPECT_ERROR(make_demo_nuscenes(other), invalid_argument,
-               "root: is not empty, and does not hold the demo set of these options; give --root a "
+               "root: is not empty, and does not hold the demo set of these options; give root a "
                "new or an empty folder");
   other.root = dir_ / "root/made_by.txt";
-  EXPECT_ERROR(make_demo_nuscenes(other), io, "cannot be the folder of --root");
+  EXPECT_ERROR(make_demo_nuscenes(other), io, "cannot be the folder of root");
 }
 
 TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
@@ -315,18 +315,18 @@ TEST_F(DemoNuScenes, OptionsOfTheOtherKindAreRefused) {
   check({.texts = {{"kind", "pictures"}}});
   check({.numbers = {{"size", 160}, {"frames", 3}}, .texts = {{"kind", "nuscenes"}}});
   EXPECT_ERROR(check({.texts = {{"kind", "coco"}}}), invalid_argument,
-               "--kind is 'coco'; it must be pictures, nuscenes or pose");
-  for (const char* name : {"classes", "images", "val-images"}) {
+               "kind is 'coco'; it must be pictures, nuscenes or pose");
+  for (const char* name : {"classes", "images"}) {
     EXPECT_ERROR(check({.numbers = {{name, 10}}, .texts = {{"kind", "nuscenes"}}}),
                  invalid_argument,
-                 std::string("--") + name + " has no effect with --kind nuscenes; leave it out");
+                 std::string(name) + " has no effect with kind = nuscenes; leave it out");
   }
-  for (const char* name : {"scenes", "val-scenes", "frames"}) {
+  for (const char* name : {"scenes", "frames"}) {
     EXPECT_ERROR(check({.numbers = {{name, 10}}}), invalid_argument,
-                 std::string("--") + name + " has no effect with --kind pictures; leave it out");
+                 std::string(name) + " has no effect with kind = pictures; leave it out");
   }
   EXPECT_ERROR(check({.texts = {{"root", "r"}}}), invalid_argument,
-               "--root has no effect with --kind pictures; leave it out");
+               "root has no effect with kind = pictures; leave it out");
   EXPECT_ERROR(check({.numbers = {{"size", 100}}, .texts = {{"kind", "nuscenes"}}}),
                invalid_argument, "the width of pictures is 100; it must be a multiple of 16");
 }

@@ -249,7 +249,7 @@ TEST(ImageNet, ConvertsTheSplitsThatAreWanted) {
   const TempDir dir;
   write_file(dir / kTrain, official_train_tar());
   write_file(dir / kVal, val_tar());  // without labels
-  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "leave the pictures out with --splits train");
+  EXPECT_ERROR(open_imagenet(dir.path()), not_found, "leave the pictures out with splits = train");
   const auto source = open_imagenet(dir.path(), {.splits = {"train"}});
   ASSERT_EQ(source->splits().size(), 1U);
   EXPECT_EQ(source->splits()[0].name, "train");
@@ -332,7 +332,7 @@ TEST(ImageNet, RefusesAGroundTruthOfAnotherLength) {
   write_devkit(dir.path(), "3\n1\n2\n");
   EXPECT_ERROR(open_imagenet(dir.path()), invalid_argument,
                "holds 2 pictures, but the devkit has labels for 3: get the others, or take what is "
-               "there with --allow-partial");
+               "there with allow_partial = true");
   const auto source = open_imagenet(dir.path(), {.allow_partial = true});
   EXPECT_THAT(imagenet_samples(*source, 0, {4, 5}),
               ElementsAre("ILSVRC2012_val_00000001.JPEG 1", "ILSVRC2012_val_00000002.JPEG 2"));

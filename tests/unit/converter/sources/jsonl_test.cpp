@@ -67,7 +67,7 @@ TEST(Jsonl, TakesTheDtypeOfTokens) {
   const auto record = record_of(*u16, 0, 0);
   EXPECT_THAT(values_of<uint16_t>(RecordView(u16->schema(), record).tensor(0)), ElementsAre(65535));
   EXPECT_ERROR(record_of(*u16, 0, 1), invalid_argument,
-               "a.jsonl:2: 't': 65536 is not between 0 and 65535 (--token-dtype u16)");
+               "a.jsonl:2: 't': 65536 is not between 0 and 65535 (token_dtype = u16)");
   EXPECT_ERROR(record_of(*u16, 0, 2), invalid_argument, "a.jsonl:3: 't': -1 is not between");
   EXPECT_EQ(open_jsonl(dir / "a.jsonl", DType::i64)->schema().fields[0].dtype, DType::i64);
   EXPECT_ERROR(open_jsonl(dir / "a.jsonl", DType::f32), invalid_argument, "tokens cannot be f32");
@@ -144,7 +144,7 @@ TEST(Jsonl, RefusesLinesBeyondTheLimit) {
   record_of(*source, 0, 0);
   EXPECT_ERROR(record_of(*source, 0, 1), unsupported,
                "a.jsonl:2: has 2013 bytes, and a line may have 1024; cut it into several, or raise "
-               "the limit with --max-line-bytes");
+               "the limit with max_line_bytes");
   record_of(*open_jsonl(dir / "a.jsonl", DType::i32, 2013), 0, 1);
   write_file(dir / "b.jsonl", line);
   EXPECT_ERROR(open_jsonl(dir / "b.jsonl", DType::i32, 1024), unsupported, "b.jsonl:1: has 2012");

@@ -31,7 +31,7 @@ TEST_F(NuScenesDamage, MissingFilesAreCountedBySensor) {
       "3 of the " + std::to_string(2 * 3 * 12 + num_sweeps) + " files are missing, empty or cut");
   EXPECT_ERROR(open(), not_found, "CAM_BACK 1 of 6, LIDAR_TOP 1 of 14, RADAR_FRONT 1 of 10");
   EXPECT_ERROR(open(), not_found, "samples/");
-  EXPECT_ERROR(open(), not_found, "--allow-partial");
+  EXPECT_ERROR(open(), not_found, "allow_partial = true");
   EXPECT_FALSE(fs::exists(dir_ / "data0"));
 
   const Dataset keyframes = converted({.allow_partial = true}, "mini_train");
@@ -167,10 +167,10 @@ TEST_F(NuScenesDamage, FilesThatAreCutBecomeEmptyFieldsOfAPartialSet) {
     } catch (const Error& error) {
       const std::string message = error.what();
       EXPECT_THAT(message, HasSubstr(file));
-      EXPECT_THAT(message, HasSubstr("by --allow-partial"));
+      EXPECT_THAT(message, HasSubstr("by allow_partial = true"));
       EXPECT_THAT(message, ::testing::Not(HasSubstr("again;")));  // advice given twice
-      EXPECT_THAT(message, ::testing::Not(HasSubstr("--on-error")));
-      EXPECT_THAT(message, ::testing::Not(HasSubstr("--resume")));
+      EXPECT_THAT(message, ::testing::Not(HasSubstr("on_error")));
+      EXPECT_THAT(message, ::testing::Not(HasSubstr("resume")));
     }
     write_bytes(file, whole);
   }

@@ -221,7 +221,7 @@ TEST_F(NuScenesChoice, SplitsJsonIsAsTheDevkitWantsIt) {
                                       {"{", "is no JSON"},
                                       {R"({"mini_train": ["x"]})", "takes its own list of scenes"},
                                       {R"({"a": [")" + scene + R"("]})",
-                                       "is in the splits 'mini_train' and 'a'; say by --splits"}}) {
+                                       "is in the splits 'mini_train' and 'a'; say by splits"}}) {
     write_file(table("splits"), text);
     try {
       open();
@@ -247,11 +247,11 @@ TEST_F(NuScenesChoice, SensorsThatARigLacksAreNamedAtOnce) {
   take_away("RADAR");
   EXPECT_ERROR(open(), invalid_argument,
                "has no key frame of RADAR_FRONT, RADAR_FRONT_LEFT, RADAR_FRONT_RIGHT, "
-               "RADAR_BACK_LEFT, RADAR_BACK_RIGHT; leave the radars out with --no-radar");
+               "RADAR_BACK_LEFT, RADAR_BACK_RIGHT; leave the radars out with no_radar = true");
   EXPECT_NO_THROW(open({.radar = false}));
   take_away("CAM_BACK/");
   EXPECT_ERROR(open({.radar = false}), invalid_argument,
-               "take the cameras that there are with --cameras CAM_FRONT,");
+               "take the cameras that there are with cameras = CAM_FRONT,");
   take_away("LIDAR");
   EXPECT_ERROR(open({.radar = false}), unsupported, "of CAM_BACK, LIDAR_TOP; ffkit converts sets");
 }

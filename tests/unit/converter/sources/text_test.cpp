@@ -191,7 +191,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   options.max_document_bytes = 1024;
   EXPECT_ERROR(
       convert_text(dir / "in.jsonl", dir / "out", options), corrupt,
-      "in.jsonl:2: is no JSON: a value is expected at byte 1, and 'n' is there; --on-error "
+      "in.jsonl:2: is no JSON: a value is expected at byte 1, and 'n' is there; on_error = "
       "skip leaves out such documents");
   std::vector<std::string> notes;
   ConvertOptions skip{.order = RecordOrder::source, .on_error = OnError::skip};
@@ -241,17 +241,16 @@ TEST(Text, RefusesWhatDoesNotFitTogether) {
   const auto refused = [&](TextOptions options, const char* text) {
     EXPECT_ERROR(open_text(dir / "in", options), invalid_argument, text);
   };
-  refused({}, "texts need --tokenizer");
+  refused({}, "texts need tokenizer");
   refused({.tokens_field = "ids"},
-          "--tokens-field needs --tokenizer, or --vocabulary-size and --end-of-text");
-  refused({.tokenizer = "bytes", .vocabulary_size = 5},
-          "--vocabulary-size is what --tokenizer says");
+          "tokens_field needs tokenizer, or vocabulary_size and end_of_text");
+  refused({.tokenizer = "bytes", .vocabulary_size = 5}, "vocabulary_size is what tokenizer says");
   refused({.tokenizer = "bytes", .end_of_text = 257},
-          "--end-of-text 257 is not in the vocabulary of 257");
+          "end_of_text = 257 is not in the vocabulary of 257");
   refused({.tokenizer = "bytes", .document = "page"},
-          "--document page: it must be one of line, file");
+          "document = page: it must be one of line, file");
   refused({.tokenizer = "bytes", .tokens_field = "ids"}, "there are no .jsonl files");
-  refused({.tokenizer = "bytes", .block_bytes = 5}, "--block-bytes is 5; it must be 1024");
+  refused({.tokenizer = "bytes", .block_bytes = 5}, "block_bytes is 5; it must be 1024");
   write_file(dir / "lines.jsonl", "{}");
   EXPECT_ERROR(open_text(dir / "lines.jsonl", {.tokenizer = "bytes", .document = "file"}),
                invalid_argument, "a document of JSON lines is a line");
@@ -371,7 +370,7 @@ TEST(Text, TakesJsonByEveryName) {
   write_file(dir / "mixed/a.txt", "a");
   write_file(dir / "mixed/a.json", "{\"text\": \"1\"}");
   EXPECT_ERROR(open_text(dir / "mixed", with_bytes()), invalid_argument,
-               "say with --ending .json or --ending .txt which are the documents");
+               "say with ending = .json or ending = .txt which are the documents");
   TextOptions ready{.tokens_field = "ids", .vocabulary_size = 10, .end_of_text = 0};
   write_file(dir / "ids.json", "[{\"ids\": [1, 12]}]");
   EXPECT_ERROR(convert_text(dir / "ids.json", dir / "no", ready), invalid_argument,

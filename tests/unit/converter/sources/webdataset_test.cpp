@@ -62,7 +62,7 @@ TEST(WebDataset, RefusesSamplesBeyondTheLimit) {
   const auto source = open_webdataset(dir.path(), {.max_sample_bytes = 1024});
   EXPECT_ERROR(record_of(*source, 0, 0), unsupported,
                "0.tar: a: has 2000 bytes, and a sample may have 1024; take it away, or raise the "
-               "limit with --max-sample-bytes");
+               "limit with max_sample_bytes");
   record_of(*source, 0, 1);
 }
 
