@@ -110,9 +110,9 @@ class Conversion {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("holds the beginning of another conversion: what differs is {}; give "
                             "the source and the options it was begun with, or run without "
-                            "--resume to start over",
-                            difference),
-                {.path = name_.string()});
+                            "{} to start over",
+                            difference, option_on("resume")),
+                {.path = name_.string(), .subject = ErrorSubject::destination});
   }
 
   // Of the shards that are there. Samples that were gathered are gathered anew.
@@ -180,6 +180,10 @@ class Conversion {
     }
     Manifest manifest = writer.finish();
     manifest.source[kListing] = describe_split(plan);
+    // A set that is transcoded has those of its own source, if any.
+    if (source_.manifest(plan.split) == nullptr && !plan.listing.samples.empty()) {
+      manifest.source[kSamples] = plan.listing.samples;
+    }
     if (options_.part.count > 1) {
       // Not in the plan's: the shards are to be those that one machine would make.
       const PartRange range{.part = options_.part,
@@ -194,7 +198,8 @@ class Conversion {
       throw Error(ErrorCode::corrupt,
                   fmt::format("split '{}': none of the {} {} could be read, the first being {}",
                               plan.manifest.split, plan.num_samples(), record_noun(source_),
-                              source_.describe(plan.split, plan.order.front())));
+                              source_.describe(plan.split, plan.order.front())),
+                  {.subject = ErrorSubject::source});
     }
     write_manifest(folder / "manifest.json", manifest);
     writer.add_lines_to(report);
@@ -249,27 +254,29 @@ class Conversion {
     claimed.keep();
     throw Error(error);
   }
-  if (!claimed.holds_work()) rethrow_with_remedy(error);
+  if (!claimed.holds_work()) throw after_removal(error);
+  const ErrorCode code = error.code();
+  const bool is_of_system = code == ErrorCode::io || code == ErrorCode::cancelled;
+  std::string first = remedy_for(error);
+  std::string with = option_on("resume");
+  if (code == ErrorCode::not_found) {
+    // The source is no longer what was listed, and a shorter list would be another conversion.
+    first = "bring back what was there";
+  } else if (error.context().subject == ErrorSubject::sample && !is_of_system) {
+    if (!can_skip) throw Error(error);
+    with = option_set("on_error", "skip") + " and " + with;
+  } else if (!is_of_system) {
+    throw Error(error);  // of what was written, or of the source as a whole: it stays so
+  }
   if (conversion.num_shards() == 0) throw Error(error);
-  std::string first;
-  const int error_number = error.context().errno_value;
-  if (error_number == ENOSPC || error_number == EDQUOT) first = "free some space, then ";
-  if (error_number == EFBIG) first = "raise the limit on the size of files (ulimit -f), then ";
-  // The source is no longer what was listed, and a shorter list would be another conversion.
-  const bool is_gone = error.code() == ErrorCode::not_found;
-  const bool is_of_sample =
-      !is_gone && error.code() != ErrorCode::io && error.code() != ErrorCode::cancelled;
-  if (is_gone) first = "bring back what was there, then ";
-  // Of what was written, or of a record that cannot be left out.
-  if (is_of_sample && !can_skip) throw Error(error);
-  if (is_of_sample) first = "with --on-error skip ";
   const int64_t num_shards = claimed.num_shards();
-  throw Error(error.code(),
-              fmt::format("{}; {}: {}the same command with --resume goes on", error.what(),
-                          num_shards == 0 ? "the archive has been read and all of it is kept"
-                                          : fmt::format("{} of {} shards are finished", num_shards,
-                                                        conversion.num_shards()),
-                          first));
+  const std::string own = error.context().remedy;
+  throw error.with_remedy(fmt::format(
+      "{}{}: {}run it again with {} to go on", own.empty() ? "" : own + "; ",
+      num_shards == 0
+          ? "the archive has been read and all of it is kept"
+          : fmt::format("{} of {} shards are finished", num_shards, conversion.num_shards()),
+      first.empty() ? "" : first + ", then ", with));
 }
 
 // What is the same for a conversion that was finished before.
@@ -333,7 +340,9 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   if (source.has_record_references() && options.on_error != OnError::fail) {
     throw Error(ErrorCode::invalid_argument,
                 "records of this source refer to each other by number, so none can be left out: "
-                "convert without --on-error");
+                "convert without " +
+                    option_name("on_error"),
+                {.subject = ErrorSubject::argument, .name = "on_error"});
   }
   const bool can_skip = options.on_error == OnError::fail && !source.has_record_references();
   refuse_destination_inside(source.roots(), destination);

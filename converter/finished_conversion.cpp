@@ -49,8 +49,8 @@ std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
   const std::string text = at == found.options.end() ? "" : at->second;
   const ConvertPart then = parse_part_range(text).value_or(PartRange()).part;
   if (then.index == part.index && then.count == part.count) return {};
-  return fmt::format("--part ({}/{} then, {}/{} now)", then.index, then.count, part.index,
-                     part.count);
+  return fmt::format("{} ({}/{} then, {}/{} now)", option_name("part"), then.index, then.count,
+                     part.index, part.count);
 }
 
 std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
@@ -98,7 +98,11 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
                                 const ConvertOptions& options) {
   const Manifest& manifest = found.manifest();
   Words facts = manifest.source;
-  facts.erase(kListing);
+  Words planned = plan.manifest.source;
+  for (Words* words : {&facts, &planned}) {
+    words->erase(kListing);
+    words->erase(kSamples);
+  }
   if (auto words = manifest.schema.difference(plan.manifest.schema); !words.empty()) {
     return "the fields: " + words;
   }
@@ -109,7 +113,7 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
   }
   for (const std::string& words :
        {first_difference(manifest.options, plan.manifest.options, "option"),
-        first_difference(facts, plan.manifest.source, "the source's"),
+        first_difference(facts, planned, "the source's"),
         difference_of_part(manifest, options.part),
         difference_of_on_error(bad, options.on_error)}) {
     if (!words.empty()) return words;

@@ -185,7 +185,7 @@ struct SampleWriter::Impl {
       if (job.failure) std::rethrow_exception(job.failure);
     } catch (const Error& error) {
       if (is_out_of_memory(error)) throw;
-      throw Error(error.code(), error.what(), {.record = job.number});
+      throw error.within({.record = job.number});
     }
     writer->append(job.encoded.record, job.encoded.stored);
   }

@@ -7,7 +7,6 @@
 #include "printable.h"
 
 namespace ffkit {
-namespace {
 
 std::string place_of(const ErrorContext& context) {
   std::string text;
@@ -16,6 +15,8 @@ std::string place_of(const ErrorContext& context) {
   if (context.offset >= 0) text += fmt::format("offset {}: ", context.offset);
   return text;
 }
+
+namespace {
 
 std::string compose(const std::string& places, const std::string& message,
                     const ErrorContext& context, OptionStyle style) {
@@ -94,6 +95,12 @@ Error Error::with_message(const std::string& message) const {
   return {code_, places_, message, context_};
 }
 
+Error Error::with_subject(ErrorSubject subject) const {
+  ErrorContext context = context_;
+  context.subject = subject;
+  return {code_, places_, message_, std::move(context)};
+}
+
 Error Error::with_remedy(const std::string& remedy) const {
   ErrorContext context = context_;
   context.remedy = remedy;
@@ -103,7 +110,7 @@ Error Error::with_remedy(const std::string& remedy) const {
 Error Error::within(const ErrorContext& outer) const {
   ErrorContext context = context_;
   std::string places = places_;
-  if (!context.path.empty() && !outer.path.empty() && context.path != outer.path) {
+  if (!context.path.empty() && context.path != outer.path) {
     places = place_of(outer) + places;
   } else {
     if (context.path.empty()) context.path = outer.path;

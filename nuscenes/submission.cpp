@@ -306,7 +306,7 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
                             where, problem.what()),
                 context);
   } catch (const Error& problem) {
-    throw Error(problem.code(), problem.what(), context);
+    throw problem.within(context);
   }
   for (const SampleDetections& sample : submission.samples) {
     if (std::ssize(sample.boxes) <= max_boxes_per_sample) continue;

@@ -107,7 +107,7 @@ void write_submission(const std::filesystem::path& path, const Submission& submi
       std::error_code ignored;
       std::filesystem::remove(written, ignored);
       if (!error.context().path.empty()) throw;
-      throw Error(error.code(), error.what(), {.path = path.string()});
+      throw error.within({.path = path.string()});
     } catch (...) {
       std::error_code ignored;
       std::filesystem::remove(written, ignored);

@@ -86,7 +86,7 @@ Tokenizer stored_tokenizer(const fs::path& data) {
     throw Error(ErrorCode::not_found,
                 "has no tokenizer: its tokens were ready when it was converted; convert it with " +
                     option_name("tokenizer"),
-                {.path = data.string()});
+                {.path = data.string(), .subject = ErrorSubject::split, .name = kTokenizer});
   }
   const Dataset split = Dataset::open(folder, kTokenizer);
   std::vector<std::byte> bytes;

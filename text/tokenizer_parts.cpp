@@ -59,8 +59,8 @@ class PartReader {
       try {
         return name[0] == 'R' ? Pattern::parse(text) : Pattern::of_text(text);
       } catch (const Error& error) {
-        throw Error(error.code(), fmt::format("{} {}", part_, error.what()),
-                    {.path = path_.string()});
+        throw error.with_message(fmt::format("{} {}", part_, error.message()))
+            .within({.path = path_.string()});
       }
     }
     refuse("has a pattern that is neither Regex nor String");

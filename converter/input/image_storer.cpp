@@ -133,7 +133,7 @@ ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::st
   try {
     return impl_->convert(impl_->thread_codecs.local(), image, id, buffers, picture);
   } catch (const Error& error) {
-    if (!impl_->storage.keep_broken || is_out_of_memory(error)) throw;
+    if (buffers.on_error() != OnError::keep || is_out_of_memory(error)) throw;
     buffers.report({error.what(), "kept as it is", std::string(picture)});
     return {.bytes = image};
   }

@@ -293,8 +293,8 @@ void Destination::take_over() {
   if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
     refuse(
         fmt::format("holds the beginning of what 'ffconvert {}' makes, not of this conversion; "
-                    "run without --resume to start over",
-                    found_.kind));
+                    "run without {} to start over",
+                    found_.kind, option_on("resume")));
   }
   const bool is_of_split = claim_.kind == Kind::split &&
                            found_.kind == word_of(Kind::split);  // it cannot be gone on with
@@ -302,7 +302,7 @@ void Destination::take_over() {
       holds_work_in(contents)) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
                        found_.command.empty()
-                           ? "finish it by its own ffconvert command with --resume"
+                           ? "finish it by what began it, with " + option_on("resume")
                            : "finish it with: " + found_.command));
   }
   const bool goes_on = found_unfinished_ && claim_.unfinished == Unfinished::go_on;

@@ -23,9 +23,11 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 
 Error not_enough_memory(const fs::path& place) {
   return {ErrorCode::io,
-          "there is not enough memory; raise the limit on it (ulimit -v, the container's), or "
-          "give fewer --threads",
-          {.path = place.string()}};
+          "there is not enough memory",
+          {.path = place.string(),
+           .remedy = fmt::format("raise the limit on it (ulimit -v, the container's), or give "
+                                 "fewer {}",
+                                 option_name("threads"))}};
 }
 
 }  // namespace
@@ -74,12 +76,19 @@ Error current_error(const fs::path& place) {
              .errno_value = error.code().value()}};
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) {
-      return {ErrorCode::io, error.what(), {.path = place.string()}};
+      const bool is_errno = error.code().category() == std::generic_category() ||
+                            error.code().category() == std::system_category();
+      return {ErrorCode::io,
+              error.what(),
+              {.path = place.string(), .errno_value = is_errno ? error.code().value() : 0}};
     }
     return {ErrorCode::io,
-            "a thread cannot be started; raise the limit on processes (ulimit -u, the container's) "
-            "or on memory (ulimit -v), or give fewer --threads",
-            {.path = place.string(), .errno_value = error.code().value()}};
+            "a thread cannot be started",
+            {.path = place.string(),
+             .errno_value = error.code().value(),
+             .remedy = fmt::format("raise the limit on processes (ulimit -u, the container's) or "
+                                   "on memory (ulimit -v), or give fewer {}",
+                                   option_name("threads"))}};
   } catch (const std::bad_alloc&) {
     return not_enough_memory(place);
   } catch (const std::exception& error) {
@@ -89,21 +98,25 @@ Error current_error(const fs::path& place) {
   }
 }
 
-void rethrow_with_remedy(const Error& error) {
-  const auto with = [&error](const char* remedy) {
-    return Error(error.code(), fmt::format("{}; {}", error.what(), remedy));
-  };
+std::string remedy_for(const Error& error) {
   switch (error.context().errno_value) {
     case ENOSPC:
     case EDQUOT:
-      throw with("what was written has been removed: free some space or give another folder");
+      return "free some space";
     case EFBIG:
-      throw with(
-          "what was written has been removed: give a smaller --shard-size or raise the limit on "
-          "the size of files (ulimit -f)");
+      return "raise the limit on the size of files (ulimit -f)";
     default:
-      throw error;
+      return {};
   }
+}
+
+Error after_removal(const Error& error) {
+  const std::string remedy = remedy_for(error);
+  if (remedy.empty()) return error;
+  const bool is_too_large = error.context().errno_value == EFBIG;
+  return error.with_remedy(fmt::format(
+      "what was written has been removed: {} or give {}", remedy,
+      is_too_large ? "a smaller " + option_name("shard_size") : std::string("another folder")));
 }
 
 }  // namespace ffkit

@@ -113,9 +113,10 @@ struct GatheredSample {
 };
 
 [[noreturn]] void changed(const fs::path& path) {
-  throw Error(ErrorCode::corrupt,
-              "was changed or damaged since it was written; run without --resume to start over",
-              {.path = path.string()});
+  throw Error(ErrorCode::corrupt, "was changed or damaged since it was written",
+              {.path = path.string(),
+               .subject = ErrorSubject::destination,
+               .remedy = fmt::format("run without {} to start over", option_on("resume"))});
 }
 
 // The samples of a gather file's `bytes`, in record order.

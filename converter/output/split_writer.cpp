@@ -31,12 +31,21 @@ SplitWriter::~SplitWriter() {
 bool SplitWriter::take_over(int64_t shard) {
   const fs::path path = path_of(shard);
   if (!fs::exists(path)) return false;
-  const ShardFacts facts = ShardReader(path).facts();
+  const std::string start_over = fmt::format("run without {} to start over", option_on("resume"));
+  const ErrorContext place{.path = path.string(), .subject = ErrorSubject::destination};
+  ShardFacts facts;
+  try {
+    facts = ShardReader(path).facts();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    throw error.within(place).with_subject(place.subject).with_remedy(start_over);
+  }
   if (facts.uuid != shard_uuid(plan_.manifest, shard)) {
-    throw Error(ErrorCode::invalid_argument,
-                "belongs to another conversion; give the options it was begun with, or run "
-                "without --resume to start over",
-                {.path = path.string()});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("belongs to another conversion; give the options it was begun with, or {}",
+                    start_over),
+        place);
   }
   finished_[shard] = {.file = path.filename().string(),
                       .num_records = facts.num_records,

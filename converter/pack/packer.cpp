@@ -44,10 +44,7 @@ class Packer {
         on_progress_(on_progress),
         num_threads_(options.num_threads > 0 ? options.num_threads : usable_cores()),
         encoders_([&source, split, &compression, &options] {
-          return std::make_unique<SampleEncoder>(source, split, compression,
-                                                 options.on_error == OnError::fail
-                                                     ? SampleEncoder::BadParts::are_errors
-                                                     : SampleEncoder::BadParts::are_left_out);
+          return std::make_unique<SampleEncoder>(source, split, compression, options.on_error);
         }) {}
 
   PackProgress run() {
@@ -150,7 +147,7 @@ class Packer {
               fmt::format("its record would have {} bytes, more than the limit of {}; raise the "
                           "limit with {}, here and for what reads the data set",
                           num_bytes, options_.max_record_bytes, option_name("max_record")),
-              {.path = source_.describe(split_, sample)});
+              {.path = source_.describe(split_, sample), .subject = ErrorSubject::sample});
   }
 
   // Errors are judged here, in order: which one is reported must not depend on which thread was

@@ -19,13 +19,13 @@ void EncodedSample::shrink() {
 }
 
 SampleEncoder::SampleEncoder(const Source& source, size_t split,
-                             const CompressionOptions& compression, BadParts bad_parts)
+                             const CompressionOptions& compression, OnError on_error)
     : source_(source),
       split_(split),
       schema_(source.split_schema(split)),
       compressor_(compression) {
   builder_.emplace(schema_);
-  buffers_.leave_out_bad_parts(bad_parts == BadParts::are_left_out);
+  buffers_.set_on_error(on_error);
 }
 
 void SampleEncoder::encode(int64_t sample, EncodedSample& out) {
@@ -43,7 +43,7 @@ void SampleEncoder::encode(int64_t sample, EncodedSample& out) {
     out.problems = buffers_.problems();
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;  // it is not the sample that is bad
-    out.error = error;
+    out.error = error.with_subject(ErrorSubject::sample);
     builder_.emplace(schema_);  // forgets the fields that were set before the failure
   }
 }

@@ -26,14 +26,13 @@ struct EncodedSample {
 
 class SampleEncoder {
  public:
-  // `source` must outlive the encoder. `bad_parts`: as SampleBuffers::leaves_out_bad_parts(). A
-  // plan is the same whatever is done about bad samples: it leaves them out.
-  enum class BadParts : bool { are_errors, are_left_out };
+  // `source` must outlive the encoder. `on_error`: of SampleBuffers. A plan is the same whatever is
+  // done about bad samples: it skips them.
   SampleEncoder(const Source& source, size_t split, const CompressionOptions& compression,
-                BadParts bad_parts);
+                OnError on_error);
 
-  // What the source throws as Error becomes out.error: who judges it wants to do so in record
-  // order.
+  // What the source throws as Error becomes out.error, which is then about the sample: who judges it
+  // wants to do so in record order.
   void encode(int64_t sample, EncodedSample& out);
 
  private:

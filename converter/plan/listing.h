@@ -19,6 +19,10 @@ struct Listing {
   std::string sizes;
   std::string contents;
   std::string times;  // of modification
+  // Of the same samples in whatever order, without times: "320 0123456789abcdef", their number and
+  // the sum of a hash of each. Empty where the source knows no sizes, since names alone are often
+  // the same for other data.
+  std::string samples;
   // Files beside the samples' own.
   std::vector<SourceInput> inputs;
 };

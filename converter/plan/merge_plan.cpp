@@ -12,6 +12,7 @@
 
 #include "format/printable.h"
 #include "plan/part_range.h"
+#include "plan/plan_fingerprint.h"
 
 namespace ffkit {
 namespace {
@@ -88,6 +89,22 @@ int64_t num_shared_shards(const Manifest& manifest, const std::vector<ManifestSh
     return std::ranges::any_of(manifest.shards, [&](const ManifestShard& shard) {
       return key_of(shard) == key_of(wanted);
     });
+  });
+}
+
+// What the records of a manifest were made from: Listing::samples of each conversion in it.
+std::vector<std::string> listed_samples(const Manifest& manifest) {
+  std::vector<std::string> listed;
+  for (const auto& [key, value] : manifest.source) {
+    if (key == kSamples || key.starts_with(fmt::format("{}_", kSamples))) listed.push_back(value);
+  }
+  return listed;
+}
+
+bool share_samples(const Manifest& a, const Manifest& b) {
+  const std::vector<std::string> listed = listed_samples(a);
+  return std::ranges::any_of(listed_samples(b), [&](const std::string& samples) {
+    return std::ranges::find(listed, samples) != listed.end();
   });
 }
 
@@ -168,9 +185,9 @@ void require_same_on_error(const std::vector<SourceShards>& parts) {
     if (lenient == nullptr) lenient = &part;
     if (const std::string other = option_of(*lenient, MergePlan::kPartOnError); other != on_error) {
       refuse_source(part.folder,
-                    fmt::format("was converted with --on-error {}, but {} with --on-error {}; "
-                                "make one of them again",
-                                on_error, lenient->folder.string(), other));
+                    fmt::format("was converted with {}, but {} with {}; make one of them again",
+                                option_set("on_error", on_error), lenient->folder.string(),
+                                option_set("on_error", other)));
     }
   }
 }
@@ -266,6 +283,7 @@ Manifest PlannedSplit::joined(const std::vector<std::string>& shard_names) const
   Manifest result = manifest;
   auto name_of_next = shard_names.begin();
   int number = 1;
+  int next = 1;
   for (const SourceShards& source : sources) {
     for (ManifestShard shard : source.manifest.shards) {
       shard.file = *name_of_next++;
@@ -276,6 +294,10 @@ Manifest PlannedSplit::joined(const std::vector<std::string>& shard_names) const
     const char* key = is_new ? "path" : "appended";
     while (result.source.contains(fmt::format("{}_{}", key, number))) ++number;
     result.source[fmt::format("{}_{}", key, number)] = utf8_of(source.folder.string());
+    for (const std::string& samples : listed_samples(source.manifest)) {
+      while (result.source.contains(fmt::format("{}_{}", kSamples, next))) ++next;
+      result.source[fmt::format("{}_{}", kSamples, next)] = samples;
+    }
   }
   return result;
 }
@@ -341,11 +363,18 @@ void MergePlan::require_new_shards(const PlannedSplit& split, const Manifest& ma
                                    const fs::path& folder) {
   const auto require = [&](const Manifest& other, const std::string& name) {
     const int64_t num_shared = num_shared_shards(other, manifest.shards);
-    if (num_shared == 0) return;
+    if (num_shared > 0) {
+      refuse_source(folder,
+                    fmt::format("{} of its {} shards of split '{}' are those of {}: their records "
+                                "would be in the result twice",
+                                num_shared, manifest.shards.size(), split.name, name));
+    }
+    // Parts of one conversion list the same samples; join_parts() says whether they fit.
+    if (manifest.options.contains(kPart) || !share_samples(manifest, other)) return;
     refuse_source(folder,
-                  fmt::format("{} of its {} shards of split '{}' are those of {}: their records "
-                              "would be in the result twice",
-                              num_shared, manifest.shards.size(), split.name, name));
+                  fmt::format("the records of split '{}' are made from the same samples as records "
+                              "of {}: each would be in the result twice",
+                              split.name, name));
   };
   if (!split.is_new) require(split.manifest, "the destination");
   for (const SourceShards& source : split.sources) {

@@ -252,7 +252,7 @@ std::string describe_on_error(const ConvertOptions& options) {
       options.max_record_bytes == ConvertOptions{}.max_record_bytes) {
     return name;
   }
-  return fmt::format("{}, --max-record {}", name, options.max_record_bytes);
+  return fmt::format("{}, max_record {}", name, options.max_record_bytes);
 }
 
 std::string plan_difference(std::string_view found, std::string_view planned) {

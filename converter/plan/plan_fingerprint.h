@@ -21,7 +21,7 @@ namespace ffkit {
 // its shards. Facts that are absolute paths do not count: where the source lies is not what it is.
 std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOptions& options);
 
-// How bad samples are dealt with: "skip", or "skip, --max-record 1000" where that decides which
+// How bad samples are dealt with: "skip", or "skip, max_record 1000" where that decides which
 // samples are bad as well.
 std::string describe_on_error(const ConvertOptions& options);
 
@@ -32,6 +32,9 @@ std::string plan_difference(std::string_view found, std::string_view planned);
 
 // Of Manifest::source, in a split that was converted: describe_split().
 inline constexpr const char* kListing = "listing";
+// The same: Listing::samples, also of a data set that was transcoded; with _1, _2, ... behind it,
+// those of the sets that were merged or appended.
+inline constexpr const char* kSamples = "samples";
 
 // What describe_plan() says of one split, without options and facts, which its manifest has: a JSON
 // object.

@@ -22,6 +22,7 @@ class PlanHash {
     hash_ = fnv1a64(bytes, hash_);
   }
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  uint64_t value() const { return hash_; }
   // 16 hex digits.
   std::string digits() const { return fmt::format("{:016x}", hash_); }
 

@@ -18,7 +18,7 @@ constexpr int64_t kMaxTrainingBytes = 256LL << 20;  // zstd wants them in one pi
 std::vector<std::vector<std::byte>> first_records(const Source& source, size_t split,
                                                   const ConvertOptions& options) {
   const int64_t enough = std::min(100 * options.zstd_dictionary_bytes, kMaxTrainingBytes);
-  SampleEncoder encoder(source, split, {}, SampleEncoder::BadParts::are_left_out);
+  SampleEncoder encoder(source, split, {}, OnError::skip);
   EncodedSample encoded;
   std::vector<std::vector<std::byte>> records;
   int64_t num_bytes = 0;

@@ -40,8 +40,7 @@ class SizeEstimate {
  public:
   SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
       : source_(source), split_(plan.split) {
-    SampleEncoder encoder(source, plan.split, plan.compression,
-                          SampleEncoder::BadParts::are_left_out);
+    SampleEncoder encoder(source, plan.split, plan.compression, OnError::skip);
     EncodedSample encoded;
     double source_bytes = 0;
     double record_bytes = 0;

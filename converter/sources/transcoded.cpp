@@ -46,9 +46,7 @@ void note_store(std::map<std::string, std::string>& options, StoreAs store) {
 class TranscodedSource : public DatasetRecords {
  public:
   TranscodedSource(std::vector<Dataset> splits, const TranscodeOptions& options)
-      : DatasetRecords(std::move(splits)),
-        store_(as_they_are(options.store).store),
-        keep_broken_(options.keep_broken) {
+      : DatasetRecords(std::move(splits)), store_(as_they_are(options.store).store) {
     bool has_pictures = false;
     for (const Dataset& dataset : datasets_) {
       add(dataset, options.keeps_shards);
@@ -126,7 +124,7 @@ class TranscodedSource : public DatasetRecords {
         transcoder.decode_to_jpeg(image, out);
       } catch (const Error& error) {
         if (is_out_of_memory(error)) throw;
-        if (!keep_broken_) throw Error(error.code(), error.what(), {.path = origin});
+        if (buffers.on_error() != OnError::keep) throw error.within({.path = origin});
         buffers.report({error.what(), "kept as it is", name});
         return image;
       }
@@ -166,7 +164,6 @@ class TranscodedSource : public DatasetRecords {
   }
 
   const StoreAs store_;
-  const bool keep_broken_;
   std::vector<Manifest> manifests_;
   std::vector<SourceSplit> splits_;
   mutable tbb::enumerable_thread_specific<DctTranscoder> transcoders_;

@@ -148,8 +148,7 @@ class V1SplitWriter {
       use(payloads_.make(record));
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
-      throw Error(error.code(), error.what(),
-                  {.path = shard.path().string(), .record = where.local_index});
+      throw error.within({.path = shard.path().string(), .record = where.local_index});
     }
   }
 
@@ -205,7 +204,7 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
     try {
       left_out = V1Payloads(split.schema(), content, options.field).left_out();
     } catch (const Error& error) {
-      throw Error(error.code(), error.what(), {.path = split.path().string()});
+      throw error.within({.path = split.path().string()});
     }
     if (!left_out.empty() && options.note) {
       options.note(fmt::format("{}: FFRecord v1 has no fields; left out: {}", name,
@@ -291,7 +290,7 @@ ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& dest
     if (content == V1Content::imagenet) write_meta(claimed.v1_meta_path(), classes, targets);
     claimed.commit();
   } catch (...) {
-    rethrow_with_remedy(current_error(destination));
+    throw after_removal(current_error(destination));
   }
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;

@@ -196,7 +196,7 @@ Manifest read_manifest(const std::filesystem::path& path) {
   } catch (const Error& e) {
     if (!e.context().path.empty()) throw;
     if (e.code() == ErrorCode::corrupt) throw_corrupt_manifest(path, e.what());
-    throw Error(e.code(), e.what(), {.path = path.string()});
+    throw e.within({.path = path.string()});
   }
 }
 

@@ -37,7 +37,7 @@ Meta read_meta(const fs::path& path) {
     }
     return meta;
   } catch (const Error& e) {
-    throw Error(e.code(), e.what(), {.path = path.string()});
+    throw e.within({.path = path.string()});
   }
 }
 

@@ -146,7 +146,7 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
     });
   } catch (const Error& e) {
     if (!e.context().path.empty()) throw;
-    throw Error(e.code(), e.what(), {.path = path.string()});
+    throw e.within({.path = path.string()});
   }
 }
 

@@ -200,10 +200,9 @@ std::optional<ShardProblem> ShardReader::verify_record(int64_t record) const {
     read(record, bytes);
     RecordView(schema(), bytes).verify_fields();
   } catch (const Error& e) {
-    const Error named = e.context().path.empty()
-                            ? Error(e.code(), e.what(),
-                                    {.path = path().string(), .record = record, .offset = offset})
-                            : e;
+    const bool is_named = !e.context().path.empty();
+    const Error named =
+        is_named ? e : e.within({.path = path().string(), .record = record, .offset = offset});
     return ShardProblem{
         .record = record, .offset = named.context().offset, .message = named.what()};
   }

@@ -187,7 +187,7 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
     throw_corrupt_shard(path, catalog_offset,
                         fmt::format("the catalog cannot be read ({})", e.what()));
   } catch (const Error& e) {
-    throw Error(e.code(), e.what(), {.path = path, .offset = catalog_offset});
+    throw e.within({.path = path, .offset = catalog_offset});
   }
 
   const auto require_stream = [&](const std::string& name, int64_t num_bytes) {

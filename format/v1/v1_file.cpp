@@ -65,8 +65,7 @@ class V1File final : public ShardFile {
         builder.set_bytes(0, sample.image);
         builder.set_scalar<int64_t>(1, sample.label);
       } catch (const Error& e) {
-        throw Error(e.code(), e.what(),
-                    {.path = file_.path().string(), .record = record, .offset = where.offset});
+        throw e.within({.path = file_.path().string(), .record = record, .offset = where.offset});
       }
     }
     builder.encode(buffers.record);

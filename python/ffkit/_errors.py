@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 
@@ -12,10 +11,13 @@ class Error(RuntimeError):
     Attributes:
         message: the sentence.
         code: "not_found", "corrupt", "io", "invalid_argument", "unsupported" or "cancelled".
+        subject: what it is about: "argument", "sample", "source", "destination", "dataset", "shard", "split", "field" or, where nobody has said, "unknown".
         path: file or folder, or None.
         record: number of the record in `path` (or in the data set when `path` is one), or None.
         offset: byte offset in `path`, or None.
         errno: errno of the failed system call, or None.
+        name: of the option, split or field that it is about, or None.
+        remedy: what to do, which `message` says too, or None.
     """
 
     code: str = "invalid_argument"
@@ -29,6 +31,10 @@ class Error(RuntimeError):
         record: int | None = None,
         offset: int | None = None,
         errno: int | None = None,
+        *,
+        subject: str = "unknown",
+        name: str | None = None,
+        remedy: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -38,12 +44,16 @@ class Error(RuntimeError):
         self.record = record
         self.offset = offset
         self.errno = errno
+        self.subject = subject
+        self.name = name
+        self.remedy = remedy
 
     def __str__(self) -> str:
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.code, self.path, self.record, self.offset, self.errno)
+        state = {"subject": self.subject, "name": self.name, "remedy": self.remedy}
+        return type(self), (self.message, self.code, self.path, self.record, self.offset, self.errno), state
 
 
 class CorruptError(Error):
@@ -97,15 +107,23 @@ _CLASSES: dict[str, type[Error]] = {
 }
 
 
-def make_error(code: str, message: str, path: str | None, record: int | None, offset: int | None, errno: int) -> Error:
+def make_error(
+    code: str,
+    message: str,
+    subject: str,
+    path: str | None,
+    record: int | None,
+    offset: int | None,
+    errno: int,
+    name: str | None,
+    remedy: str | None,
+) -> Error:
     """The exception of an ffkit::Error; called by the extension."""
     if code == "not_found":
-        # A field that is missing is a matter of names, and so is a column, whose error names the
-        # shard.
-        kind: type[Error] = FieldNotFoundError if path is None or path.endswith(".ffr") and os.path.exists(path) else NotFoundError
+        kind: type[Error] = FieldNotFoundError if subject == "field" else NotFoundError
     else:
         kind = _CLASSES[code]
-    error = kind(message, code, path, record, offset, errno or None)
+    error = kind(message, code, path, record, offset, errno or None, subject=subject, name=name, remedy=remedy)
     if isinstance(error, OSError):
         error.filename = path
     return error

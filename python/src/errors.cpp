@@ -15,12 +15,44 @@ constexpr std::array kErrorCodes = {ErrorCode::not_found,   ErrorCode::corrupt,
                                     ErrorCode::io,          ErrorCode::invalid_argument,
                                     ErrorCode::unsupported, ErrorCode::cancelled};
 
+constexpr std::array kErrorSubjects = {
+    ErrorSubject::unknown, ErrorSubject::argument,    ErrorSubject::sample,
+    ErrorSubject::source,  ErrorSubject::destination, ErrorSubject::dataset,
+    ErrorSubject::shard,   ErrorSubject::split,       ErrorSubject::field};
+
 nb::object errors_module() {
   return nb::module_::import_("ffkit._errors");
 }
 
 void set_error(nb::handle exception) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
+template <typename T>
+T attribute(nb::handle value, const char* name, T otherwise) {
+  const nb::object found = nb::getattr(value, name, nb::none());
+  T out = otherwise;
+  return found.is_none() || !nb::try_cast(found, out) ? otherwise : out;
+}
+
+// Where the ffkit.Error `value` says that it happened. An error that came out of the library has
+// that in its message, too: it is taken out there.
+ErrorContext context_of(nb::handle value, std::string& message) {
+  ErrorContext context{.path = attribute<std::string>(value, "path", ""),
+                       .record = attribute<int64_t>(value, "record", -1),
+                       .offset = attribute<int64_t>(value, "offset", -1),
+                       .name = attribute<std::string>(value, "name", "")};
+  const auto subject = attribute<std::string>(value, "subject", "");
+  for (const ErrorSubject known : kErrorSubjects) {
+    if (subject == to_string(known)) context.subject = known;
+  }
+  const std::string place = place_of(context);
+  if (message.starts_with(place)) {
+    message.erase(0, place.size());
+  } else if (!context.path.empty() && message.find(context.path) != message.npos) {
+    context.path.clear();  // somewhere in its text
+  }
+  return context;
 }
 
 void translate(const std::exception_ptr& pointer, void* /*payload*/) {
@@ -42,10 +74,14 @@ nb::object to_python(const Error& error) {
   };
   // Messages name files, whose names may be no UTF-8.
   const auto text = [](const std::string& bytes) -> nb::object { return text_to_python(bytes); };
+  const auto text_or_none = [&text](const std::string& bytes) {
+    return bytes.empty() ? nb::object(nb::none()) : text(bytes);
+  };
   return errors_module().attr("make_error")(
-      to_string(error.code()), text(error.text(OptionStyle::python)),
-      context.path.empty() ? nb::object(nb::none()) : text(context.path), number(context.record),
-      number(context.offset), context.errno_value);
+      to_string(error.code()), text(error.text(OptionStyle::python)), to_string(context.subject),
+      text_or_none(context.path), number(context.record), number(context.offset),
+      context.errno_value, text_or_none(context.name),
+      text_or_none(with_option_names(context.remedy, OptionStyle::python)));
 }
 
 PythonFailure::PythonFailure(const nb::python_error& error)
@@ -75,7 +111,9 @@ void rethrow(const nb::python_error& error) {
   const auto code = nb::cast<std::string>(value.attr("code"));
   for (const ErrorCode known : kErrorCodes) {
     if (code != to_string(known)) continue;
-    throw Error(known, nb::cast<std::string>(value.attr("message")));
+    auto message = nb::cast<std::string>(value.attr("message"));
+    const ErrorContext context = context_of(value, message);
+    throw Error(known, message, context);
   }
   throw PythonFailure(error);
 }

@@ -1,9 +1,11 @@
 """ffkit.convert: what ffconvert does, from Python."""
+import errno
 import gzip
 import inspect
 import json
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -153,6 +155,36 @@ def test_wrong_use_is_refused(tmp_path):
         with pytest.raises(error, match=text):
             call()
         assert not (tmp_path / "x").exists()
+
+
+LIMITED = """
+import pickle, resource, sys
+import ffkit
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+try:
+    ffkit.convert.demo(sys.argv[1], images=400, val_images=0, size=128, order="source")
+except ffkit.IoError as error:
+    sys.stdout.buffer.write(pickle.dumps(error))
+"""
+
+
+def test_an_error_of_the_system_keeps_its_number_its_file_and_its_remedy(tmp_path):
+    told = subprocess.run([sys.executable, "-c", LIMITED, str(tmp_path / "dst")], capture_output=True, check=True)
+    error = pickle.loads(told.stdout)
+    assert isinstance(error, OSError) and error.errno == errno.EFBIG and error.code == "io"
+    assert error.path.startswith(str(tmp_path / "dst")) and ".ffr" in error.path
+    assert error.remedy.startswith("what was written has been removed: raise the limit")
+    assert "give a smaller shard_size" in error.remedy and error.remedy in str(error) and "--" not in str(error)
+
+
+def test_what_remains_to_be_done_is_told_in_pythons_words(tmp_path):
+    lines = tmp_path / "in.jsonl"
+    lines.write_text("".join(f'{{"x": "{"a" * 1000}"}}\n' for _ in range(3000)) + "nonsense\n")
+    with pytest.raises(ffkit.CorruptError) as bad:
+        convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="source")
+    assert bad.value.subject == "sample" and bad.value.path == f"{lines}:3001"
+    assert bad.value.remedy.endswith('run it again with on_error="skip" and resume=True to go on')
+    convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="source", on_error="skip", resume=True)
 
 
 def test_transcode_merge_append_and_v1(tmp_path, data):

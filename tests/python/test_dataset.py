@@ -67,13 +67,17 @@ def test_errors_are_those_that_python_programmers_expect(ds, data, tmp_path):
     with pytest.raises(FileNotFoundError) as nowhere:
         ffkit.Dataset(tmp_path / "nothing", "train")
     assert nowhere.value.code == "not_found" and nowhere.value.path == nowhere.value.filename == str(tmp_path / "nothing")
-    with pytest.raises(FileNotFoundError, match="train, val"):
+    assert nowhere.value.subject == "dataset"
+    with pytest.raises(FileNotFoundError, match="train, val") as no_split:
         ffkit.Dataset(data, "test")
+    assert (no_split.value.subject, no_split.value.name) == ("split", "test")
     with pytest.raises(KeyError, match="'?colour'?.*image, label, id") as no_field:
         ds.field(0, "colour")
     assert isinstance(no_field.value, ffkit.Error) and no_field.value.path is None
-    with pytest.raises(KeyError, match="column"):
+    assert (no_field.value.subject, no_field.value.name) == ("field", "colour")
+    with pytest.raises(KeyError, match="column") as no_column:
         ds.column("image")
+    assert no_column.value.subject == "field" and no_column.value.path.endswith(".ffr")
     for index in (60, -61):
         with pytest.raises(IndexError):
             ds[index]

@@ -57,30 +57,30 @@ OpenBlocks::Block OpenBlocks::read(const TokenOrder& order, int64_t block) {
   dataset_.read(block, record_);
   const Schema& schema = dataset_.schema();
   const RecordName name = dataset_.name(block);
-  const auto refuse_block = [&name](ErrorCode code, const std::string& message) {
-    throw Error(code, message, {.path = name.file->string(), .record = name.record});
-  };
+  const ErrorContext place{.path = name.file->string(), .record = name.record};
   const RecordView view(schema, record_, name);
   const TokenBlock stored = [&] {
     try {
       return TokenBlock(view, schema);
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
-      refuse_block(error.code(), error.what());
+      throw error.within(place);
     }
-    throw;  // not reached
   }();
   const auto count = view.scalar<int64_t>(schema.require(kNumTokensField));
   if (count != stored.num_tokens() ||
       view.scalar<int64_t>(schema.require(kNumDocumentsField)) != stored.num_documents()) {
-    refuse_block(ErrorCode::corrupt, "its columns do not say how many tokens and documents it has");
+    throw Error(ErrorCode::corrupt, "its columns do not say how many tokens and documents it has",
+                place);
   }
   const int64_t largest = dtype_ == DType::u16 ? largest_of<uint16_t>(stored.tokens(), count)
                                                : largest_of<uint32_t>(stored.tokens(), count);
   if (count > 0 && largest >= vocabulary_size_) {
-    refuse_block(ErrorCode::corrupt, fmt::format("holds token {}, which is not in the vocabulary "
-                                                 "of {} tokens; convert the data set again",
-                                                 largest, vocabulary_size_));
+    throw Error(ErrorCode::corrupt,
+                fmt::format("holds token {}, which is not in the vocabulary "
+                            "of {} tokens; convert the data set again",
+                            largest, vocabulary_size_),
+                place);
   }
   const size_t size = size_of(dtype_);
   Block result;

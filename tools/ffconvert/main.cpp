@@ -119,7 +119,6 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
       arguments->source.temporary_folder = arguments->destination;
       arguments->source.cancel = ffkit::stop_flag();
       arguments->source.images.seed = arguments->options.seed;
-      arguments->source.images.keep_broken = arguments->options.on_error == ffkit::OnError::keep;
       run_conversion(*arguments, [&] { return kind.open(arguments->source); });
     };
   });

@@ -27,8 +27,7 @@ void run_transcode(const CLI::App& command, TranscodeArguments& arguments) {
         open_splits(arguments.source, {.max_record_bytes = options.max_record_bytes});
     if (command.count("--zstd") == 0) take_over_compression(splits, options);
     return open_transcoded(std::move(splits), {.store = arguments.store,
-                                               .keeps_shards = command.count("--shard-size") == 0,
-                                               .keep_broken = options.on_error == OnError::keep});
+                                               .keeps_shards = command.count("--shard-size") == 0});
   });
 }
 

@@ -140,7 +140,7 @@ int evaluate_nuscenes(const Options& options) {
   try {
     metrics = evaluate(truth, submission, config);
   } catch (const Error& error) {
-    throw Error(error.code(), error.what(), {.path = options.results});
+    throw error.within({.path = options.results});
   }
   const std::string text = options.json
                                ? to_json(metrics, config, submission.meta)

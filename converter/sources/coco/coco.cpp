@@ -369,7 +369,7 @@ class Coco : public Source {
       }
     } catch (const Error& error) {
       if (is_out_of_memory(error)) throw;
-      throw Error(error.code(), error.what(), {.path = origin});
+      throw error.within({.path = origin});
     }
     record.set_bytes(kImage, stored.bytes);
     return stored.size;

@@ -294,7 +294,7 @@ void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields
       if (!values[i]->is_null()) set_field(record, i, fields[i], *values[i], buffers);
     } catch (const Error& error) {
       if (is_out_of_memory(error)) throw;
-      throw Error(error.code(), fmt::format("'{}': {}", fields[i].name, error.what()));
+      throw error.with_message(fmt::format("'{}': {}", fields[i].name, error.message()));
     }
   }
 }

@@ -143,7 +143,7 @@ class Jsonl : public Source {
                       parse(splits_.at(split), static_cast<size_t>(index), buffers), buffers);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::io) throw;
-      throw Error(error.code(), error.what(), {.path = describe(split, index)});
+      throw error.within({.path = describe(split, index)});
     }
   }
 
@@ -193,14 +193,13 @@ class Jsonl : public Source {
         object = parse(splits_[0], static_cast<size_t>(line), buffers);
       } catch (const Error& error) {
         if (is_out_of_memory(error) || error.code() == ErrorCode::io) throw;
-        if (!first_error)
-          first_error = Error(error.code(), error.what(), {.path = describe(0, line)});
+        if (!first_error) first_error = error.within({.path = describe(0, line)});
         continue;
       }
       try {
         fields_ = json_fields(*object, {options_.token_dtype, options_.real_dtype});
       } catch (const Error& error) {
-        throw Error(error.code(), error.what(), {.path = describe(0, line)});
+        throw error.within({.path = describe(0, line)});
       }
       return;
     }

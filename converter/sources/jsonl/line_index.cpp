@@ -88,7 +88,7 @@ LineIndex index_lines(const TextFiles& files, size_t file) {
     if (index.layout != JsonLayout::lines) elements.finish(size);
   } catch (const Error& error) {
     if (!error.context().path.empty()) throw;
-    throw Error(error.code(), error.what(), {.path = files.paths()[file].string()});
+    throw error.within({.path = files.paths()[file].string()});
   }
   return index;
 }

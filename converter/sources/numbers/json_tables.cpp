@@ -115,8 +115,8 @@ class TableReader {
       if (value.is_object() && find_member(object, "id", id) && (id.is_int64() || id.is_string())) {
         who = fmt::format("{} {}", table_->noun, json_excerpt(id));
       }
-      refuse_member(Error(error.code(), fmt::format("{} {}", who, error.what()),
-                          {.path = file_.path().string()}));
+      refuse_member(error.with_message(fmt::format("{} {}", who, error.message()))
+                        .within({.path = file_.path().string()}));
     }
   }
 

@@ -85,7 +85,7 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, cons
         has_path ? std::string(error.what()) : fmt::format("{}: {}", path.string(), error.what());
     if (!is_damage(error, path.extension() == ".jpg")) {
       if (has_path) throw;
-      throw Error(error.code(), error.what(), {.path = path.string()});
+      throw error.within({.path = path.string()});
     }
     if (!listing_.allows_partial()) {
       std::string_view reason = problem;

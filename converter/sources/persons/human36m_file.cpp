@@ -159,8 +159,8 @@ class SubjectReader {
                          "for the 17 joints of human36m, x, y, z each");
         set_joints(world, cameras_.at(at.camera), person);
       } catch (const Error& error) {
-        throw Error(error.code(), fmt::format("annotation {}: {}", person.id, error.what()),
-                    {.path = file("joint_3d").string()});
+        throw error.with_message(fmt::format("annotation {}: {}", person.id, error.message()))
+            .within({.path = file("joint_3d").string()});
       }
     }
   }

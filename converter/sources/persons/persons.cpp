@@ -352,7 +352,7 @@ void Persons::read(size_t split, int64_t index, RecordBuilder& record,
     }
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
-    throw Error(error.code(), error.what(), {.path = origin});
+    throw error.within({.path = origin});
   }
   static const AnnotatedPerson kNone;
   const AnnotatedPerson& person = chosen_person.person < 0

@@ -47,7 +47,7 @@ void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, i
     stored = storer.store(image, id, buffers);
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
-    throw Error(error.code(), error.what(), {.path = origin});
+    throw error.within({.path = origin});
   }
   record.set_bytes(kImageField, stored.bytes);
   record.set_scalar<int64_t>(kLabelField, label);

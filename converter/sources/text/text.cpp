@@ -269,7 +269,7 @@ class Text : public Source {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::io || is_out_of_memory(error)) throw;
       const std::string place = describe_document(split, file, line);
-      if (!buffers.leaves_out_bad_parts()) {
+      if (buffers.on_error() == OnError::fail) {
         throw error.within({.path = place, .subject = ErrorSubject::sample})
             .with_remedy(option_set("on_error", "skip") + " leaves out such documents");
       }

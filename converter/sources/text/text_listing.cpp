@@ -112,7 +112,7 @@ void list_elements(TextSplit& split, size_t file, int64_t begin, std::vector<cha
     documents.finish(split.files.num_bytes(file));
   } catch (const Error& error) {
     if (!error.context().path.empty()) throw;
-    throw Error(error.code(), error.what(), {.path = split.files.paths()[file].string()});
+    throw error.within({.path = split.files.paths()[file].string()});
   }
   blocks.flush(last);
 }

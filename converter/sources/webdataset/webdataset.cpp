@@ -240,8 +240,8 @@ class WebDataset : public Source {
         set_webdataset_field(record, member.field, field, data, classes_.size());
       } catch (const Error& error) {
         if (is_out_of_memory(error)) throw;
-        throw Error(error.code(), fmt::format("field '{}': {}", field.name, error.what()),
-                    {.path = describe(split, index)});
+        throw error.with_message(fmt::format("field '{}': {}", field.name, error.message()))
+            .within({.path = describe(split, index)});
       }
     }
     record.set_string(fields_.size(), found.key);
@@ -406,9 +406,9 @@ class WebDataset : public Source {
           try {
             return read_npy_header(bytes).dtype;
           } catch (const Error& error) {
-            throw Error(error.code(),
-                        fmt::format("field '{}': {}", fields_[field].name, error.what()),
-                        {.path = describe(s, static_cast<int64_t>(i))});
+            throw error
+                .with_message(fmt::format("field '{}': {}", fields_[field].name, error.message()))
+                .within({.path = describe(s, static_cast<int64_t>(i))});
           }
         }
       }

@@ -55,7 +55,6 @@ struct Arguments {
     convert.cancel = watched.cancel();
     convert.progress = watched.progress();
     convert.note = watched.note();
-    storage.keep_broken = convert.on_error == OnError::keep;
     validate(convert);
   }
 
@@ -149,7 +148,7 @@ nb::dict convert_python_source(nb::object python_source, const std::string& dest
       }
     });
   } catch (const Error& error) {
-    const nb::object raised = raised_by(*source, error.what());
+    const nb::object raised = raised_by(*source, error);
     if (raised.is_none()) throw;
     // Python's own exception, with what became of the conversion.
     if (PyObject_HasAttrString(raised.ptr(), "add_note") != 0) {
@@ -171,9 +170,8 @@ nb::dict transcode(const std::string& path, const std::string& destination, bool
       std::vector<Dataset> splits =
           open_splits(path, {.max_record_bytes = arguments.convert.max_record_bytes});
       if (keeps_compression) take_over_compression(splits, arguments.convert);
-      return open_transcoded(std::move(splits), {.store = arguments.storage.store,
-                                                 .keeps_shards = keeps_shards,
-                                                 .keep_broken = arguments.storage.keep_broken});
+      return open_transcoded(std::move(splits),
+                             {.store = arguments.storage.store, .keeps_shards = keeps_shards});
     });
   });
   return outcome.to_python();

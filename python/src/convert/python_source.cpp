@@ -64,11 +64,9 @@ class PythonSource final : public Source {
     set_fields(schema_, sample, storer_, pixels_, record, buffers);
   }
 
-  nb::object raised(const std::string& message) const {
-    for (const auto& [place, exception] : raised_) {
-      if (message.find(place + ": ") != std::string::npos) return exception;
-    }
-    return nb::none();
+  nb::object raised(const Error& error) const {
+    const auto found = raised_.find(error.context().path);
+    return found == raised_.end() ? nb::none() : found->second;
   }
 
  private:
@@ -103,9 +101,9 @@ std::unique_ptr<Source> open_python_source(nb::object source, nb::dict options) 
   return std::make_unique<PythonSource>(std::move(source), std::move(options));
 }
 
-nb::object raised_by(const Source& source, const std::string& message) {
+nb::object raised_by(const Source& source, const Error& error) {
   const auto* python_source = dynamic_cast<const PythonSource*>(&source);
-  return python_source == nullptr ? nb::none() : python_source->raised(message);
+  return python_source == nullptr ? nb::none() : python_source->raised(error);
 }
 
 }  // namespace ffkit::python

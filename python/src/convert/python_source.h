@@ -4,9 +4,9 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
-#include <string>
 
 #include <ffkit/converter/source.h>
+#include <ffkit/format/error.h>
 
 namespace ffkit::python {
 
@@ -16,8 +16,8 @@ namespace ffkit::python {
 // destroyed with the GIL.
 std::unique_ptr<Source> open_python_source(nanobind::object source, nanobind::dict options);
 
-// The exception that `source` has raised for the sample that ended the conversion with `message`,
-// or None. With the GIL.
-nanobind::object raised_by(const Source& source, const std::string& message);
+// The exception that `source` has raised for the sample that ended the conversion with `error`, or
+// None. With the GIL.
+nanobind::object raised_by(const Source& source, const Error& error);
 
 }  // namespace ffkit::python

@@ -102,10 +102,7 @@ std::span<const std::byte> stored_picture(const Value& value, const Sample& samp
   try {
     return storer.store(image, sample.id, buffers, field.name).bytes;
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("field '{}': {}", field.name, error.what()),
-                error.context().errno_value != 0
-                    ? ErrorContext{.errno_value = error.context().errno_value}
-                    : ErrorContext{});
+    throw error.with_message(fmt::format("field '{}': {}", field.name, error.message()));
   }
 }
 

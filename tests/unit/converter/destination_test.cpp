@@ -186,7 +186,7 @@ TEST(Destination, AMergeDoesNotRemoveAConversion) {
                  "holds an unfinished conversion; finish it with: the command");
     leave_unfinished(dir / "old");
     EXPECT_ERROR(Destination(dir / "old", {.kind = kind}), invalid_argument,
-                 "finish it by its own ffconvert command with --resume");
+                 "finish it by what began it, with resume = true");
     fs::remove_all(dir / "old");
     EXPECT_EQ(names_in(dir.path()), before);
     // But what it left itself, and a conversion without a finished shard.

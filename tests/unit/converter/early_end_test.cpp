@@ -89,12 +89,13 @@ TEST_F(EarlyEndTest, AnyExceptionKeepsFinishedShards) {
   const auto no_memory = [] { throw std::bad_alloc(); };
   const auto unknown = [] { throw 1; };  // NOLINT(hicpp-exception-baseclass)
   const std::vector<std::pair<std::function<void()>, std::string>> cases = {
-      {no_thread, "a thread cannot be started; raise the limit on processes"},
+      {no_thread, "raise the limit on processes"},
       {no_memory, "there is not enough memory"},
       {unknown, "failed for an unknown reason"}};
   for (const auto& [fail, words] : cases) {
     EXPECT_THAT(fail_after(3000, fail, early_options()),
-                AllOf(HasSubstr(words), HasSubstr("shards are finished"), HasSubstr("--resume")));
+                AllOf(HasSubstr(words), HasSubstr("shards are finished"),
+                      HasSubstr("run it again with resume = true to go on")));
     const auto shards = shards_in(dir_ / "out");
     EXPECT_GE(shards.size(), 1U) << words;
     // Again at once, before there is anything new.
@@ -104,12 +105,12 @@ TEST_F(EarlyEndTest, AnyExceptionKeepsFinishedShards) {
   }
 }
 
-// A list without the file would be another conversion, so --on-error skip does not go on.
+// A list without the file would be another conversion, so skipping it does not go on.
 TEST_F(EarlyEndTest, AFileThatIsGoneIsToBeBroughtBack) {
   const auto gone = [] { throw Error(ErrorCode::not_found, "cannot be opened"); };
   EXPECT_THAT(fail_after(3000, gone, early_options()),
-              AllOf(HasSubstr("bring back what was there, then the same command with --resume"),
-                    ::testing::Not(HasSubstr("--on-error"))));
+              AllOf(HasSubstr("bring back what was there, then run it again with resume = true"),
+                    ::testing::Not(HasSubstr("on_error"))));
   expect_that_it_can_go_on();
 }
 
@@ -127,7 +128,7 @@ TEST_F(EarlyEndTest, TheFolderTellsTheCommandThatFinishesIt) {
   options.command = "cd / && ffconvert demo 'a b' --resume";
   EXPECT_THAT(fail_after(
                   3000, [] { throw std::bad_alloc(); }, options),
-              HasSubstr("--resume"));
+              HasSubstr("resume = true"));
   EXPECT_ERROR(Dataset::open(dir_ / "out", "train"), invalid_argument,
                "finish it with: cd / && ffconvert demo 'a b' --resume");
   // A refused command is not what is told.
@@ -166,7 +167,7 @@ TEST_F(EarlyEndTest, GoingOnWithAFinishedDataSetIsSuccess) {
   expect_refused(source, options, "option seed ('3' then, '4' now)");
   options.seed = 3;
   options.part = {.index = 1, .count = 2};
-  expect_refused(source, options, "--part (1/1 then, 1/2 now)");
+  expect_refused(source, options, "part (1/1 then, 1/2 now)");
   EXPECT_TRUE(files_of(dir_ / "undisturbed") == expected_);
   // Samples that were left out are in the report, not in the shards.
   const FakeSource bad(kEarlySamples, {7, 8});
@@ -190,7 +191,7 @@ TEST_F(EarlyEndTest, WhatWasGatheredIsKept) {
   EXPECT_THAT(
       conversion_error(FakeSource(kEarlySamples), dir_ / "out", options),
       AllOf(HasSubstr("stopped on request; the archive has been read and all of it is kept"),
-            HasSubstr("--resume goes on")));
+            HasSubstr("run it again with resume = true to go on")));
   EXPECT_TRUE(shards_in(dir_ / "out").empty());
   const FakeSource source(kEarlySamples);
   EXPECT_EQ(conversion_error(source, dir_ / "out", early_options(true)), "finished");

@@ -318,10 +318,10 @@ TEST(ImageStorer, KeepsBrokenPicturesAsTheyAre) {
   const Bytes jpeg = encode_jpeg(make_picture(200, 200).view());
   const std::span<const std::byte> half(jpeg.data(), jpeg.size() / 2);
   for (const ImageStorage& storage :
-       {ImageStorage{.check = ImageCheck::decode, .keep_broken = true},
-        ImageStorage{.max_resolution = 100, .keep_broken = true},
-        ImageStorage{.store = StoreAs::raw, .keep_broken = true}}) {
+       {ImageStorage{.check = ImageCheck::decode}, ImageStorage{.max_resolution = 100},
+        ImageStorage{.store = StoreAs::raw}}) {
     SampleBuffers buffers;
+    buffers.set_on_error(OnError::keep);
     const auto stored = ImageStorer(storage).store(half, "id", buffers);
     EXPECT_EQ(stored.bytes.data(), half.data());
     EXPECT_EQ(stored.bytes.size(), half.size());
@@ -358,12 +358,12 @@ TEST(ImageStorer, WithoutMemoryAConversionFails) {
   const Bytes jpeg = testing::jpeg_that_claims(65000, 2600);  // half a gigabyte
   std::ofstream(dir / "src/train/cat/huge.jpg", std::ios::binary)
       .write(reinterpret_cast<const char*>(jpeg.data()), std::ssize(jpeg));
-  for (const bool keep_broken : {false, true}) {
+  for (const OnError on_error : {OnError::skip, OnError::keep}) {
     testing::expect_error_without_memory(
-        400 << 20, "dst: there is not enough memory; .*give fewer --threads", [&] {
-          const auto source = open_image_folder(
-              dir / "src", {.images = {.check = ImageCheck::decode, .keep_broken = keep_broken}});
-          convert(*source, dir / "dst", {.num_threads = 1, .on_error = OnError::skip});
+        400 << 20, "dst: there is not enough memory; .*give fewer threads", [&] {
+          const auto source =
+              open_image_folder(dir / "src", {.images = {.check = ImageCheck::decode}});
+          convert(*source, dir / "dst", {.num_threads = 1, .on_error = on_error});
         });
   }
 }
@@ -377,7 +377,7 @@ TEST(ImageStorer, TakesEveryHardImage) {
       nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
                             reinterpret_cast<const char*>(text.data()) + text.size());
   const ImageStorer fixing({.max_resolution = 64, .fix_odd = true, .check = ImageCheck::decode});
-  const ImageStorer keeping({.max_resolution = 64, .keep_broken = true});
+  const ImageStorer keeping({.max_resolution = 64});
   for (const auto& [name, facts] : expected.items()) {
     SCOPED_TRACE(name);
     const Bytes image = testing::read_bytes(folder / name);
@@ -386,6 +386,7 @@ TEST(ImageStorer, TakesEveryHardImage) {
     const bool decodes = facts["decodes"].get<bool>() || name == "bitrot.JPEG";
     if (!decodes) {
       EXPECT_THROW(fixing.store(image, "id", buffers), Error);
+      buffers.set_on_error(OnError::keep);
       EXPECT_EQ(keeping.store(image, "id", buffers).bytes.data(), image.data());
       EXPECT_EQ(buffers.problems().size(), 1U);
       continue;

@@ -1,6 +1,7 @@
 // What merge and append do with their sources: locked, taken once, with what was said about their
 // samples.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -11,12 +12,15 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
+#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 
 #include "expect_error.h"
 #include "fake_source.h"
+#include "pictures.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {
@@ -105,6 +109,39 @@ TEST_F(MergeSourcesTest, AreNotTakenTwiceInTheShapeOfACopy) {
                "both: 1 of its 2 shards of split 'train' are those of the destination");
   EXPECT_FALSE(fs::exists(dir_ / "out"));
   EXPECT_EQ(num_records(dir_ / "dst"), 21);
+}
+
+// Shards tell copies of a file. These are copies of the data: in another order, in the dct code,
+// with smaller pictures.
+TEST_F(MergeSourcesTest, AreNotTakenTwiceInWhateverWayTheyAreStored) {
+  for (int i = 0; i < 3; ++i) {
+    const fs::path path = dir_ / fmt::format("src/train/cat/{}.jpg", i);
+    testing::write_file(path, testing::jpeg_picture(i, 64));
+  }
+  const auto source = [&](const ImageStorage& images) {
+    return open_image_folder(dir_ / "src", {.images = images});
+  };
+  convert(*source({}), dir_ / "plain", {});
+  convert(*source({}), dir_ / "seed", {.seed = 5});
+  convert(*source({.store = StoreAs::dct}), dir_ / "dct", {});
+  convert(*source({.max_resolution = 40}), dir_ / "small", {});
+  convert(*open_transcoded(open_splits(dir_ / "plain"), {}), dir_ / "transcoded",
+          {.order = RecordOrder::source});
+  fs::remove(dir_ / "src/train/cat/2.jpg");
+  convert(*source({}), dir_ / "fewer", {});
+  const std::string words = "are made from the same samples as records of ";
+  for (const char* copy : {"seed", "dct", "small", "transcoded"}) {
+    EXPECT_ERROR(merge_datasets(dir_ / "out", {dir_ / "plain", dir_ / copy}, {}), invalid_argument,
+                 words);
+    EXPECT_ERROR(append_datasets(dir_ / copy, {dir_ / "plain"}, {}), invalid_argument, words);
+  }
+  // Not forgotten by what was joined.
+  merge_datasets(dir_ / "joined", {dir_ / "fewer", dir_ / "dct"}, {});
+  EXPECT_ERROR(append_datasets(dir_ / "joined", {dir_ / "small"}, {}), invalid_argument, words);
+  EXPECT_ERROR(append_datasets(dir_ / "small", {dir_ / "joined"}, {}), invalid_argument, words);
+  append_datasets(dir_ / "seed", {dir_ / "fewer"}, {});
+  EXPECT_ERROR(append_datasets(dir_ / "seed", {dir_ / "joined"}, {}), invalid_argument, "twice");
+  EXPECT_EQ(num_records(dir_ / "seed"), 5);
 }
 
 TEST_F(MergeSourcesTest, BringTheirLinesOfTheReport) {

@@ -55,7 +55,7 @@ class ChangedSourceTest : public ::testing::Test {
 
   void begin(const Open& open) {
     EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), unsupported,
-                 "with --on-error skip");
+                 "with on_error = skip");
     begun_ = files_of(dir_ / "out");
   }
   // Everything is as it was when the conversion is refused.
@@ -256,9 +256,7 @@ TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
 TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
   write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
   write_file(dir_ / "src/train/cat/b.jpg", "no picture");
-  const auto open = [&] {
-    return open_image_folder(dir_ / "src", {.images = {.keep_broken = true}});
-  };
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
   ConvertOptions options = part_options(OnError::keep);
   convert(*open(), dir_ / "out", options);
   options.resume = true;
@@ -388,7 +386,7 @@ TEST(Parts, MayDifferInOnErrorUnlessBadSamplesAreKeptHereAndLeftOutThere) {
   const fs::path fail = make(1, OnError::fail);
   const fs::path skip = make(2, OnError::skip);
   EXPECT_ERROR(merge_datasets(dir / "merged", {fail, skip, make(3, OnError::keep)}, {}),
-               invalid_argument, "was converted with --on-error keep, but");
+               invalid_argument, "was converted with on_error = keep, but");
   merge_datasets(dir / "merged", {fail, skip, make(3, OnError::skip)}, {});
   const Dataset merged = Dataset::open(dir / "merged", "train");
   for (const auto& [name, unused] : merged.manifest().options) {

@@ -60,6 +60,20 @@ class ResumeTest : public ::testing::Test {
     return "finished";
   }
 
+  // What is in the destination is damaged, not a sample: to skip bad ones would be no help.
+  void expect_that_only_a_new_start_helps(const ConvertOptions& options, const std::string& file) {
+    try {
+      convert(FakeSource(kSamples, kBad), dir_ / "out", options);
+      FAIL() << "finished";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::corrupt);
+      EXPECT_EQ(error.context().subject, ErrorSubject::destination);
+      EXPECT_THAT(error.context().path, HasSubstr(file));
+      EXPECT_EQ(with_option_names(error.context().remedy, OptionStyle::python),
+                "run without resume=True to start over");
+    }
+  }
+
   TempDir dir_;
   std::map<std::string, std::string> expected_;
 };
@@ -68,7 +82,7 @@ TEST_F(ResumeTest, GivesTheBytesOfAnUndisturbedRun) {
   for (const int64_t num_reads : {2500, 5000, 7900}) {
     EXPECT_THAT(stop_after(num_reads, options_of()),
                 AllOf(HasSubstr("stopped on request"), HasSubstr("shards are finished"),
-                      HasSubstr("--resume")));
+                      HasSubstr("run it again with resume = true to go on")));
     EXPECT_ERROR(Dataset::open(dir_ / "out", "train"), invalid_argument, "not finished");
     const FakeSource source(kSamples, kBad);
     ConvertOptions options = options_of();
@@ -102,7 +116,8 @@ TEST_F(ResumeTest, StartsOverWithoutIt) {
 }
 
 TEST_F(ResumeTest, LeavesNothingWhenNoShardIsFinished) {
-  EXPECT_THAT(stop_after(100, options_of()), ::testing::Not(HasSubstr("--resume")));
+  EXPECT_THAT(stop_after(100, options_of()),
+              ::testing::Not(HasSubstr("run it again with resume = true to go on")));
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 
@@ -146,7 +161,7 @@ TEST_F(ResumeTest, KeepsFinishedShardsWhenASampleIsBad) {
   options.order = RecordOrder::source;
   const std::vector<int64_t> bad = {6000};
   EXPECT_ERROR(convert(FakeSource(kSamples, bad), dir_ / "out", options), corrupt,
-               "shards are finished: with --on-error skip the same command with --resume");
+               "shards are finished: run it again with on_error = skip and resume = true to go on");
   // The output is the same whether a bad sample would have stopped it or not.
   options.on_error = OnError::skip;
   options.resume = true;
@@ -177,7 +192,8 @@ TEST_F(ResumeTest, GatheringGoesOn) {
   ConvertOptions options = options_of();
   options.read = ReadMode::gather;
   // In the middle of the archive nothing is finished; what is gathered is removed.
-  EXPECT_THAT(stop_after(5000, options), ::testing::Not(HasSubstr("--resume")));
+  EXPECT_THAT(stop_after(5000, options),
+              ::testing::Not(HasSubstr("run it again with resume = true to go on")));
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 
   // When all is gathered and some shards are written, the archive is not read again.
@@ -188,7 +204,7 @@ TEST_F(ResumeTest, GatheringGoesOn) {
     while (!stop.stop_requested() && !fs::exists(third)) std::this_thread::yield();
     cancel = true;
   });
-  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled, "--resume");
+  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled, "resume");
   watcher.join();
   options.cancel = nullptr;
   options.resume = true;
@@ -210,7 +226,7 @@ TEST_F(ResumeTest, DamagedGatherFilesAreFound) {
     }
     cancel = true;
   });
-  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled, "--resume");
+  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled, "resume");
   watcher.join();
   for (const auto& entry : fs::directory_iterator(dir_ / "out/train")) {
     if (!entry.path().string().ends_with("gather.tmp")) continue;
@@ -220,8 +236,18 @@ TEST_F(ResumeTest, DamagedGatherFilesAreFound) {
   }
   options.cancel = nullptr;
   options.resume = true;
-  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), corrupt,
-               "without --resume");
+  expect_that_only_a_new_start_helps(options, "gather.tmp");
+}
+
+TEST_F(ResumeTest, DamagedShardsAreFound) {
+  ConvertOptions options = options_of();
+  stop_after(5000, options);
+  const fs::path shard = dir_ / "out/train/shard-00000.ffr";
+  std::string bytes = testing::read_file(shard);
+  bytes[bytes.size() - 10] = static_cast<char>(bytes[bytes.size() - 10] ^ 1);
+  testing::write_file(shard, bytes);
+  options.resume = true;
+  expect_that_only_a_new_start_helps(options, "shard-00000.ffr");
 }
 
 TEST_F(ResumeTest, PartsMergeToWhatOneMachineMakes) {

@@ -1,12 +1,39 @@
+// Errors and what they carry. What the standard library throws comes out of the public functions as
+// Error: memory, paths and numbers out of range.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
+#include <ffkit/format/compression.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/packed_folder.h>
+#include <ffkit/format/record.h>
+#include <ffkit/format/record_unpacker.h>
+#include <ffkit/format/shard_reader.h>
+#include <ffkit/format/shard_writer.h>
+#include <ffkit/format/v1_writer.h>
+
+#include "errors_only.h"
+#include "expect_error.h"
+#include "little_memory.h"
+#include "temp_dir.h"
+#include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
+
+namespace fs = std::filesystem;
+using testing::expect;
+using testing::TempDir;
 
 TEST(OptionNames, AreWrittenAsTheCallerKnowsThem) {
   const std::string text = fmt::format("give {} or {}, not {}", option_set("on_error", "skip"),
@@ -62,6 +89,159 @@ TEST(Error, KeepsItsOwnPathAndNamesTheOuterOne) {
   EXPECT_EQ(placed.context().path, "/in");
   EXPECT_EQ(placed.context().record, -1);
   EXPECT_EQ(placed.context().errno_value, EIO);
+}
+
+TEST(ErrorsOnly, TurnsWhatTheStandardLibraryThrows) {
+  const auto thrown = [](auto exception) {
+    return [exception] { errors_only("a/file", 7, "do this", [&] { throw exception; }); };
+  };
+  EXPECT_ERROR(thrown(std::bad_alloc())(), io,
+               "a/file: record 7: there is not enough memory for the record; do this: ");
+  EXPECT_ERROR(thrown(std::length_error("vector"))(), io, "not enough memory");
+  EXPECT_ERROR(thrown(std::system_error(EAGAIN, std::generic_category()))(), io, "EAGAIN");
+  EXPECT_ERROR(thrown(fs::filesystem_error("status", "a/b", {ELOOP, std::generic_category()}))(),
+               io, "a/b: record 7: cannot be examined; check the path and its permissions: ");
+  EXPECT_ERROR(thrown(fs::filesystem_error("status", {ENOENT, std::generic_category()}))(),
+               not_found, "a/file: ");
+  EXPECT_ERROR(thrown(Error(ErrorCode::cancelled, "as it is"))(), cancelled, "as it is");
+  EXPECT_THROW(thrown(std::invalid_argument("a user's"))(), std::invalid_argument);
+  EXPECT_EQ(errors_only("", [] { return 3; }), 3);
+}
+
+TEST(ErrorsOnly, LinksThatLeadInCirclesAreNamed) {
+  const TempDir dir;
+  fs::create_symlink(dir / "loop", dir / "loop");
+  const fs::path loop = dir / "loop";
+  EXPECT_ERROR(Dataset::open(loop), io, "loop");
+  EXPECT_ERROR(Dataset::open(loop, "train"), io, "loop");
+  EXPECT_ERROR(Dataset::open_files({loop}), io, "loop");
+  EXPECT_ERROR(list_splits(loop), io, "loop");
+  EXPECT_ERROR(ShardReader(loop), io, "loop");
+  EXPECT_ERROR(PackedFolder::is_packed_folder(loop), io, "loop");
+  EXPECT_ERROR(PackedFolder{loop}, io, "loop");
+  EXPECT_ERROR(V1Writer(loop / "a.ffr", 1), io, "loop");
+  EXPECT_ERROR(ShardWriter(loop / "a.ffr", image_classification_schema()), io, "loop");
+  EXPECT_ERROR(DatasetWriter(loop, {.split = "train", .schema = image_classification_schema()}), io,
+               "loop");
+  EXPECT_ERROR(write_manifest(loop / "manifest.json", {}), io, "loop");
+}
+
+TEST(ErrorsOnly, FoldersThatMayNotBeEnteredAreNamed) {
+  const TempDir dir;
+  fs::create_directory(dir / "closed");
+  const auto child = [&] {
+    expect(chmod((dir / "closed").c_str(), 0) == 0, "chmod");
+    if (getuid() == 0) expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+    try {
+      Dataset::open(dir / "closed" / "set", "train");
+    } catch (const Error& error) {
+      fprintf(stderr, "%s\n", error.what());
+      _exit(error.code() == ErrorCode::io ? 0 : 1);
+    }
+    _exit(2);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "cannot be examined.*EACCES");
+}
+
+TEST(ErrorsOnly, NumbersOutOfRangeAreRefused) {
+  const TempDir dir;
+  testing::write_v1_file(dir / "a.ffr", {"one", "two"});
+  const Dataset dataset = Dataset::open(dir / "a.ffr");
+  EXPECT_ERROR(dataset.shard(-1), invalid_argument, "there is no shard -1; the split has 1");
+  EXPECT_ERROR(dataset.shard(1), invalid_argument, "a.ffr: there is no shard 1");
+  EXPECT_ERROR(ListView().bytes(0), invalid_argument, "there is no item 0; the list has 0");
+  const Schema schema{{{.name = "l", .type = FieldType::list, .item = FieldType::string}}};
+  RecordBuilder builder(schema);
+  const std::vector<std::string_view> items{"a", "b"};
+  builder.set_list(0, items);
+  std::vector<std::byte> record;
+  builder.encode(record);
+  EXPECT_ERROR(RecordView(schema, record).list(0).string(2), invalid_argument,
+               "there is no item 2; the list has 2");
+  EXPECT_EQ(RecordView(schema, record).list(0).string(1), "b");
+}
+
+// A v1 file of one record of `num_bytes` that takes no disk.
+void make_sparse(const fs::path& path, uintmax_t num_bytes) {
+  std::ofstream(path, std::ios::binary) << testing::v1_bytes({"a"}, false);
+  fs::resize_file(path, num_bytes);
+}
+
+template <typename Work>
+void expect_no_memory(const Work& work, const char* message) {
+  const auto child = [&] {
+    alarm(20);
+    try {
+      work();
+    } catch (const Error& error) {
+      fprintf(stderr, "%s\n", error.what());
+      _exit(0);
+    } catch (const std::exception& error) {
+      fprintf(stderr, "not an Error: %s\n", error.what());
+      _exit(1);
+    }
+    _exit(2);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), message);
+}
+
+TEST(ErrorsOnly, RecordsWithoutMemoryAreNamed) {
+  FFKIT_SKIP_WITHOUT_MEMORY_LIMITS();
+  const TempDir dir;
+  make_sparse(dir / "a.ffr", 200 << 20);
+  const ShardReader reader(dir / "a.ffr");
+  const Dataset dataset = Dataset::open_files({dir / "a.ffr"});
+  std::vector<std::byte> out;
+  const char* const message = "a.ffr: record 0: there is not enough memory for the record; read";
+  expect_no_memory(
+      [&] {
+        testing::leave_memory(100 << 20);
+        reader.read(0, out);
+      },
+      message);
+  expect_no_memory(
+      [&] {
+        testing::leave_memory(300 << 20);  // the record is there, its copy is not
+        reader.read(0, out);
+      },
+      message);
+  expect_no_memory(
+      [&] {
+        testing::leave_memory(100 << 20);
+        dataset.read_field(0, 0, out);
+      },
+      message);
+}
+
+TEST(ErrorsOnly, LongListsAndRecordsWithoutMemoryAreErrors) {
+  FFKIT_SKIP_WITHOUT_MEMORY_LIMITS();
+  const TempDir dir;
+  testing::write_v1_file(dir / "a.ffr", {"one"});
+  const Dataset dataset = Dataset::open(dir / "a.ffr");
+  const std::vector<int64_t> records(16 << 20, 0);
+  const Schema schema{{{.name = "b", .type = FieldType::bytes}}};
+  const std::vector<std::byte> bytes(64 << 20);
+  expect_no_memory(
+      [&] {
+        testing::leave_memory(32 << 20);
+        dataset.subset(records);
+      },
+      "a.ffr: there is not enough memory; give the process more");
+  expect_no_memory(
+      [&] {
+        testing::leave_memory(32 << 20);
+        RecordBuilder builder(schema);
+        builder.set_bytes(0, bytes);
+        std::vector<std::byte> record;
+        builder.encode(record);
+      },
+      "there is not enough memory");
+  expect_no_memory(
+      [&] {
+        testing::leave_memory(32 << 20);
+        RecordCompressor({.level = 3}).compress(bytes);
+      },
+      "there is not enough memory");
 }
 
 }  // namespace

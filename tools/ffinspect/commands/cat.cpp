@@ -64,7 +64,7 @@ std::span<const std::byte> image_of(const Dataset& dataset, const RecordView& re
   try {
     return image_file(record.bytes(i), jpeg);
   } catch (const Error& error) {
-    throw Error(error.code(), error.what(), {.path = dataset.path().string(), .record = index});
+    throw error.within({.path = dataset.path().string(), .record = index});
   }
 }
 
@@ -73,7 +73,10 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
   const Field& field = dataset.schema().fields[i];
   if (record.is_null(i)) {
     throw Error(ErrorCode::not_found, fmt::format("field '{}' is null", field.name),
-                {.path = dataset.path().string(), .record = options.record});
+                {.path = dataset.path().string(),
+                 .record = options.record,
+                 .subject = ErrorSubject::field,
+                 .name = field.name});
   }
   if (field.type == FieldType::list) {
     throw CLI::ValidationError(

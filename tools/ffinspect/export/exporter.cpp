@@ -86,8 +86,7 @@ ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& 
       try {
         if (file.content.is_image) data = image_file(data, jpeg);
       } catch (const Error& error) {
-        throw Error(error.code(), error.what(),
-                    {.path = dataset.path().string(), .record = file.record_index});
+        throw error.within({.path = dataset.path().string(), .record = file.record_index});
       }
       write_new_file(path, data);
       num_bytes += std::ssize(data);

@@ -69,9 +69,6 @@ struct ImageStorage {
   // Applied before a picture is resized; each that is turned is reported.
   ExifUse exif = ExifUse::ignore;
   ImageCheck check = ImageCheck::header;
-  // A picture that cannot be read, resized or encoded is stored as it is and reported, instead of
-  // being an Error.
-  bool keep_broken = false;
 };
 
 // What report.jsonl says was done to a picture that has no dct code.
@@ -101,7 +98,6 @@ ImageStorage as_they_are(StoreAs store, ExifUse exif = ExifUse::ignore);
 // another.
 void validate(const ImageStorage& storage);
 // For the manifest's options: what differs from storing pictures as they are; empty by default.
-// keep_broken shows in the report.
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage);
 
 struct PixelSize {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/converter/options.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
@@ -58,11 +59,11 @@ class SampleBuffers {
   // Notes a problem of the present sample.
   void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
   const std::vector<SampleProblem>& problems() const { return problems_; }
-  // Whether ConvertOptions::on_error lets bad ones be left out. A source whose samples have parts
-  // that stand alone (documents) then leaves out the bad part and reports it, instead of throwing
-  // for the whole sample.
-  bool leaves_out_bad_parts() const { return leaves_out_bad_parts_; }
-  void leave_out_bad_parts(bool does) { leaves_out_bad_parts_ = does; }
+  // What becomes of bad samples (ConvertOptions::on_error). Unless it is `fail`, a source whose
+  // samples have parts that stand alone (documents) leaves out a bad part and reports it, instead of
+  // throwing for the whole sample. If it is `keep`, ImageStorer stores a broken picture as it is.
+  OnError on_error() const noexcept { return on_error_; }
+  void set_on_error(OnError on_error) noexcept { on_error_ = on_error; }
   // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so
   // that one huge sample does not stay in memory.
   void clear();
@@ -71,7 +72,7 @@ class SampleBuffers {
   std::vector<SampleProblem> problems_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
   size_t num_used_ = 0;
-  bool leaves_out_bad_parts_ = false;
+  OnError on_error_ = OnError::fail;
 };
 
 struct SourceSplit {

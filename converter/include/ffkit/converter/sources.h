@@ -295,8 +295,6 @@ std::unique_ptr<Source> open_datasets(std::vector<Dataset> splits);
 struct TranscodeOptions {
   StoreAs store = StoreAs::dct;  // or jpeg
   bool keeps_shards = true;      // with the same records as before; false: they are cut by size
-  bool keep_broken =
-      false;  // a dct code that cannot be read is kept and reported, instead of being an Error
 };
 std::unique_ptr<Source> open_transcoded(std::vector<Dataset> splits,
                                         const TranscodeOptions& options);

@@ -113,7 +113,7 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
   try {
     use(JsonRow(object));
   } catch (const Error& failure) {
-    throw Error(failure.code(), failure.what(), context());
+    throw failure.within(context());
   }
 }
 

@@ -57,6 +57,10 @@ struct ErrorContext {
   std::string remedy = {};  // what to do: "free some space"; may name options (option_names.h)
 };
 
+// The place as an error's text begins with it: "<path>: record <r>: offset <o>: ", parts that are
+// unset left out.
+std::string place_of(const ErrorContext& context);
+
 class Error : public std::runtime_error {
  public:
   // what() becomes "<path>: record <r>: offset <o>: <message>: <text of errno> (<its
@@ -77,6 +81,8 @@ class Error : public std::runtime_error {
   // subject, name and remedy is taken from `outer`. When this error has a path of its own that is
   // another one, it keeps path and record, and the text begins with those of `outer`.
   [[nodiscard]] Error within(const ErrorContext& outer) const;
+  // ... about something else, for whoever knows better.
+  [[nodiscard]] Error with_subject(ErrorSubject subject) const;
   // ... with this remedy, in place of its own.
   [[nodiscard]] Error with_remedy(const std::string& remedy) const;
 
