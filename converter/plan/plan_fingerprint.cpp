@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "format/json_text.h"
 #include "format/schema/schema_json.h"
 #include "plan/plan_hash.h"
 
@@ -76,7 +77,7 @@ Json split_of(const SplitPlan& plan, Times times, size_t max_named) {
   for (const int64_t first : plan.first) shards.add(static_cast<uint64_t>(first));
   PlanHash dictionary;
   dictionary.add(plan.compression.dictionary);
-  Json split = {{"schema", hash_of(schema_to_json(plan.manifest.schema).dump())},
+  Json split = {{"schema", hash_of(json_text(schema_to_json(plan.manifest.schema)))},
                 {"names", plan.listing.names},
                 {"sizes", plan.listing.sizes},
                 {"contents", plan.listing.contents},

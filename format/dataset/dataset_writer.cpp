@@ -10,6 +10,7 @@
 #include "errors_only.h"
 #include "file/file.h"
 #include "fnv.h"
+#include "json_text.h"
 #include "schema/schema_json.h"
 
 namespace ffkit {
@@ -31,8 +32,8 @@ std::string shard_file_name(int64_t number) {
 }
 
 std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number) {
-  std::string text =
-      fmt::format("{}\n{}\n{}\n", manifest.split, schema_to_json(manifest.schema).dump(), number);
+  std::string text = fmt::format("{}\n{}\n{}\n", manifest.split,
+                                 json_text(schema_to_json(manifest.schema)), number);
   for (const auto& [key, value] : manifest.options) text += fmt::format("{}={}\n", key, value);
   const auto bytes = std::as_bytes(std::span(text));
   const std::array<uint64_t, 2> words = {fnv1a64(bytes), fnv1a64(bytes, ~kFnvBasis)};

@@ -7,10 +7,10 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 
-#include "bytes/json_number.h"
 #include "errors_only.h"
 #include "file/file.h"
 #include "fnv.h"
+#include "json_text.h"
 #include "schema/schema_json.h"
 
 namespace ffkit {
@@ -201,7 +201,7 @@ Manifest read_manifest(const std::filesystem::path& path) {
 }
 
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
-  const std::string text = to_json(manifest).dump(1) + "\n";
+  const std::string text = json_text(to_json(manifest), path, 1) + "\n";
   std::filesystem::path written = path;
   written += ".tmp";
   const bool is_replacement = errors_only(path, [&] { return std::filesystem::exists(path); });

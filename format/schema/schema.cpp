@@ -7,6 +7,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/schema.h>
 
+#include "printable.h"
+
 namespace ffkit {
 namespace {
 
@@ -80,6 +82,14 @@ void Schema::validate() const {
   for (const Field& field : fields) {
     if (field.name.empty()) {
       throw Error(ErrorCode::invalid_argument, "a field of the schema has no name");
+    }
+    if (!is_utf8(field.name)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the field '{}' of the schema has a name that is not UTF-8",
+                              printable(field.name)),
+                  {.subject = ErrorSubject::field,
+                   .name = field.name,
+                   .remedy = "give it a name in UTF-8"});
     }
     if (!seen.insert(field.name).second) {
       throw Error(ErrorCode::invalid_argument,

@@ -10,7 +10,7 @@
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/error.h>
 
-#include "bytes/json_number.h"
+#include "json_text.h"
 #include "little_endian.h"
 #include "schema/schema_json.h"
 
@@ -166,7 +166,7 @@ std::string encode_catalog(const Catalog& catalog) {
                                        {"raw_bytes", catalog.raw_bytes},
                                        {"schema", schema_to_json(catalog.schema)},
                                        {"streams", std::move(streams)}};
-  return json.dump();
+  return json_text(json);
 }
 
 Catalog decode_catalog(std::string_view text, const std::string& path, int64_t catalog_offset) {

@@ -14,6 +14,7 @@
 
 #include "checkpoint/checkpoint_parts.h"
 #include "files/safetensors.h"
+#include "format/json_text.h"
 #include "model/finite_tensors.h"
 #include "options/options_json.h"
 #include "report/json_number.h"
@@ -47,8 +48,8 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
                        {"order", info.loader.order}};
   std::map<std::string, std::string> out = {{kVersionKey, std::to_string(kVersion)},
                                             {"options", options_to_json(info.options)},
-                                            {"progress", progress.dump()},
-                                            {"loader", loader.dump()}};
+                                            {"progress", json_text(progress)},
+                                            {"loader", json_text(loader)}};
   out.insert(info.facts.begin(), info.facts.end());
   return out;
 }
@@ -184,7 +185,7 @@ SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>&
 }
 
 std::string info_to_text(const CheckpointInfo& info) {
-  return Json(to_metadata(info)).dump();
+  return json_text(Json(to_metadata(info)));
 }
 
 CheckpointInfo info_from_text(const std::string& text) {

@@ -15,6 +15,7 @@
 #include <ffkit/format/error.h>
 
 #include "format/file/file.h"
+#include "format/json_text.h"
 
 namespace ffkit {
 namespace {
@@ -85,7 +86,7 @@ std::vector<StoredPart> parts_from_text(const fs::path& file,
 std::string to_text(const std::vector<StoredPart>& parts) {
   PartsJson json = PartsJson::array();
   for (const StoredPart& part : parts) json.push_back(to_json(part));
-  return json.dump();
+  return json_text(json);
 }
 
 void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {

@@ -19,6 +19,7 @@
 #include "files/durable_file.h"
 #include "files/foreign_weights.h"
 #include "files/torch_types.h"
+#include "format/json_text.h"
 #include "format/little_endian.h"
 #include "format/printable.h"
 
@@ -51,7 +52,7 @@ size_t crc_position(const std::string& header, const std::string& digits) {
   return at == std::string::npos ? at : at + std::strlen(kCrcKey) + 4;
 }
 
-std::string make_header(const SafeTensors& contents) {
+std::string make_header(const fs::path& path, const SafeTensors& contents) {
   Json header;
   Json& metadata = header["__metadata__"];
   metadata[kCrcKey] = kNoCrc;
@@ -68,7 +69,7 @@ std::string make_header(const SafeTensors& contents) {
                     {"data_offsets", {offset, offset + tensor.nbytes()}}};
     offset += tensor.nbytes();
   }
-  std::string text = header.dump();
+  std::string text = json_text(header, path);
   text.append((8 - text.size() % 8) % 8, ' ');
   return text;
 }
@@ -220,7 +221,7 @@ void check_crc(const fs::path& path, std::string header_text, const std::string&
 }  // namespace
 
 void write_safetensors(const fs::path& path, const SafeTensors& contents) {
-  std::string header = make_header(contents);
+  std::string header = make_header(path, contents);
   std::vector<at::Tensor> dense;
   uint32_t crc = crc32c(bytes_of(header));
   for (const NamedTensor& t : contents.tensors) {

@@ -9,6 +9,8 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/json_text.h"
+
 namespace ffkit {
 namespace {
 
@@ -46,7 +48,7 @@ std::string options_to_json(const TrainOptions& options) {
   for (const Option* option : stored_options(tables.general, tables.task)) {
     for (const OptionPart& part : option->parts) json[part.key] = to_json(*option, part);
   }
-  return json.dump();
+  return json_text(json);
 }
 
 bool have_same_values(const Option& a, const Option& b) {
@@ -69,8 +71,7 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
   for (const OptionTable* table : {&tables.general, &tables.task}) {
     for (const Option& option : table->options()) {
       for (const OptionPart& part : option.parts) {
-        // An option that is stored where it is not the default, or a checkpoint of before there was
-        // this one: the run had the default.
+        // The run had the default.
         if (!json.contains(part.key)) continue;
         try {
           part.set(value_like(option, part.get(), json.at(part.key)));

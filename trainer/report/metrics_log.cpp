@@ -13,6 +13,7 @@
 #include <ffkit/format/error.h>
 
 #include "files/durable_file.h"
+#include "format/json_text.h"
 #include "report/json_number.h"
 
 namespace ffkit {
@@ -47,14 +48,13 @@ fs::path cut(const fs::path& path, int64_t last_step) {
 }  // namespace
 
 std::string metrics_line(const TrainMetrics& m, const std::string& units) {
-  return Json{{"kind", "train"},
-              {"step", m.step},
-              {"epoch", m.epoch},
-              {"loss", json_number(m.loss)},
-              {"lr", m.lr},
-              {units + "_per_second", m.units_per_second},
-              {"data_wait_share", m.data_wait_share}}
-      .dump();
+  return json_text(Json{{"kind", "train"},
+                        {"step", m.step},
+                        {"epoch", m.epoch},
+                        {"loss", json_number(m.loss)},
+                        {"lr", m.lr},
+                        {units + "_per_second", m.units_per_second},
+                        {"data_wait_share", m.data_wait_share}});
 }
 
 std::string metrics_line(const ValidationMetrics& m, const std::string& units) {
@@ -65,7 +65,7 @@ std::string metrics_line(const ValidationMetrics& m, const std::string& units) {
   for (const auto& [name, value] : m.result.metrics) line[name] = json_number(value);
   line[units] = m.result.count;
   line["seconds"] = m.seconds;
-  return line.dump();
+  return json_text(line);
 }
 
 MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done, std::string units)

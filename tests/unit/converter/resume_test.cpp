@@ -155,6 +155,24 @@ TEST_F(ResumeTest, RefusesShardsWithoutTheirPlan) {
                "the program, whose notes on it cannot be read");
 }
 
+// Somebody has put another file in its place: of another conversion, or another shard of this one.
+TEST_F(ResumeTest, RefusesShardsOfAnotherConversion) {
+  stop_after(5000, options_of());
+  const fs::path split = dir_ / "out/train";
+  ConvertOptions options = options_of();
+  options.seed = 4;
+  convert(FakeSource(kSamples, kBad), dir_ / "other", options);
+  options = options_of();
+  options.resume = true;
+  for (const fs::path& other : {dir_ / "other/train/shard-00000.ffr", split / "shard-00001.ffr"}) {
+    fs::copy_file(other, split / "shard-00000.ffr", fs::copy_options::overwrite_existing);
+    const auto before = files_of(dir_ / "out");
+    EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
+                 "shard-00000.ffr: belongs to another conversion");
+    EXPECT_TRUE(files_of(dir_ / "out") == before);
+  }
+}
+
 TEST_F(ResumeTest, KeepsFinishedShardsWhenASampleIsBad) {
   ConvertOptions options = options_of();
   options.on_error = OnError::fail;

@@ -100,6 +100,18 @@ TEST(SplitCompression, CompressesEveryShardWithTheSplitsDictionary) {
   EXPECT_EQ(dataset.manifest().options.at("zstd_dictionary_bytes"), "4096");
 }
 
+TEST(SplitCompression, HasTheLevelThatIsAskedFor) {
+  const TextSource source(3000);
+  const TempDir dir;
+  const auto bytes_at = [&](int level, int64_t dictionary_bytes) {
+    const auto folder = dir / fmt::format("{}-{}", level, dictionary_bytes);
+    convert(source, folder, {.zstd_level = level, .zstd_dictionary_bytes = dictionary_bytes});
+    return Dataset::open(folder, "train").manifest().record_bytes();
+  };
+  EXPECT_LT(bytes_at(19, 4096), bytes_at(-7, 4096));
+  EXPECT_LT(bytes_at(19, 0), bytes_at(-7, 0));
+}
+
 TEST(SplitCompression, TrainsOnTheFirstRecordsOnly) {
   const TextSource source(30'000);
   const ConvertOptions small{.zstd_level = 1, .zstd_dictionary_bytes = 256};

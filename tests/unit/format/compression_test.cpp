@@ -90,6 +90,22 @@ TEST(Compression, DictionaryIsKeptInTheShardAndHelps) {
   EXPECT_TRUE(reader.verify().empty());
 }
 
+// A dictionary is compiled for a level, which then is that of all that is compressed with it.
+TEST(Compression, ALevelHoldsWithAndWithoutADictionary) {
+  const auto records = text_records(300, 10);
+  const auto bytes_at = [&](int level, const std::vector<std::byte>& dictionary) {
+    RecordCompressor compressor({.level = level, .dictionary = dictionary});
+    size_t num_bytes = 0;
+    for (const auto& record : records) num_bytes += compressor.compress(record).bytes.size();
+    return num_bytes;
+  };
+  const auto dictionary = train_dictionary(text_records(1000), 4 << 10);
+  for (const auto& used : {std::vector<std::byte>{}, dictionary}) {
+    EXPECT_LT(bytes_at(1, used), bytes_at(-7, used));
+    EXPECT_LT(bytes_at(19, used), bytes_at(1, used));
+  }
+}
+
 TEST(Compression, WhatDoesNotShrinkIsStoredAsItIs) {
   const Schema schema{{{.name = "blob", .type = FieldType::bytes}}};
   testing::Random random(1);

@@ -65,6 +65,30 @@ TEST(Manifest, KeepsTheIdsOfItsClasses) {
   EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "1 class ids for 2 classes");
 }
 
+// JSON has no other texts; nlohmann's own exception is nobody's outside.
+TEST(Manifest, IsNotWrittenWithTextsThatAreNotUtf8) {
+  const TempDir dir;
+  const Manifest whole = read_manifest(write_with(dir, "1", "1"));
+  const std::string bad = "caf\xe9";
+  const auto refuses = [&](const std::string& place, const auto& spoil) {
+    Manifest manifest = whole;
+    spoil(manifest);
+    EXPECT_ERROR(write_manifest(dir / "other.json", manifest), invalid_argument,
+                 "other.json: the text 'caf\\xe9' " + place + " is not UTF-8; give it as UTF-8");
+    EXPECT_FALSE(std::filesystem::exists(dir / "other.json"));
+  };
+  refuses("at /split", [&](Manifest& m) { m.split = bad; });
+  refuses("at /classes/1", [&](Manifest& m) { m.classes = {"a", bad}; });
+  refuses("at /class_names/0", [&](Manifest& m) { m.class_names = {bad}; });
+  refuses("at /class_ids/1", [&](Manifest& m) { m.class_ids = {ClassId(3), ClassId(bad)}; });
+  refuses("at /source/path", [&](Manifest& m) { m.source["path"] = bad; });
+  refuses("at /source", [&](Manifest& m) { m.source[bad] = ""; });
+  refuses("at /options/x", [&](Manifest& m) { m.options["x"] = bad; });
+  refuses("at /created_by", [&](Manifest& m) { m.created_by = bad; });
+  refuses("at /shards/0/file", [&](Manifest& m) { m.shards[0].file = bad; });
+  refuses("at /schema/fields/0/name", [&](Manifest& m) { m.schema.fields[0].name = bad; });
+}
+
 TEST(Manifest, IsReadInLinearTimeWithManyKeys) {
   const TempDir dir;
   Manifest manifest = read_manifest(write_with(dir, "1", "1"));

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <ffkit/format/crc32c.h>
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/shard_writer.h>
@@ -191,6 +192,17 @@ TEST(Shard, WriterRefusesWhatIsNotARecord) {
   EXPECT_ERROR(writer.append(nonsense), corrupt, "record of 50 bytes");
   EXPECT_ERROR(ShardWriter(dir / "b.ffr", image_classification_schema(), {.alignment = 1000}),
                invalid_argument, "alignment 1000 is not a power of two");
+}
+
+TEST(Shard, WritersRefuseAFieldNameThatIsNotUtf8) {
+  const TempDir dir;
+  const Schema schema{{{.name = "caf\xe9", .type = FieldType::bytes}}};
+  const char* const message = "the field 'caf\\xe9' of the schema has a name that is not UTF-8";
+  EXPECT_ERROR(ShardWriter(dir / "a.ffr", schema), invalid_argument, message);
+  EXPECT_ERROR(DatasetWriter(dir / "a", {.split = "a", .schema = schema}), invalid_argument,
+               message);
+  EXPECT_ERROR(shard_uuid({.schema = schema}, 0), invalid_argument, "is not UTF-8");
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
 TEST(Shard, ManyThreadsReadAtOnce) {

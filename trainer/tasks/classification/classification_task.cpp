@@ -23,6 +23,7 @@
 #include "data/held_out.h"
 #include "data/picture_source.h"
 #include "data/warning.h"
+#include "format/json_text.h"
 #include "model/library_names.h"
 #include "model/model_registry.h"
 #include "model/zero_init_residual.h"
@@ -108,7 +109,7 @@ class ClassificationTask final : public Task {
   }
   std::string fingerprint() const override { return train_ ? train_->fingerprint() : ""; }
 
-  TaskFacts facts() const override { return {{kClasses, nlohmann::json(classes_).dump()}}; }
+  TaskFacts facts() const override { return {{kClasses, json_text(nlohmann::json(classes_))}}; }
   void set_facts(const TaskFacts& facts) override { classes_ = parse_classes(facts); }
   std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const override {
     if (classification(stored).arch != own().arch)
