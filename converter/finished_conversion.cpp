@@ -66,13 +66,6 @@ std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
   return next == found.num_shards() ? "" : "the shards";
 }
 
-// What the source listed when `manifest` was written; empty in data sets of the first releases, and
-// in those that were merged of others.
-std::string listing_of(const Manifest& manifest) {
-  const auto at = manifest.source.find(kListing);
-  return at == manifest.source.end() ? "" : at->second;
-}
-
 // Samples of a split with an error, by the lines of the report.
 struct BadSamples {
   int64_t left_out = 0;
@@ -140,14 +133,16 @@ std::string difference_of(const Dataset& found, const Source& source, const Spli
   const std::string& name = plan.manifest.split;
   const std::string facts = difference_of_facts(found, plan, bad, options);
   if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
-  if (const std::string listing = listing_of(found.manifest()); !listing.empty()) {
-    const std::string planned = describe_split(plan);
-    std::string words = split_difference(name, listing, planned);
-    if (!words.empty() && differ_in_times_alone(listing, planned)) {
-      words = difference_of_contents(source, plan, found.path(), options);
-    }
-    if (!words.empty()) return words;
+  const auto listing = found.manifest().source.find(kListing);
+  if (listing == found.manifest().source.end()) {
+    return fmt::format("the listing of the source, which the manifest of split '{}' lacks", name);
   }
+  const std::string planned = describe_split(plan);
+  std::string words = split_difference(name, listing->second, planned);
+  if (!words.empty() && differ_in_times_alone(listing->second, planned)) {
+    words = difference_of_contents(source, plan, found.path(), options);
+  }
+  if (!words.empty()) return words;
   const std::string shards = difference_of_shards(found, plan);
   return shards.empty() ? "" : fmt::format("{} of split '{}'", shards, name);
 }
@@ -192,7 +187,6 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   for (const SplitPlan& plan : plans) names.push_back(plan.manifest.split);
   std::ranges::sort(names);
   if (names != list_splits(folder)) refuse("the splits");
-  bool has_listings = true;
   ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'),
                          .without_dct = without_dct_by_reason(report),
                          .remarks = remarks_by_words(report),
@@ -203,7 +197,6 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
     const BadSamples bad = bad_samples_of(report, plan.manifest.split);
     const std::string words = difference_of(found, source, plan, bad, options);
     if (!words.empty()) refuse(words);
-    has_listings = has_listings && !listing_of(found.manifest()).empty();
     summary.splits.push_back({.split = plan.manifest.split,
                               .num_records = found.num_records(),
                               .num_skipped = bad.left_out,
@@ -214,9 +207,9 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   }
   if (options.note) {
     options.note(
-        fmt::format("{}: is finished already: it has the splits, options, shards and {} of this "
-                    "conversion; nothing was written",
-                    folder.string(), has_listings ? "samples" : "numbers of records"));
+        fmt::format("{}: is finished already: it has the splits, options, shards and samples of "
+                    "this conversion; nothing was written",
+                    folder.string()));
   }
   return summary;
 }

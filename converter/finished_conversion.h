@@ -17,9 +17,8 @@ bool holds_finished_data_set(const std::filesystem::path& folder);
 // options, classes and shards, with as many records as there are samples, apart from those that its
 // report names, and made from what the source lists today: names, sizes, annotations, and times of
 // modification. Where the times alone differ, as after a copy, the source is read and its records
-// are compared. Data sets that do not say what their source listed, as of the first releases, are
-// taken by the rest. Opens every shard. Throws Error(invalid_argument) with what differs,
-// Error(corrupt) when a shard is not that of its manifest.
+// are compared. Opens every shard. Throws Error(invalid_argument) with what differs, Error(corrupt)
+// when a shard is not that of its manifest.
 ConvertSummary finished_conversion(const std::filesystem::path& folder, const Source& source,
                                    const std::vector<SplitPlan>& plans,
                                    const ConvertOptions& options);

@@ -16,6 +16,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/format/unfinished.h>
+#include <ffkit/format/version.h>
 
 #include "format/dataset/split_name.h"
 #include "format/errors_only.h"

@@ -210,7 +210,7 @@ void Loader::restore(const LoaderState& state) {
                     "the same seed",
                     state.seed, parts.options.sampler.seed));
   }
-  if (!state.order.empty() && state.order != parts.sampler.description()) {
+  if (state.order != parts.sampler.description()) {
     refuse(
         fmt::format("the loader's state was saved in the order '{}', but this loader's is '{}'; "
                     "resume with the same sampler options",

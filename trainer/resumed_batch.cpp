@@ -22,8 +22,7 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
   const int64_t shares = world_size * options.accumulate;
   const int64_t now =
       options.global_batch_size > 0 ? options.global_batch_size : options.batch_size * shares;
-  // 0: written by an fftrain that did not keep it.
-  if (before == 0 || resume.accept_batch_change) return options;
+  if (resume.accept_batch_change) return options;
   if (now == before && before % shares == 0) return options;
   const std::string& samples = TaskRegistry::instance().find(stored.options.task_name()).samples;
   const ErrorContext context{.path = checkpoint.string()};

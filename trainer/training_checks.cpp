@@ -31,7 +31,7 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
                                   options_.data.string()));
   }
   const std::string order = train_->state().order;
-  if (options_.data.are_several() && !stored.loader.order.empty() && stored.loader.order != order) {
+  if (options_.data.are_several() && stored.loader.order != order) {
     refuse_checkpoint(checkpoint,
                       fmt::format("its run had the order '{}', and {} give '{}'; give the weights "
                                   "of its run, {}, or start a new one",

@@ -49,7 +49,7 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
       state_{.options = options,
              .facts = task_->facts(),
              .global_batch_size = resolved_.global_batch_size,
-             .loader = {.fingerprint = task_->fingerprint(), .seed = options.seed}},
+             .loader = train_->state()},
       model_(*task_, resolved_, mesh.data()),
       average_(options.ema_decay > 0
                    ? std::make_unique<ModelAverage>(model_.model, options.ema_decay)

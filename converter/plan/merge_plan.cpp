@@ -8,6 +8,7 @@
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/version.h>
 #include <ffkit/text/token_data.h>
 
 #include "format/printable.h"
@@ -163,9 +164,7 @@ void require_same_conversion(const SourceShards& part, const SourceShards& first
                               part.manifest.created_by, other, first.manifest.created_by));
   }
   const std::string plan = option_of(part, MergePlan::kPartPlan);
-  // Parts of the first releases have none: they are told by the path of their source.
-  const bool is_same_source = plan.empty() ? part.manifest.source == first.manifest.source : true;
-  if (plan != option_of(first, MergePlan::kPartPlan) || !is_same_source ||
+  if (plan.empty() || plan != option_of(first, MergePlan::kPartPlan) ||
       part_range(part).num_shards != part_range(first).num_shards) {
     refuse_source(
         part.folder,

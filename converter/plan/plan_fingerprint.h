@@ -47,7 +47,7 @@ std::string split_difference(const std::string& name, std::string_view found,
 
 // Whether two descriptions, both by describe_plan() or both by describe_split(), differ in nothing
 // but times of modification: then the contents decide (output/record_comparison.h). False for
-// descriptions of earlier versions, which cannot tell.
+// texts that are no descriptions.
 bool differ_in_times_alone(std::string_view found, std::string_view planned);
 
 // 16 hex digits for the plans of all splits, the same on every machine that lists the same data

@@ -10,6 +10,7 @@
 
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/version.h>
 
 #include "format/dataset/split_name.h"
 #include "format/printable.h"

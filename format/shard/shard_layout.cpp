@@ -82,13 +82,6 @@ ShardHeader decode_header(std::span<const std::byte, kHeaderBytes> bytes, const 
   check_major_version(load_le<uint32_t>(bytes.data() + 8), path);
   check_crc(load_le<uint32_t>(bytes.data() + 4092), crc32c(bytes.first(4092)), "the header", path,
             0);
-  if (load_le<uint32_t>(bytes.data() + 12) == 0) {
-    throw Error(
-        ErrorCode::unsupported,
-        "the shard was written before the first release, in another layout; convert the data "
-        "set again",
-        {.path = path});
-  }
   if (const auto flags = load_le<uint32_t>(bytes.data() + 20); flags != 0) {
     throw Error(
         ErrorCode::unsupported,

@@ -1,3 +1,5 @@
+#include <ffkit/format/version.h>
+
 #include "bindings.h"
 
 NB_MODULE(_ffkit, module) {

@@ -9,6 +9,7 @@
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/version.h>
 
 #include "commands.h"
 #include "image_options.h"

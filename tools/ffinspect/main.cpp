@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <ffkit/format/machine.h>
+#include <ffkit/format/version.h>
 
 #include "commands.h"
 #include "tools/command_line.h"

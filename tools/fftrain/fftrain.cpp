@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <ffkit/format/version.h>
 #include <ffkit/trainer/gpus.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/measure.h>

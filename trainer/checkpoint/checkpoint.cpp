@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -82,20 +81,18 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
     const Json progress = Json::parse(text.at(part));
     progress.at("epochs_done").get_to(info.epochs_done);
     progress.at("steps_done").get_to(info.steps_done);
-    info.epoch_steps = progress.value("epoch_steps", int64_t{0});
-    info.epoch_loss_sum = number_of_json(progress.value("epoch_loss_sum", Json(0.0)));
+    progress.at("epoch_steps").get_to(info.epoch_steps);
+    info.epoch_loss_sum = number_of_json(progress.at("epoch_loss_sum"));
     info.best = number_of_json(progress.at(best_key(info.options)));
     progress.at("best_epoch").get_to(info.best_epoch);
-    // Older versions took what is no number for the best.
-    if (!std::isfinite(info.best)) info.best = 0, info.best_epoch = 0;
-    info.global_batch_size = progress.value("global_batch_size", int64_t{0});
+    progress.at("global_batch_size").get_to(info.global_batch_size);
     part = "loader";
     const Json loader = Json::parse(text.at(part));
     loader.at("fingerprint").get_to(info.loader.fingerprint);
     loader.at("seed").get_to(info.loader.seed);
     loader.at("epoch").get_to(info.loader.epoch);
     loader.at("position").get_to(info.loader.position);
-    info.loader.order = loader.value("order", std::string());
+    loader.at("order").get_to(info.loader.order);
   } catch (const std::logic_error&) {  // std::out_of_range: the part is not there
     throw Error(ErrorCode::corrupt,
                 "lacks the part '" + part + "' of a checkpoint; it was changed by hand",
@@ -247,7 +244,6 @@ void check_checkpoint(const fs::path& path) {
   }
   SafeTensors contents = read_safetensors(path);
   require_crc(path, contents);
-  // An older version wrote what it had, whatever became of it.
   std::erase_if(contents.tensors, [](const NamedTensor& t) { return t.name.starts_with("task."); });
   const std::string wrong = first_not_finite(contents.tensors, NotFinite::nan_alone);
   if (wrong.empty()) return;

@@ -32,7 +32,7 @@ struct CheckpointInfo {
   int64_t steps_done = 0;         // over all epochs: the position in the learning rate schedule
   int64_t epoch_steps = 0;        // of the epoch that is not finished
   double epoch_loss_sum = 0;      // over these steps
-  int64_t global_batch_size = 0;  // samples a step of all processes; 0: not kept by older versions
+  int64_t global_batch_size = 0;  // samples a step of all processes
   double best = 0;                // of the task's best metric
   int64_t best_epoch = 0;         // counted from 1; 0: none yet
   LoaderState loader;             // of the training loader

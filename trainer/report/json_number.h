@@ -16,9 +16,9 @@ inline nlohmann::ordered_json json_number(double value) {
   return value > 0 ? "inf" : "-inf";
 }
 
-// Throws nlohmann's exception for anything else. null, as older versions wrote, is NaN.
+// Throws nlohmann's exception for anything else.
 inline double number_of_json(const nlohmann::ordered_json& json) {
-  if (json.is_null() || json == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (json == "inf") return std::numeric_limits<double>::infinity();
   if (json == "-inf") return -std::numeric_limits<double>::infinity();
   return json.get<double>();

@@ -1,6 +1,11 @@
 #include <cstdio>
 
+#include <ffkit/format/version.h>
 #include <ffkit/loader/loader.h>
+
+#if FFKIT_VERSION_MAJOR != 0 || FFKIT_VERSION_MINOR != 2
+#error "another minor version has another API"
+#endif
 
 int main(int, char** argv) {
   ffkit::Loader loader(ffkit::Dataset::open(argv[1], "train"), {.batch_size = 16});

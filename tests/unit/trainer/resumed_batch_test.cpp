@@ -50,11 +50,5 @@ TEST(ResumedBatch, RefusesAnotherBatchUnlessItIsAccepted) {
   EXPECT_EQ(resumed(o, 16).resolved(16).batch_size, 2);
 }
 
-TEST(ResumedBatch, TakesCheckpointsThatDoNotSay) {
-  CheckpointInfo old = stored();
-  old.global_batch_size = 0;
-  EXPECT_EQ(with_batch_of(old, "a", old.options, 3, {}).global_batch_size, 0);
-}
-
 }  // namespace
 }  // namespace ffkit

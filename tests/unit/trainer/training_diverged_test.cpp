@@ -72,7 +72,7 @@ TEST_F(TrainingDiverged, RefusesWeightsThatAreNoNumbers) {
                file.string() + ": the tensor 'fc.weight' is not finite before training begins");
 }
 
-// As older versions wrote: a checkpoint of weights that are NaN is passed over like a damaged one.
+// A checkpoint of weights that are NaN is passed over like a damaged one.
 TEST_F(TrainingDiverged, GoesOnFromTheCheckpointBeforeOneThatHoldsNaN) {
   TrainOptions o = after_two_epochs(0.01);
   const fs::path file = temp_ / "run/epoch-0002.safetensors";

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view kSpeed = "_per_second";
 
-// JSON has no word for numbers that are not finite; null is that of older logs.
+// JSON has no word for numbers that are not finite.
 bool is_a_number(const Json& json) {
-  return json.is_number() || json.is_null() || json == "nan" || json == "inf" || json == "-inf";
+  return json.is_number() || json == "nan" || json == "inf" || json == "-inf";
 }
 
 bool has_numbers(const Json& json, std::initializer_list<const char*> keys) {

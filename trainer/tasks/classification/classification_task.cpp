@@ -1,5 +1,4 @@
-// Classification: a picture's class from its pixels. The first task; its checkpoints are those from
-// before there were tasks.
+// Classification: a picture's class from its pixels.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>

@@ -39,7 +39,7 @@ struct Manifest {
   std::map<std::string, std::string>
       source;  // facts about where the data came from: "kind", "path", "archive", ...
   std::map<std::string, std::string> options;  // the converter's options: "seed", "shard_size", ...
-  std::string created_by;                      // "ffconvert 0.1.0"
+  std::string created_by;                      // "ffconvert 0.2.0"
 
   int64_t num_records() const;
   int64_t file_bytes() const;

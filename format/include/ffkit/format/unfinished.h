@@ -9,8 +9,7 @@
 namespace ffkit {
 
 struct UnfinishedMarker {
-  std::string
-      kind;  // "conversion", "merge", "v1" or "split"; empty: not known, as of older versions
+  std::string kind;     // "conversion", "merge", "v1" or "split"; empty: not known
   std::string plan;     // a word that identifies what is made; empty: there is no plan yet
   std::string command;  // for a shell, one line; empty: not known
 };

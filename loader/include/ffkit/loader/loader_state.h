@@ -15,7 +15,6 @@ struct LoaderState {
   int64_t epoch = 0;
   int64_t position = 0;  // samples of the epoch consumed by all ranks together
   // Sampler::description(): what else the sequence depends on, the samples of an epoch among it.
-  // Empty in states that were saved before this was: not compared then.
   std::string order = {};
   bool operator==(const LoaderState&) const = default;
 

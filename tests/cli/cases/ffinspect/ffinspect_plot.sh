@@ -16,7 +16,7 @@ check cmp .stdout plot.png
 
 # One line alone, and numbers that were not finite, still make a picture.
 mkdir one
-echo '{"kind":"train","step":1,"epoch":1,"loss":null,"lr":0.1,"images_per_second":3.5,"data_wait_share":0.0}' >one/metrics.jsonl
+echo '{"kind":"train","step":1,"epoch":1,"loss":"nan","lr":0.1,"images_per_second":3.5,"data_wait_share":0.0}' >one/metrics.jsonl
 run 0 "$FFINSPECT" plot one -o one.png
 check test -s one.png
 

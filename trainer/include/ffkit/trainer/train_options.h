@@ -65,7 +65,7 @@ enum class OptimizerKind {
 std::string_view to_string(OptimizerKind kind);
 OptimizerKind parse_optimizer(std::string_view name);
 
-// The task of checkpoints from before there were tasks, and of measurements without data.
+// The task of checkpoints that name none, and of measurements without data.
 inline constexpr char kFirstTask[] = "classification";
 
 struct DataFolder {

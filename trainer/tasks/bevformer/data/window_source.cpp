@@ -36,8 +36,7 @@ LoaderState WindowSource::state() const {
 
 void WindowSource::restore(const LoaderState& state) {
   const LoaderState own = this->state();
-  const bool is_other_order = !state.order.empty() && state.order != own.order;
-  if (state.fingerprint != own.fingerprint || state.seed != seed_ || is_other_order) {
+  if (state.fingerprint != own.fingerprint || state.seed != seed_ || state.order != own.order) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the run was at a place in other keyframes: '{}', and these are '{}'; "
                             "give the options and the data of that run, or start a new one",

@@ -105,10 +105,7 @@ void TokenSource::start_epoch(int64_t epoch) {
 }
 
 void TokenSource::restore(const LoaderState& state) {
-  LoaderState own = state;
-  // Of a run that begins.
-  if (own.order.empty()) own.order = loader_.state().order;
-  loader_.restore(own);
+  loader_.restore(state);
   const TokenLoaderOptions& o = loader_.options();
   num_returned_ = state.position / (o.batch_size * o.world_size);
 }
