@@ -121,9 +121,7 @@ Dataset make_records(const fs::path& folder, int64_t record_bytes, int64_t num_b
       writer.append(record);
       ++done;
     }
-    const ShardSummary summary = writer.finish();
-    manifest.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
-                               summary.raw_bytes, summary.catalog_crc32c});
+    manifest.shards.push_back({writer.finish(), file});
   }
   write_manifest(folder / "manifest.json", manifest);
   return Dataset::open(folder);

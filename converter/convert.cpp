@@ -20,8 +20,6 @@
 #include "output/split_writer.h"
 #include "pack/packer.h"
 #include "pack/report.h"
-#include "plan/merge_plan.h"
-#include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
 
@@ -70,10 +68,7 @@ class Conversion {
     ReportFile report(claimed_.report_path());
     for (const SplitPlan& split : plans_) summary.splits.push_back(convert_split(split, report));
     report.finish();
-    summary.num_reported = report.num_lines();
-    summary.without_dct = report.without_dct();
-    summary.remarks = report.remarks();
-    summary.reported = report.counts();
+    put_into(summary, report.counts());
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }
@@ -178,22 +173,7 @@ class Conversion {
       pack_samples(source_, plan.split, units, options_, plan.compression, writer, on_progress);
       throw_if_cancelled(options_.cancel);
     }
-    Manifest manifest = writer.finish();
-    manifest.source[kListing] = describe_split(plan);
-    // A set that is transcoded has those of its own source, if any.
-    if (source_.manifest(plan.split) == nullptr && !plan.listing.samples.empty()) {
-      manifest.source[kSamples] = plan.listing.samples;
-    }
-    if (options_.part.count > 1) {
-      // Not in the plan's: the shards are to be those that one machine would make.
-      const PartRange range{.part = options_.part,
-                            .begin_shard = plan.begin_shard,
-                            .end_shard = plan.end_shard,
-                            .num_shards = plan.num_shards()};
-      manifest.options[MergePlan::kPart] = range.text();
-      manifest.options[MergePlan::kPartPlan] = plan.shared_plan;
-      manifest.options[MergePlan::kPartOnError] = describe_on_error(options_);
-    }
+    const Manifest manifest = plan.finished(source_, writer.finish(), options_);
     if (manifest.shards.empty()) {
       throw Error(ErrorCode::corrupt,
                   fmt::format("split '{}': none of the {} {} could be read, the first being {}",

@@ -7,7 +7,6 @@
 #include <string>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
 #include "output/destination.h"
@@ -58,8 +57,8 @@ std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
   for (int64_t shard = plan.begin_shard; shard < plan.end_shard; ++shard) {
     const auto num_samples = static_cast<int64_t>(plan.samples(shard).size());
     // One whose samples were all left out was not written.
-    const bool is_there = next < found.num_shards() &&
-                          found.shard(next).facts().uuid == shard_uuid(plan.manifest, shard);
+    const bool is_there =
+        next < found.num_shards() && found.shard(next).facts().uuid == plan.uuid(shard);
     if (is_there && found.shard(next).num_records() > num_samples) break;
     if (is_there) ++next;
   }
@@ -147,23 +146,32 @@ std::string difference_of(const Dataset& found, const Source& source, const Spli
   return shards.empty() ? "" : fmt::format("{} of split '{}'", shards, name);
 }
 
-// What the report says of `split`.
-BadSamples bad_samples_of(const std::string& report, const std::string& split) {
-  const std::string begin = R"({"split":")" + split + "\"";
-  BadSamples bad;
-  for (size_t at = 0; at < report.size();) {
-    const size_t end = std::min(report.find('\n', at), report.size());
-    const std::string_view line = std::string_view(report).substr(at, end - at);
-    if (line.starts_with(begin) && line.ends_with(R"("action":"left out"})")) ++bad.left_out;
-    if (line.starts_with(begin) && line.ends_with(R"("action":"kept as it is"})")) ++bad.kept;
-    if (line.starts_with(begin) && counts_by_action(line).contains(kDocumentLeftOut))
-      ++bad.documents;
-    at = end + 1;
-  }
-  return bad;
+// What a report says: by split, and to count.
+struct FinishedReport {
+  std::map<std::string, BadSamples> bad;
+  ReportCounts counts;
+};
+
+FinishedReport read_finished(const fs::path& path) {
+  FinishedReport report;
+  for_report_lines(read_report(path), [&](const ReportLine& line, std::string_view) {
+    report.counts.add(line);
+    BadSamples& bad = report.bad[line.split];
+    if (line.problem.action == kSampleLeftOut) ++bad.left_out;
+    if (line.problem.action == kKeptAsItIs) ++bad.kept;
+    if (line.problem.action == kDocumentLeftOut) ++bad.documents;
+  });
+  return report;
 }
 
 }  // namespace
+
+void put_into(ConvertSummary& summary, const ReportCounts& counts) {
+  summary.num_reported = counts.num_lines;
+  summary.without_dct = counts.without_dct;
+  summary.remarks = counts.remarks;
+  summary.reported = counts.by_action;
+}
 
 bool holds_finished_data_set(const fs::path& folder) {
   return fs::is_directory(folder) && !fs::exists(fs::symlink_status(folder / kUnfinishedMarker)) &&
@@ -180,21 +188,17 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
                             words),
                 {.path = folder.string()});
   };
-  const fs::path report_path = folder / Destination::kReport;
-  const std::string report = fs::exists(report_path) ? read_text_file(report_path) : "";
+  FinishedReport report = read_finished(folder / Destination::kReport);
   std::vector<std::string> names;
   names.reserve(plans.size());
   for (const SplitPlan& plan : plans) names.push_back(plan.manifest.split);
   std::ranges::sort(names);
   if (names != list_splits(folder)) refuse("the splits");
-  ConvertSummary summary{.num_reported = std::ranges::count(report, '\n'),
-                         .without_dct = without_dct_by_reason(report),
-                         .remarks = remarks_by_words(report),
-                         .reported = counts_by_action(report),
-                         .was_finished = true};
+  ConvertSummary summary{.was_finished = true};
+  put_into(summary, report.counts);
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);
-    const BadSamples bad = bad_samples_of(report, plan.manifest.split);
+    const BadSamples& bad = report.bad[plan.manifest.split];
     const std::string words = difference_of(found, source, plan, bad, options);
     if (!words.empty()) refuse(words);
     summary.splits.push_back({.split = plan.manifest.split,

@@ -6,9 +6,13 @@
 
 #include <ffkit/converter/convert.h>
 
+#include "pack/report.h"
 #include "plan/split_plan.h"
 
 namespace ffkit {
+
+// What a conversion's report counts becomes part of its summary.
+void put_into(ConvertSummary& summary, const ReportCounts& counts);
 
 // Whether `folder` holds a data set that is not marked as unfinished.
 bool holds_finished_data_set(const std::filesystem::path& folder);

@@ -58,7 +58,7 @@ Manifest manifest_of(const std::string& split, Schema schema, const SampleWriter
 struct Job {
   int64_t number = 0;
   int64_t num_bytes = 0;
-  SampleWriter::SetFields set_fields;
+  SetFields set_fields;
   EncodedSample encoded;
   std::exception_ptr failure;
   bool is_done = false;
@@ -112,9 +112,7 @@ struct SampleWriter::Impl {
   }
 
   void work() {
-    RecordBuilder builder(schema);
-    SampleBuffers buffers;
-    std::optional<RecordCompressor> compressor;
+    std::optional<SampleEncoder> encoder;
     std::unique_lock lock(mutex);
     for (;;) {
       to_do.wait(lock, [this] { return is_stopping || num_begun < jobs.size(); });
@@ -122,37 +120,16 @@ struct SampleWriter::Impl {
       Job& job = *jobs[num_begun++];
       lock.unlock();
       try {
-        if (!compressor) compressor.emplace(compression);
-        encode(job, builder, *compressor, buffers);
+        if (!encoder) encoder.emplace(schema, compression, OnError::fail);
+        encoder->encode(job.set_fields, job.encoded);
       } catch (...) {
         job.failure = std::current_exception();
       }
-      buffers.clear();
       job.set_fields =
           nullptr;  // gives back what it holds, here and not in the thread that appends
       lock.lock();
       job.is_done = true;
       append_done(lock);
-    }
-  }
-
-  void encode(Job& job, RecordBuilder& builder, RecordCompressor& compressor,
-              SampleBuffers& buffers) const {
-    EncodedSample& encoded = job.encoded;
-    job.set_fields(builder, buffers);
-    builder.encode(encoded.record);
-    encoded.stored = compressor.compress(encoded.record);
-    if (encoded.stored.codec != Codec::none) {
-      encoded.compressed.assign(encoded.stored.bytes.begin(), encoded.stored.bytes.end());
-      encoded.stored.bytes = encoded.compressed;
-    }
-    const auto num_bytes =
-        static_cast<int64_t>(std::max(encoded.record.size(), encoded.stored.bytes.size()));
-    if (num_bytes > max_record_bytes) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("its record would have {} bytes, more than the limit of {}; raise "
-                              "the limit, here and for what reads the data set",
-                              num_bytes, max_record_bytes));
     }
   }
 
@@ -184,6 +161,13 @@ struct SampleWriter::Impl {
   void append(const Job& job) {
     try {
       if (job.failure) std::rethrow_exception(job.failure);
+      if (job.encoded.error) throw Error(*job.encoded.error);
+      if (const int64_t num_bytes = job.encoded.num_bytes(); num_bytes > max_record_bytes) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("its record would have {} bytes, more than the limit of {}; raise "
+                                "the limit, here and for what reads the data set",
+                                num_bytes, max_record_bytes));
+      }
     } catch (const Error& error) {
       if (is_out_of_memory(error)) throw;
       throw error.within({.record = job.number});

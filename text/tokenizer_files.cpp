@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
 
+#include "format/file/file.h"
 #include "json_member.h"
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"
@@ -19,19 +18,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Tables = Tokenizer::Tables;
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    refuse_file(ErrorCode::io, path, "cannot be read");
-  }
-  return text;
-}
-
 // What lies beside a vocabulary and its merges and changes what they say.
 bool adds_prefix_space(const fs::path& folder) {
   if (const fs::path added = folder / "added_tokens.json"; fs::exists(added)) {
-    const Json json = parse_json(read_text(added), added);
+    const Json json = parse_json(read_whole_text(added), added);
     if (!json.empty()) {
       refuse_file(ErrorCode::unsupported, added,
                   "adds tokens without saying how they are matched; save the tokenizer as "
@@ -40,17 +30,17 @@ bool adds_prefix_space(const fs::path& folder) {
   }
   const fs::path config = folder / "tokenizer_config.json";
   if (!fs::exists(config)) return false;
-  const Json json = parse_json(read_text(config), config);
+  const Json json = parse_json(read_whole_text(config), config);
   return json.is_object() && member(json, "add_prefix_space") == true;
 }
 
 Tables read_pair(const fs::path& vocabulary_path, const fs::path& merges_path) {
-  const Json json = parse_json(read_text(vocabulary_path), vocabulary_path);
+  const Json json = parse_json(read_whole_text(vocabulary_path), vocabulary_path);
   require_object(json, vocabulary_path, "the vocabulary");
   VocabularyBuilder vocabulary(vocabulary_path);
   for (const auto& [text, id] : json.items()) vocabulary.add(text, id);
   MergeList merges(vocabulary, merges_path);
-  const std::string text = read_text(merges_path);
+  const std::string text = read_whole_text(merges_path);
   int64_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -78,9 +68,9 @@ Tables read_tokenizer_files(const fs::path& path) {
                 "there is no such file or folder; give a folder with tokenizer.json, or with "
                 "vocab.json and merges.txt, or the word 'bytes'");
   }
-  if (!fs::is_directory(path)) return parse_tokenizer_json(read_text(path), path);
+  if (!fs::is_directory(path)) return parse_tokenizer_json(read_whole_text(path), path);
   if (const fs::path json = path / "tokenizer.json"; fs::exists(json)) {
-    return parse_tokenizer_json(read_text(json), json);
+    return parse_tokenizer_json(read_whole_text(json), json);
   }
   for (const auto& [vocabulary, merges] : kPairs) {
     if (!fs::exists(path / vocabulary)) continue;

@@ -134,7 +134,7 @@ ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::st
     return impl_->convert(impl_->thread_codecs.local(), image, id, buffers, picture);
   } catch (const Error& error) {
     if (buffers.on_error() != OnError::keep || is_out_of_memory(error)) throw;
-    buffers.report({error.what(), "kept as it is", std::string(picture)});
+    buffers.report({error.what(), kKeptAsItIs, std::string(picture)});
     return {.bytes = image};
   }
 }

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset_writer.h>
@@ -67,15 +64,12 @@ Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMo
 
 // The lines about the split in its sources' report.jsonl.
 std::string report_of(const PlannedSplit& split) {
-  const std::string key = fmt::format("{{\"split\":{},", nlohmann::json(split.name).dump());
   std::string lines;
   for (const SourceShards& source : split.sources) {
-    const fs::path path = source.data_set / Destination::kReport;
-    if (!fs::exists(path)) continue;
-    std::istringstream report(read_text_file(path));
-    for (std::string line; std::getline(report, line);) {
-      if (line.starts_with(key)) lines += line + '\n';
-    }
+    for_report_lines(read_report(source.data_set / Destination::kReport),
+                     [&](const ReportLine& line, std::string_view text) {
+                       if (line.split == split.name) lines += text;
+                     });
   }
   return lines;
 }
@@ -84,9 +78,7 @@ std::string report_of(const PlannedSplit& split) {
 // the records they are about.
 class GrowingReport {
  public:
-  explicit GrowingReport(fs::path path) : path_(std::move(path)) {
-    if (fs::exists(path_)) text_ = read_text_file(path_);
-  }
+  explicit GrowingReport(fs::path path) : path_(std::move(path)), text_(read_report(path_)) {}
 
   // Unless they stand at the end already, where an addition that was killed before its manifest has
   // left them.

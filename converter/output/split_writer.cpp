@@ -40,19 +40,14 @@ bool SplitWriter::take_over(int64_t shard) {
     if (error.code() == ErrorCode::io) throw;
     throw error.within(place).with_subject(place.subject).with_remedy(start_over);
   }
-  if (facts.uuid != shard_uuid(plan_.manifest, shard)) {
+  if (facts.uuid != plan_.uuid(shard)) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("belongs to another conversion; give the options it was begun with, or {}",
                     start_over),
         place);
   }
-  finished_[shard] = {.file = path.filename().string(),
-                      .num_records = facts.num_records,
-                      .file_bytes = facts.file_bytes,
-                      .record_bytes = facts.record_bytes,
-                      .raw_bytes = facts.raw_bytes,
-                      .catalog_crc32c = facts.checksum};
+  finished_[shard] = {facts, path.filename().string()};
   return true;
 }
 
@@ -73,10 +68,9 @@ void SplitWriter::append(int64_t sample, EncodedSample& encoded) {
 void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& stored,
                          const std::string& report) {
   if (writer_ == nullptr) {
-    writer_ =
-        std::make_unique<ShardWriter>(path_of(shard_), plan_.manifest.schema,
-                                      ShardWriterOptions{.uuid = shard_uuid(plan_.manifest, shard_),
-                                                         .compression = plan_.compression});
+    writer_ = std::make_unique<ShardWriter>(
+        path_of(shard_), plan_.manifest.schema,
+        ShardWriterOptions{.uuid = plan_.uuid(shard_), .compression = plan_.compression});
   }
   writer_->append(record, stored);
   report_ += report;
@@ -107,26 +101,20 @@ void SplitWriter::end() {
 
 void SplitWriter::wait() {
   if (!closing_.valid()) return;
-  const ShardSummary summary = closing_.get();
+  finished_[closing_shard_] = {closing_.get(), shard_file_name(closing_shard_)};
   closing_writer_.reset();
-  finished_[closing_shard_] = {.file = shard_file_name(closing_shard_),
-                               .num_records = summary.num_records,
-                               .file_bytes = summary.file_bytes,
-                               .record_bytes = summary.record_bytes,
-                               .raw_bytes = summary.raw_bytes,
-                               .catalog_crc32c = summary.catalog_crc32c};
 }
 
-Manifest SplitWriter::finish() {
+std::vector<ManifestShard> SplitWriter::finish() {
   wait();
-  Manifest manifest = plan_.manifest;
-  for (const auto& [number, shard] : finished_) manifest.shards.push_back(shard);
-  return manifest;
+  std::vector<ManifestShard> shards;
+  for (const auto& [number, shard] : finished_) shards.push_back(shard);
+  return shards;
 }
 
 void SplitWriter::add_lines_to(ReportFile& report) const {
   for (int64_t shard = plan_.begin_shard; shard < plan_.end_shard; ++shard) {
-    if (fs::exists(report_path_of(shard))) report.add(read_text_file(report_path_of(shard)));
+    report.add(read_report(report_path_of(shard)));
   }
 }
 

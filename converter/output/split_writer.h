@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ffkit/converter/source.h>
 #include <ffkit/format/manifest.h>
@@ -44,8 +45,8 @@ class SplitWriter : public PackSink {
 
   // Until every shard is durable.
   void wait();
-  // wait(), then the split's manifest, not yet written.
-  Manifest finish();
+  // wait(), then all shards that there are.
+  std::vector<ManifestShard> finish();
   // Adds the split's lines to `report`, in record order, a shard's at a time. After finish().
   void add_lines_to(ReportFile& report) const;
   int64_t num_finished() const { return static_cast<int64_t>(finished_.size()); }

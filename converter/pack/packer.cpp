@@ -44,7 +44,8 @@ class Packer {
         on_progress_(on_progress),
         num_threads_(options.num_threads > 0 ? options.num_threads : usable_cores()),
         encoders_([&source, split, &compression, &options] {
-          return std::make_unique<SampleEncoder>(source, split, compression, options.on_error);
+          return std::make_unique<SampleEncoder>(source.split_schema(split), compression,
+                                                 options.on_error);
         }) {}
 
   PackProgress run() {
@@ -128,7 +129,7 @@ class Packer {
       if (is_cancelled(options_.cancel)) {
         batch->encoded[i].error = Error(ErrorCode::cancelled, kCancelled);
       } else {
-        encoder.encode(batch->samples[i], batch->encoded[i]);
+        encoder.encode(fields_of(source_, split_, batch->samples[i]), batch->encoded[i]);
         require_readable(batch->samples[i], batch->encoded[i]);
       }
     }
@@ -138,8 +139,7 @@ class Packer {
   // A data set is for readers that were not told of longer records.
   void require_readable(int64_t sample, EncodedSample& encoded) const {
     if (encoded.error) return;
-    const auto num_bytes =
-        static_cast<int64_t>(std::max(encoded.record.size(), encoded.stored.bytes.size()));
+    const int64_t num_bytes = encoded.num_bytes();
     if (num_bytes <= options_.max_record_bytes) return;
     encoded.problems.clear();
     encoded.error =

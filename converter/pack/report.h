@@ -1,6 +1,9 @@
 // Report lines: what there is to say about samples, one JSON object a line, as in DST/report.jsonl.
+//
+//   {"split":"train","source":"train.tar: n01440764/x.JPEG","reason":"is a CMYK JPEG","action":"re-encoded"}
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -15,20 +18,46 @@
 
 namespace ffkit {
 
-// {"split": "train", "source": "train.tar: n01440764/x.JPEG", "reason": "is a CMYK JPEG", "action":
-// "re-encoded"}, one line a problem, with "picture" behind the source where a sample has several;
-// the action for a sample with an error is "left out". Empty when there is nothing to say.
+// With "picture" behind the source where a sample has several, and "count" before the action where
+// it counts something.
+struct ReportLine {
+  std::string split;
+  std::string source;  // Source::describe()
+  SampleProblem problem;
+};
+
+// With the end of the line. Names of files need not be UTF-8: what is not becomes U+FFFD.
+std::string to_text(const ReportLine& line);
+// Nothing for a line of anything else.
+std::optional<ReportLine> parse_report_line(std::string_view text);
+
+// The lines about a sample: its problems, or that it is left out because of its error.
 std::string report_lines(const Source& source, size_t split, int64_t sample,
                          const EncodedSample& encoded);
 
-// How many of the lines are about a picture without a dct code, by the reason: "progressive",
-// "damaged or cut", ...
-std::map<std::string, int64_t> without_dct_by_reason(std::string_view lines);
+// What ConvertSummary says of a report.
+struct ReportCounts {
+  int64_t num_lines = 0;
+  // Pictures without a dct code, by the reason: "progressive", "damaged or cut", ...
+  std::map<std::string, int64_t> without_dct = {};
+  // kPictureRemarks, by their words: "has 16 bits a channel: kept; ...".
+  std::map<std::string, int64_t> remarks = {};
+  // The lines with a SampleProblem::count, by the action.
+  std::map<std::string, ReportedAction> by_action = {};
 
-// How many of the lines are kPictureRemarks, by their words: "has 16 bits a channel: kept; ...".
-std::map<std::string, int64_t> remarks_by_words(std::string_view lines);
-// The lines with a SampleProblem::count, by the action: {"document left out": 3 lines, ...}.
-std::map<std::string, ReportedAction> counts_by_action(std::string_view lines);
+  void add(const ReportLine& line);
+};
+
+// Calls use(line, text) for each line of `report` that is one; `text` is with its end.
+template <typename Use>
+void for_report_lines(std::string_view report, const Use& use) {
+  while (!report.empty()) {
+    const std::string_view text =
+        report.substr(0, std::min(report.find('\n'), report.size() - 1) + 1);
+    report.remove_prefix(text.size());
+    if (const std::optional<ReportLine> line = parse_report_line(text); line) use(*line, text);
+  }
+}
 
 // DST/report.jsonl while it is being written, under another name. Without lines there will be no
 // file.
@@ -38,13 +67,8 @@ class ReportFile {
 
   // Appends whole lines; throws Error(io).
   void add(std::string_view lines);
-  int64_t num_lines() const { return num_lines_; }
-  // without_dct_by_reason() of all lines.
-  const std::map<std::string, int64_t>& without_dct() const { return without_dct_; }
-  // remarks_by_words() of all lines.
-  const std::map<std::string, int64_t>& remarks() const { return remarks_; }
-  // counts_by_action() of all lines.
-  const std::map<std::string, ReportedAction>& counts() const { return counts_; }
+  // Of all lines.
+  const ReportCounts& counts() const noexcept { return counts_; }
   // Puts the file durably in its place; throws Error(io).
   void finish();
 
@@ -53,14 +77,11 @@ class ReportFile {
 
   const std::filesystem::path path_;
   std::optional<File> file_;  // once there are lines
-  int64_t num_lines_ = 0;
-  std::map<std::string, int64_t> without_dct_;
-  std::map<std::string, int64_t> remarks_;
-  std::map<std::string, ReportedAction> counts_;
+  ReportCounts counts_;
 };
 
-// The whole file; throws Error(not_found) or Error(io).
-std::string read_text_file(const std::filesystem::path& path);
+// The text of the report `path`; empty when there is no such file. Throws Error(io).
+std::string read_report(const std::filesystem::path& path);
 
 // Puts `text` durably into the file `path`, all or nothing; throws Error(io).
 void write_text_file(const std::filesystem::path& path, std::string_view text);

@@ -1,5 +1,8 @@
 #include "pack/sample_encoder.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "format/errors_only.h"
 
 namespace ffkit {
@@ -18,22 +21,28 @@ void EncodedSample::shrink() {
   ffkit::shrink(compressed);
 }
 
-SampleEncoder::SampleEncoder(const Source& source, size_t split,
-                             const CompressionOptions& compression, OnError on_error)
-    : source_(source),
-      split_(split),
-      schema_(source.split_schema(split)),
-      compressor_(compression) {
+int64_t EncodedSample::num_bytes() const {
+  return static_cast<int64_t>(std::max(record.size(), stored.bytes.size()));
+}
+
+SetFields fields_of(const Source& source, size_t split, int64_t sample) {
+  return [&source, split, sample](RecordBuilder& record, SampleBuffers& buffers) {
+    source.read(split, sample, record, buffers);
+  };
+}
+
+SampleEncoder::SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error)
+    : schema_(std::move(schema)), compressor_(compression) {
   builder_.emplace(schema_);
   buffers_.set_on_error(on_error);
 }
 
-void SampleEncoder::encode(int64_t sample, EncodedSample& out) {
+void SampleEncoder::encode(const SetFields& set_fields, EncodedSample& out) {
   out.error.reset();
   out.problems.clear();
   buffers_.clear();
   try {
-    source_.read(split_, sample, *builder_, buffers_);
+    set_fields(*builder_, buffers_);
     builder_->encode(out.record);
     out.stored = compressor_.compress(out.record);
     if (out.stored.codec != Codec::none) {

@@ -82,7 +82,7 @@ std::string class_difference(const Manifest& mine, const Manifest& theirs) {
 // What is the same only for a shard and its copies: the checksum covers the index, and with it
 // those of all records.
 auto key_of(const ManifestShard& shard) {
-  return std::tuple(shard.catalog_crc32c, shard.file_bytes, shard.num_records, shard.raw_bytes);
+  return std::tuple(shard.checksum, shard.file_bytes, shard.num_records, shard.raw_bytes);
 }
 
 int64_t num_shared_shards(const Manifest& manifest, const std::vector<ManifestShard>& shards) {

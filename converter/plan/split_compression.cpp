@@ -18,14 +18,14 @@ constexpr int64_t kMaxTrainingBytes = 256LL << 20;  // zstd wants them in one pi
 std::vector<std::vector<std::byte>> first_records(const Source& source, size_t split,
                                                   const ConvertOptions& options) {
   const int64_t enough = std::min(100 * options.zstd_dictionary_bytes, kMaxTrainingBytes);
-  SampleEncoder encoder(source, split, {}, OnError::skip);
+  SampleEncoder encoder(source.split_schema(split), {}, OnError::skip);
   EncodedSample encoded;
   std::vector<std::vector<std::byte>> records;
   int64_t num_bytes = 0;
   for (const int64_t sample : record_order(source.splits()[split], options)) {
     if (records.size() == kMaxTrainingRecords || num_bytes >= enough) break;
     throw_if_cancelled(options.cancel);
-    encoder.encode(sample, encoded);
+    encoder.encode(fields_of(source, split, sample), encoded);
     if (!encoded.error) {
       num_bytes += static_cast<int64_t>(encoded.record.size());
       records.push_back(encoded.record);

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
@@ -17,6 +18,7 @@
 #include "input/cancel.h"
 #include "pack/sample_encoder.h"
 #include "plan/merge_plan.h"
+#include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 
 namespace ffkit {
@@ -41,14 +43,14 @@ class SizeEstimate {
  public:
   SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
       : source_(source), split_(plan.split) {
-    SampleEncoder encoder(source, plan.split, plan.compression, OnError::skip);
+    SampleEncoder encoder(source.split_schema(plan.split), plan.compression, OnError::skip);
     EncodedSample encoded;
     double source_bytes = 0;
     double record_bytes = 0;
     double num_records = 0;
     for (size_t i = 0; i < std::min(kProbedSamples, plan.order.size()); ++i) {
       throw_if_cancelled(options.cancel);
-      encoder.encode(plan.order[i], encoded);
+      encoder.encode(fields_of(source, plan.split, plan.order[i]), encoded);
       if (encoded.error) continue;  // named when it is packed
       num_records += 1;
       record_bytes += static_cast<double>(encoded.stored.bytes.size());
@@ -148,6 +150,31 @@ std::span<const int64_t> SplitPlan::samples(int64_t shard) const {
   const auto begin = static_cast<size_t>(first.at(static_cast<size_t>(shard)));
   const auto end = static_cast<size_t>(first.at(static_cast<size_t>(shard) + 1));
   return std::span(order).subspan(begin, end - begin);
+}
+
+std::array<uint8_t, 16> SplitPlan::uuid(int64_t shard) const {
+  return shard_uuid(manifest, shard);
+}
+
+Manifest SplitPlan::finished(const Source& source, std::vector<ManifestShard> shards,
+                             const ConvertOptions& options) const {
+  Manifest finished = manifest;
+  finished.shards = std::move(shards);
+  finished.source[kListing] = describe_split(*this);
+  // A set that is transcoded has those of its own source, if any.
+  if (source.manifest(split) == nullptr && !listing.samples.empty()) {
+    finished.source[kSamples] = listing.samples;
+  }
+  if (options.part.count > 1) {
+    const PartRange range{.part = options.part,
+                          .begin_shard = begin_shard,
+                          .end_shard = end_shard,
+                          .num_shards = num_shards()};
+    finished.options[MergePlan::kPart] = range.text();
+    finished.options[MergePlan::kPartPlan] = shared_plan;
+    finished.options[MergePlan::kPartOnError] = describe_on_error(options);
+  }
+  return finished;
 }
 
 std::vector<PackUnit> SplitPlan::units() const {

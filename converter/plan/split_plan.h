@@ -3,6 +3,7 @@
 // options, so that shards can be made on several machines, or some of them later.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -48,6 +49,12 @@ struct SplitPlan {
 
   int64_t num_shards() const { return static_cast<int64_t>(first.size()) - 1; }
   std::span<const int64_t> samples(int64_t shard) const;
+  std::array<uint8_t, 16> uuid(int64_t shard) const;
+  // What the split's manifest says when `shards` are written: `manifest`, what the source listed
+  // (kListing, kSamples), and which part of the conversion it is. uuids are made without these: the
+  // shards are those that one machine would make, from any copy of the source.
+  Manifest finished(const Source& source, std::vector<ManifestShard> shards,
+                    const ConvertOptions& options) const;
   // Of the shards to be made.
   std::vector<PackUnit> units() const;
   int64_t num_samples() const;

@@ -125,7 +125,7 @@ class TranscodedSource : public DatasetRecords {
       } catch (const Error& error) {
         if (is_out_of_memory(error)) throw;
         if (buffers.on_error() != OnError::keep) throw error.within({.path = origin});
-        buffers.report({error.what(), "kept as it is", name});
+        buffers.report({error.what(), kKeptAsItIs, name});
         return image;
       }
       return out;

@@ -25,23 +25,12 @@ constexpr const char* kManifestName = "manifest.json";
 
 void check_against_manifest(const ShardReader& shard, const ManifestShard& expected,
                             const Schema& schema) {
-  const ShardFacts facts = shard.facts();
-  std::string problem;
-  if (facts.num_records != expected.num_records || facts.file_bytes != expected.file_bytes ||
-      facts.checksum != expected.catalog_crc32c) {
-    problem = fmt::format(
-        "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
-        "{}, {}, {:08x}",
-        facts.num_records, facts.file_bytes, facts.checksum, expected.num_records,
-        expected.file_bytes, expected.catalog_crc32c);
-  } else if (const std::string difference = shard.schema().difference(schema);
-             !difference.empty()) {
-    problem = "does not have the manifest's schema: " + difference;
-  }
-  if (!problem.empty()) {
-    throw Error(ErrorCode::corrupt, problem + "; copy or convert the data set again",
-                {.path = shard.path().string(), .subject = ErrorSubject::shard});
-  }
+  const std::string difference = shard_difference(shard, expected, schema);
+  if (difference.empty()) return;
+  throw Error(ErrorCode::corrupt, difference,
+              {.path = shard.path().string(),
+               .subject = ErrorSubject::shard,
+               .remedy = "copy or convert the data set again"});
 }
 
 // Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not
@@ -91,6 +80,21 @@ bool is_v1(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string shard_difference(const ShardReader& shard, const ManifestShard& listed,
+                             const Schema& schema) {
+  const ShardSummary found = shard.facts();
+  if (found.num_records != listed.num_records || found.file_bytes != listed.file_bytes ||
+      found.checksum != listed.checksum) {
+    return fmt::format(
+        "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
+        "{}, {}, {:08x}",
+        found.num_records, found.file_bytes, found.checksum, listed.num_records, listed.file_bytes,
+        listed.checksum);
+  }
+  const std::string other = shard.schema().difference(schema);
+  return other.empty() ? "" : "does not have the manifest's schema: " + other;
+}
 
 DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
                                 const ShardReaderOptions& options) {
@@ -152,13 +156,7 @@ DatasetFiles open_listed_files(const std::vector<fs::path>& paths,
                   fmt::format("has another schema than {}: {}", paths.front().string(), difference),
                   {.path = path.string()});
     }
-    const ShardFacts facts = shard.facts();
-    files.manifest.shards.push_back({.file = path.filename().string(),
-                                     .num_records = facts.num_records,
-                                     .file_bytes = facts.file_bytes,
-                                     .record_bytes = facts.record_bytes,
-                                     .raw_bytes = facts.raw_bytes,
-                                     .catalog_crc32c = facts.checksum});
+    files.manifest.shards.push_back({shard.facts(), path.filename().string()});
   }
   files.manifest.schema = files.shards.front().schema();
   return files;

@@ -17,6 +17,10 @@ struct DatasetFiles {
   std::vector<std::string> warnings;
 };
 
+// Why `shard` is not the one that its split's manifest, of `schema`, has listed; empty when it is.
+std::string shard_difference(const ShardReader& shard, const ManifestShard& listed,
+                             const Schema& schema);
+
 // As Dataset::open() and Dataset::open_files().
 DatasetFiles open_dataset_files(const std::filesystem::path& path, const std::string& split,
                                 const ShardReaderOptions& options);

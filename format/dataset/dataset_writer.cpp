@@ -66,7 +66,7 @@ struct DatasetWriter::Impl {
                                       ShardWriterOptions{.alignment = options.alignment,
                                                          .uuid = shard_uuid(manifest, next_number),
                                                          .compression = options.compression});
-    manifest.shards.push_back({.file = std::move(file)});
+    manifest.shards.push_back({{}, std::move(file)});
     ++next_number;
   }
 
@@ -79,14 +79,9 @@ struct DatasetWriter::Impl {
   }
 
   void close_shard() {
-    const ShardSummary summary = shard->finish();
     ManifestShard& entry = manifest.shards.back();
+    static_cast<ShardSummary&>(entry) = shard->finish();
     written.push_back(folder / entry.file);
-    entry.num_records = summary.num_records;
-    entry.file_bytes = summary.file_bytes;
-    entry.record_bytes = summary.record_bytes;
-    entry.raw_bytes = summary.raw_bytes;
-    entry.catalog_crc32c = summary.catalog_crc32c;
     shard.reset();
   }
 };

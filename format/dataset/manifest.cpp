@@ -37,7 +37,7 @@ bool is_plain_file_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && !has_slash_or_null(name);
 }
 
-int64_t sum(const std::vector<ManifestShard>& shards, int64_t ManifestShard::*member) {
+int64_t sum(const std::vector<ManifestShard>& shards, int64_t ShardSummary::*member) {
   int64_t total = 0;
   for (const ManifestShard& shard : shards) total += shard.*member;
   return total;
@@ -67,7 +67,7 @@ OrderedJson to_json(const Manifest& manifest) {
                       {"file_bytes", shard.file_bytes},
                       {"record_bytes", shard.record_bytes},
                       {"raw_bytes", shard.raw_bytes},
-                      {"catalog_crc32c", shard.catalog_crc32c}});
+                      {"catalog_crc32c", shard.checksum}});
   }
   OrderedJson json = {{"format", "ffkit-dataset"},
                       {"version", kVersion},
@@ -117,12 +117,12 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
   int64_t raw_bytes = 0;
   std::unordered_set<std::string> files;
   for (const Json& item : json.at("shards")) {
-    ManifestShard shard{.file = item.at("file").get<std::string>(),
-                        .num_records = count_at<int64_t>(item, "num_records"),
-                        .file_bytes = count_at<int64_t>(item, "file_bytes"),
-                        .record_bytes = count_at<int64_t>(item, "record_bytes"),
-                        .raw_bytes = count_at<int64_t>(item, "raw_bytes"),
-                        .catalog_crc32c = count_at<uint32_t>(item, "catalog_crc32c")};
+    ManifestShard shard{{.num_records = count_at<int64_t>(item, "num_records"),
+                         .file_bytes = count_at<int64_t>(item, "file_bytes"),
+                         .record_bytes = count_at<int64_t>(item, "record_bytes"),
+                         .raw_bytes = count_at<int64_t>(item, "raw_bytes"),
+                         .checksum = count_at<uint32_t>(item, "catalog_crc32c")},
+                        item.at("file").get<std::string>()};
     if (!is_plain_file_name(shard.file))
       throw_corrupt_manifest(path, fmt::format("'{}' is not a shard's file name", shard.file));
     if (!files.insert(shard.file).second)
@@ -157,23 +157,23 @@ std::string to_string(const ClassId& id) {
 }
 
 int64_t Manifest::num_records() const {
-  return sum(shards, &ManifestShard::num_records);
+  return sum(shards, &ShardSummary::num_records);
 }
 int64_t Manifest::file_bytes() const {
-  return sum(shards, &ManifestShard::file_bytes);
+  return sum(shards, &ShardSummary::file_bytes);
 }
 int64_t Manifest::record_bytes() const {
-  return sum(shards, &ManifestShard::record_bytes);
+  return sum(shards, &ShardSummary::record_bytes);
 }
 int64_t Manifest::raw_bytes() const {
-  return sum(shards, &ManifestShard::raw_bytes);
+  return sum(shards, &ShardSummary::raw_bytes);
 }
 
 std::string Manifest::fingerprint() const {
   uint64_t hash = kFnvBasis;
   for (const ManifestShard& shard : shards) {
     hash = fnv1a64(std::as_bytes(std::span(&shard.num_records, 1)), hash);
-    hash = fnv1a64(std::as_bytes(std::span(&shard.catalog_crc32c, 1)), hash);
+    hash = fnv1a64(std::as_bytes(std::span(&shard.checksum, 1)), hash);
   }
   return fmt::format("{:016x}", hash);
 }

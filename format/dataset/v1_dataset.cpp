@@ -143,12 +143,7 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
   files.manifest.source = {{"format", "FFRecord v1"}};
   for (const ShardReader& shard : files.shards) {
     const ShardFacts facts = shard.facts();
-    files.manifest.shards.push_back({.file = shard.path().filename().string(),
-                                     .num_records = facts.num_records,
-                                     .file_bytes = facts.file_bytes,
-                                     .record_bytes = facts.record_bytes,
-                                     .raw_bytes = facts.raw_bytes,
-                                     .catalog_crc32c = facts.checksum});
+    files.manifest.shards.push_back({facts, shard.path().filename().string()});
     if (!facts.warning.empty()) {
       files.warnings.push_back(fmt::format("{} {}", shard.path().string(), facts.warning));
     }

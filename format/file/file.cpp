@@ -41,6 +41,23 @@ bool raise_open_files_limit() {
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+template <typename Bytes>
+Bytes read_whole(const std::filesystem::path& path, int64_t max_bytes) {
+  const File file = File::open_for_reading(path);
+  const int64_t size = file.size();
+  if (size > max_bytes) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the file has {} bytes, more than the {} that a file of its kind may "
+                            "have; copy or make it again",
+                            size, max_bytes),
+                {.path = path.string()});
+  }
+  Bytes bytes;
+  errors_only(path, [&] { bytes.resize(static_cast<size_t>(size)); });
+  file.read_at(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
 }  // namespace
 
 int open_descriptor(const std::filesystem::path& path, int flags) {
@@ -192,20 +209,12 @@ void File::break_with(const char* what, int error) {
   throw_file_error(what, path_, error);
 }
 
-std::vector<std::byte> read_whole_file(const std::filesystem::path& path) {
-  const File file = File::open_for_reading(path);
-  const int64_t size = file.size();
-  if (size > kMaxWholeFileBytes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the file has {} bytes, more than the {} that a file of its kind may "
-                            "have; copy or make it again",
-                            size, kMaxWholeFileBytes),
-                {.path = path.string()});
-  }
-  std::vector<std::byte> bytes;
-  errors_only(path, [&] { bytes.resize(static_cast<size_t>(size)); });
-  file.read_at(0, bytes);
-  return bytes;
+std::vector<std::byte> read_whole_file(const std::filesystem::path& path, int64_t max_bytes) {
+  return read_whole<std::vector<std::byte>>(path, max_bytes);
+}
+
+std::string read_whole_text(const std::filesystem::path& path, int64_t max_bytes) {
+  return read_whole<std::string>(path, max_bytes);
 }
 
 bool has_no_fsync(int error) {

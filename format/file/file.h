@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ffkit {
@@ -16,14 +18,21 @@ class File {
   static File open_for_reading(std::filesystem::path path);
   // Creates or empties the file. Throws Error(io).
   static File create(std::filesystem::path path);
+  // Takes over `descriptor`; `name` stands for the file in messages.
+  static File adopt(int descriptor, std::filesystem::path name) {
+    return {std::move(name), descriptor};
+  }
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();
 
-  int fd() const { return fd_; }
-  const std::filesystem::path& path() const { return path_; }
+  int fd() const noexcept { return fd_; }
+  const std::filesystem::path& path() const noexcept { return path_; }
+  // Throws Error(invalid_argument) for what is no regular file, Error(io) otherwise.
   int64_t size() const;
+  // Gives the descriptor away.
+  int release() noexcept { return std::exchange(fd_, -1); }
 
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
   // otherwise; of `record`, unless it is -1.
@@ -52,10 +61,13 @@ class File {
   bool is_broken_ = false;
 };
 
-// All of a small file, of at most kMaxWholeFileBytes. Throws Error(unsupported) when it has more,
-// else as File does.
+// All of a small regular file. Throws Error(unsupported) when it has more than `max_bytes`, else as
+// File does.
 inline constexpr int64_t kMaxWholeFileBytes = int64_t{256} << 20;
-std::vector<std::byte> read_whole_file(const std::filesystem::path& path);
+std::vector<std::byte> read_whole_file(const std::filesystem::path& path,
+                                       int64_t max_bytes = kMaxWholeFileBytes);
+std::string read_whole_text(const std::filesystem::path& path,
+                            int64_t max_bytes = kMaxWholeFileBytes);
 
 // Opens as open(2) does, with O_CLOEXEC, also after interruptions. Where the process has too many
 // open files (EMFILE), it raises its limit as far as it may: the soft RLIMIT_NOFILE to the hard

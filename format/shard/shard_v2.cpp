@@ -44,17 +44,15 @@ class ShardV2 final : public ShardFile {
   const Schema& schema() const override { return catalog_.schema; }
 
   ShardFacts facts() const override {
+    ShardFacts facts{{catalog_.num_records, trailer_.file_bytes, catalog_.record_bytes,
+                      catalog_.raw_bytes, trailer_.catalog_crc32c}};
+    facts.alignment = header_.alignment;
+    facts.uuid = header_.uuid;
     const int dictionary = catalog_.find_stream("dictionary");
-    return {.version = 2,
-            .num_records = catalog_.num_records,
-            .file_bytes = trailer_.file_bytes,
-            .record_bytes = catalog_.record_bytes,
-            .raw_bytes = catalog_.raw_bytes,
-            .alignment = header_.alignment,
-            .checksum = trailer_.catalog_crc32c,
-            .dictionary_bytes =
-                dictionary < 0 ? 0 : catalog_.streams[static_cast<size_t>(dictionary)].num_bytes,
-            .uuid = header_.uuid};
+    if (dictionary >= 0) {
+      facts.dictionary_bytes = catalog_.streams[static_cast<size_t>(dictionary)].num_bytes;
+    }
+    return facts;
   }
 
   RecordLocation locate(int64_t record) const override {

@@ -186,7 +186,7 @@ ShardSummary ShardWriter::finish() try {
           .file_bytes = trailer.file_bytes,
           .record_bytes = self.record_bytes,
           .raw_bytes = self.raw_bytes,
-          .catalog_crc32c = trailer.catalog_crc32c};
+          .checksum = trailer.catalog_crc32c};
 } catch (const std::bad_alloc&) {
   rethrow_as_error(impl_->path, -1, kMoreMemory);
 }

@@ -35,16 +35,14 @@ class V1File final : public ShardFile {
 
   ShardFacts facts() const override {
     const int64_t record_bytes = file_bytes_ - kV1FixedBytes - kV1BytesPerRecord * num_records();
-    return {.version = 1,
-            .num_records = num_records(),
-            .file_bytes = file_bytes_,
-            .record_bytes = record_bytes,
-            .raw_bytes = record_bytes,
-            .alignment = 1,
-            .checksum = header_crc_,
-            .warning = stored_crc_ == 0
-                           ? "has no checksum over its header; damage to it can go unnoticed"
-                           : ""};
+    ShardFacts facts{
+        {num_records(), file_bytes_, record_bytes, /*raw_bytes=*/record_bytes, header_crc_}};
+    facts.version = 1;
+    facts.alignment = 1;
+    if (stored_crc_ == 0) {
+      facts.warning = "has no checksum over its header; damage to it can go unnoticed";
+    }
+    return facts;
   }
 
   RecordLocation locate(int64_t record) const override {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "converter/input/input_file.h"
 #include "converter/sources/coco/coco_file.h"
 #include "memory_file.h"
 #include "touch.h"
@@ -48,6 +49,7 @@ void check(const ffkit::CocoFile& file, size_t num_bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   static ffkit::testing::MemoryFile memory;
   memory.assign(std::as_bytes(std::span(bytes, size)));
-  ffkit::fuzzing::attempt([size] { check(ffkit::read_coco_file(memory.path()), size); });
+  ffkit::fuzzing::attempt(
+      [size] { check(ffkit::read_coco_file(ffkit::InputFile(memory.path())), size); });
   return 0;
 }

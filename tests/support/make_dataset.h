@@ -91,9 +91,7 @@ inline Dataset make_dataset(const std::filesystem::path& folder, const DatasetSp
     for (; record_index < end; ++record_index) {
       writer.append(make_record(manifest.schema, spec, record_index));
     }
-    const ShardSummary summary = writer.finish();
-    manifest.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
-                               summary.raw_bytes, summary.catalog_crc32c});
+    manifest.shards.push_back({writer.finish(), file});
   }
   write_manifest(folder / "manifest.json", manifest);
   return Dataset::open(folder);

@@ -37,9 +37,7 @@ bool is_weights_index(const fs::path& path) {
 }
 
 WeightsIndex read_weights_index(const fs::path& path) {
-  const std::vector<std::byte> bytes = read_whole_file(path);
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  const auto json = nlohmann::json::parse(text, text + bytes.size(), nullptr, false);
+  const auto json = nlohmann::json::parse(read_whole_text(path), nullptr, false);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object())
     refuse_index(path, "is no index of weights: it has no 'weight_map'");

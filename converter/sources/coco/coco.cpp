@@ -165,7 +165,7 @@ class Coco : public Source {
   void add_split(CocoListing from, const CocoOptions& options) {
     InputFile annotations(from.annotations);
     const uint32_t crc = crc32c_of(annotations);
-    CocoFile file = read_coco_file(from.annotations, options.allow_missing);
+    CocoFile file = read_coco_file(annotations, options.allow_missing);
     notes_.insert(notes_.end(), file.notes.begin(), file.notes.end());
     require_safe_names(file, from.annotations);
     std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);

@@ -91,8 +91,8 @@ void add_numbers(const dom::object& object, CocoNumbers& numbers) {
 
 class CocoReader {
  public:
-  CocoReader(const std::filesystem::path& path, bool allow_missing)
-      : path_(path), allow_missing_(allow_missing), input_(path) {}
+  CocoReader(const InputFile& file, bool allow_missing)
+      : path_(file.path()), allow_missing_(allow_missing), input_(file) {}
 
   CocoFile read() {
     const std::array tables = {
@@ -285,7 +285,7 @@ class CocoReader {
 
   const std::filesystem::path path_;
   const bool allow_missing_;
-  const InputFile input_;
+  const InputFile& input_;
   CocoFile file_;
   std::unordered_map<int64_t, size_t> picture_of_;
   size_t num_without_box_ = 0;
@@ -293,8 +293,8 @@ class CocoReader {
 
 }  // namespace
 
-CocoFile read_coco_file(const std::filesystem::path& path, bool allow_missing) {
-  return CocoReader(path, allow_missing).read();
+CocoFile read_coco_file(const InputFile& file, bool allow_missing) {
+  return CocoReader(file, allow_missing).read();
 }
 
 }  // namespace ffkit

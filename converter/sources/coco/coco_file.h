@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "input/input_file.h"
 #include "sources/archives/tar_index.h"
 #include "sources/coco/coco_ids.h"
 
@@ -81,6 +82,6 @@ struct CocoFile {
 // reason and remedy: no such JSON, no pictures, a missing or repeated id, no box, an annotation of
 // a picture or category that is not there. With `allow_missing` annotations without a box are left
 // out, with a note.
-CocoFile read_coco_file(const std::filesystem::path& path, bool allow_missing = false);
+CocoFile read_coco_file(const InputFile& file, bool allow_missing = false);
 
 }  // namespace ffkit

@@ -43,17 +43,12 @@ FileRange decompress(const InputFile& file, Spool& spool, const std::atomic<bool
 
 }  // namespace
 
-bool is_compressed(const InputFile& file) {
-  return is_compressed_stream(kind_of(file));
-}
-
-DecompressedTars::DecompressedTars(const std::vector<fs::path>& files,
-                                   const fs::path& temporary_folder,
+DecompressedTars::DecompressedTars(const FileGroup& files, const fs::path& temporary_folder,
                                    const std::atomic<bool>* cancel)
-    : tars_(files.size()) {
+    : tars_(files.paths().size()) {
   std::vector<size_t> compressed;
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (is_compressed(InputFile(files[i]))) compressed.push_back(i);
+  for (size_t i = 0; i < tars_.size(); ++i) {
+    if (is_compressed_stream(files.with(i, kind_of))) compressed.push_back(i);
   }
   if (compressed.empty()) return;
   // A few files for all: a process may not have many open.
@@ -66,8 +61,9 @@ DecompressedTars::DecompressedTars(const std::vector<fs::path>& files,
   parallel_io(spools.size(), [&](size_t s) {
     try {
       for (size_t i = s; i < compressed.size(); i += spools.size()) {
-        const InputFile file(files[compressed[i]]);
-        tars_[compressed[i]] = Tar{.spool = s, .range = decompress(file, spools[s], cancel)};
+        files.with(compressed[i], [&](const InputFile& file) {
+          tars_[compressed[i]] = Tar{.spool = s, .range = decompress(file, spools[s], cancel)};
+        });
       }
     } catch (const Error& error) {
       errors[s] = error;

@@ -11,6 +11,7 @@
 
 #include "input/input_file.h"
 #include "sources/archives/tar_index.h"
+#include "sources/files/file_group.h"
 
 namespace ffkit {
 
@@ -19,8 +20,8 @@ class DecompressedTars {
   // Decompresses those of `files` that are compressed, by their first bytes. The temporary files
   // are where Spool has them. Throws Error(corrupt) for damaged data, Error(unsupported) for a
   // compression that is not known, Error(cancelled) once `cancel`, which may be null, is true.
-  DecompressedTars(const std::vector<std::filesystem::path>& files,
-                   const std::filesystem::path& temporary_folder, const std::atomic<bool>* cancel);
+  DecompressedTars(const FileGroup& files, const std::filesystem::path& temporary_folder,
+                   const std::atomic<bool>* cancel);
 
   // Where a tar lies.
   struct Place {
@@ -43,8 +44,5 @@ class DecompressedTars {
   std::vector<std::optional<Tar>> tars_;  // of each file
   std::string note_;
 };
-
-// Whether a file is compressed by its first bytes.
-bool is_compressed(const InputFile& file);
 
 }  // namespace ffkit

@@ -37,60 +37,39 @@ fs::path nearest_folder(fs::path folder) {
   return folder;
 }
 
-}  // namespace
-
-Spool::Spool(const fs::path& folder) : folder_(nearest_folder(folder)) {
-  if (!folder_.empty()) fd_ = open_without_name(folder_);
-  if (fd_ >= 0) return;
-  std::error_code ignored;
-  folder_ = fs::temp_directory_path(ignored);
-  if (folder_.empty()) folder_ = "/tmp";
-  fd_ = open_without_name(folder_);
-  if (fd_ < 0) {
+File make_file(fs::path folder) {
+  int fd = folder.empty() ? -1 : open_without_name(folder);
+  if (fd < 0) {
+    std::error_code ignored;
+    folder = fs::temp_directory_path(ignored);
+    if (folder.empty()) folder = "/tmp";
+    fd = open_without_name(folder);
+  }
+  if (fd < 0) {
     throw Error(ErrorCode::io,
                 "a temporary file for decompressed data cannot be made; give another folder with "
                 "TMPDIR",
-                {.path = folder_.string(), .errno_value = errno});
+                {.path = folder.string(), .errno_value = errno});
   }
+  return File::adopt(fd, std::move(folder));
 }
 
-Spool::~Spool() {
-  if (fd_ >= 0) ::close(fd_);
-}
+}  // namespace
 
-Spool::Spool(Spool&& other) noexcept
-    : folder_(std::move(other.folder_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+Spool::Spool(const fs::path& folder) : file_(make_file(nearest_folder(folder))) {}
 
 void Spool::append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), size_);
-    if (n >= 0) {
-      size_ += n;
-      bytes = bytes.subspan(static_cast<size_t>(n));
-    } else if (errno != EINTR) {
-      const int error = errno;
-      throw Error(ErrorCode::io,
-                  fmt::format("a temporary file with {} MB of decompressed data cannot grow{}",
-                              size_ / 1'000'000,
-                              error == ENOSPC || error == EDQUOT
-                                  ? "; free some space there, or decompress the files beforehand"
-                                  : ""),
-                  {.path = folder_.string(), .errno_value = error});
-    }
+  try {
+    file_.write_at(size_, bytes);
+  } catch (const Error& error) {
+    const int code = error.context().errno_value;
+    const bool is_full = code == ENOSPC || code == EDQUOT;
+    throw error
+        .with_message(fmt::format("a temporary file with {} MB of decompressed data cannot grow",
+                                  size_ / 1'000'000))
+        .with_remedy(is_full ? "free some space there, or decompress the files beforehand" : "");
   }
-}
-
-void Spool::read_at(int64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const ssize_t n = ::pread(fd_, out.data(), out.size(), offset);
-    if (n > 0) {
-      offset += n;
-      out = out.subspan(static_cast<size_t>(n));
-    } else if (n == 0 || errno != EINTR) {
-      throw Error(ErrorCode::io, "a temporary file with decompressed data cannot be read",
-                  {.path = folder_.string(), .offset = offset, .errno_value = n == 0 ? 0 : errno});
-    }
-  }
+  size_ += std::ssize(bytes);
 }
 
 }  // namespace ffkit

@@ -112,7 +112,7 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
 
 TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
                      const SpoolPlace& place)
-    : stamps_(text_stamps(paths)), files_(std::move(paths)) {
+    : stamps_(text_stamps(paths)), files_(std::move(paths), stamps_) {
   std::vector<size_t> compressed;
   ranges_.resize(files_.paths().size());
   for (size_t i = 0; i < files_.paths().size(); ++i) {
@@ -120,11 +120,10 @@ TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
     const bool says_packed = plain_name(path) != lower_name(path);
     if (stamps_[i].num_bytes == 0 || (!rules.looks_inside && !says_packed)) continue;
     throw_if_cancelled(place.cancel);
-    const InputFile file(path);
-    const std::vector<std::byte> head = head_of(file);
+    const std::vector<std::byte> head = files_.with(i, head_of);
     if (CompressedStream::takes(content_kind(head))) {
       compressed.push_back(i);
-      compressed_bytes_ += file.size();
+      compressed_bytes_ += stamps_[i].num_bytes;
     } else {
       require_text(head, rules, path);
     }
@@ -191,13 +190,6 @@ void TextFiles::read_at(size_t file, int64_t offset, std::span<std::byte> out) c
   } else {
     files_.read_at(file, offset, out);
   }
-}
-
-void TextFiles::read_whole(size_t file, std::span<std::byte> out) const {
-  if (is_compressed(file)) return read_at(file, 0, out);
-  const InputFile opened(paths().at(file));
-  opened.require(stamps_.at(file));
-  opened.read_at(0, out);
 }
 
 std::string TextFiles::note() const {

@@ -48,10 +48,8 @@ class TextFiles {
   int64_t modified_ns(size_t file) const { return stamps_.at(file).modified_ns; }
   bool is_compressed(size_t file) const { return ranges_.at(file).has_value(); }
 
-  // As InputFile::read_at.
+  // As FileGroup::read_at.
   void read_at(size_t file, int64_t offset, std::span<std::byte> out) const;
-  // The whole file; throws as read_at(), and Error(not_found) where it is not what was listed.
-  void read_whole(size_t file, std::span<std::byte> out) const;
 
   // "3 compressed files (4 MB) became 12 MB of text in temporary files in /fast"; empty without
   // any.

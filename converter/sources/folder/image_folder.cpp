@@ -7,6 +7,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/file/file.h"
 #include "input/dangling_link.h"
 #include "input/input_file.h"
 #include "sources/folder/folder_layout.h"
@@ -19,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kUnlabelled = -1;
 // tiny-imagenet's: the pictures of val and test lie in one folder of this name.
 constexpr const char* kOneFolder = "images";
 constexpr const char* kValAnnotations = "val_annotations.txt";
@@ -69,21 +69,19 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name) {
 
 void label_by_folder(const FolderSplit& split, const std::vector<std::string>& classes,
                      std::vector<ImageEntry>& entries) {
+  std::vector<int64_t> label_of_folder;
   for (const std::string& name : split.classes) {
-    if (label_of_class(classes, name) < 0) refuse_unknown_class(split, name);
+    label_of_folder.push_back(label_of_class(classes, name));
+    if (label_of_folder.back() < 0) refuse_unknown_class(split, name);
   }
-  for (ImageEntry& entry : entries) {
-    entry.label = label_of_class(classes, split.classes[static_cast<size_t>(entry.label)]);
-  }
+  for (ImageEntry& entry : entries) entry.label = label_of_folder[entry.folder];
 }
 
 void label_by_annotations(const FolderSplit& split, const std::vector<std::string>& classes,
                           std::vector<ImageEntry>& entries) {
   constexpr int64_t kMaxBytes = 64 << 20;
   const fs::path file = split.path / kValAnnotations;
-  const std::vector<std::byte> bytes = read_whole(file, kMaxBytes);
-  const auto class_of = parse_val_annotations(
-      {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
+  const auto class_of = parse_val_annotations(read_whole_text(file, kMaxBytes), file.string());
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
@@ -119,7 +117,6 @@ ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::st
   }
   std::vector<ImageEntry>& entries = listing.entries;
   if (is_unlabelled(split)) {
-    for (ImageEntry& entry : entries) entry.label = kUnlabelled;
     notes.push_back(fmt::format("{}: its pictures are in no class folders and have no labels (-1)",
                                 split.path.string()));
   } else if (is_annotated(split)) {

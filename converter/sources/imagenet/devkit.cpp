@@ -7,6 +7,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/file/file.h"
 #include "input/input_file.h"
 #include "sources/archives/archive_reader.h"
 #include "sources/imagenet/lines.h"
@@ -79,8 +80,8 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
 std::optional<Devkit> find_devkit(const fs::path& folder) {
   if (fs::exists(folder / kDevkitArchive)) return read_archive(folder / kDevkitArchive);
   if (fs::is_directory(folder / kFolder)) {
-    return make_devkit(folder / kFolder, read_whole(folder / kFolder / kMeta, kMaxMemberBytes),
-                       read_whole(folder / kFolder / kGroundTruth, kMaxMemberBytes));
+    return make_devkit(folder / kFolder, read_whole_file(folder / kFolder / kMeta, kMaxMemberBytes),
+                       read_whole_file(folder / kFolder / kGroundTruth, kMaxMemberBytes));
   }
   return std::nullopt;
 }

@@ -26,14 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kNoLabel = -1;
-
 // A split as it was found, before labels are known.
 struct FoundSplit {
   ImageSplit split;
-  // What the entries' labels point into; empty for pictures that lie flat.
-  std::vector<std::string> wnids;
-  std::map<size_t, ClassArchive> class_archives;  // by the position in `wnids`
+  std::vector<std::string> wnids;  // of the entries' folders; empty for pictures that lie flat
   std::vector<std::string> notes;
   int64_t num_ignored = 0;
   int64_t num_hidden = 0;
@@ -78,17 +74,15 @@ void add_members(const std::vector<TarMember>& members, size_t wnid, FoundSplit&
       ++found.num_ignored;
       continue;
     }
-    found.split.entries.push_back({.id = found.wnids[wnid] + "/" + member.name,
-                                   .label = static_cast<int64_t>(wnid),
-                                   .data = member.data});
+    found.split.entries.push_back(
+        {.id = found.wnids[wnid] + "/" + member.name, .folder = wnid, .data = member.data});
   }
 }
 
 // The class archives of the train archive, indexed where they lie.
-void read_class_archives(const fs::path& path, FoundSplit& found) {
-  const InputFile headers(path);
-  headers.expect_scattered_reads();
-  std::vector<TarMember> archives = index_tar(headers);
+void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
+  const fs::path& path = archive_of_all.path();
+  std::vector<TarMember> archives = index_tar(archive_of_all);
   refuse_twice(archives, path.string());
   std::ranges::sort(archives, {}, &TarMember::name);
   for (const TarMember& archive : archives) {
@@ -104,7 +98,7 @@ void read_class_archives(const fs::path& path, FoundSplit& found) {
   }
   const auto members = list_in_parallel(archives.size(), [&](size_t i) {
     const std::string name = path.string() + ": " + archives[i].name;
-    std::vector<TarMember> in_archive = index_tar(headers, archives[i].data, name);
+    std::vector<TarMember> in_archive = index_tar(archive_of_all, archives[i].data, name);
     refuse_twice(in_archive, name);
     return in_archive;
   });
@@ -112,13 +106,11 @@ void read_class_archives(const fs::path& path, FoundSplit& found) {
 }
 
 // Pictures without classes, in any folder of the archive.
-void read_flat_archive(const fs::path& path, FoundSplit& found) {
-  const InputFile headers(path);
-  headers.expect_scattered_reads();
-  std::vector<TarMember> members = index_tar(headers);
+void read_flat_archive(const InputFile& archive, FoundSplit& found) {
+  std::vector<TarMember> members = index_tar(archive);
   // Only the last part of their names counts.
   for (TarMember& member : members) member.name = fs::path(member.name).filename().string();
-  refuse_twice(members, path.string());
+  refuse_twice(members, archive.path().string());
   std::ranges::sort(members, {}, &TarMember::name);
   for (TarMember& member : members) {
     if (has_image_name(member.name)) {
@@ -162,15 +154,14 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
   const auto members = list_in_parallel(archives.size(), [&](size_t i) {
     const InputFile file(path / (archives[i] + ".tar"));
     file.expect_scattered_reads();
-    class_archives[i] = {.path = file.path(),
-                         .stamp = {.num_bytes = file.size(), .modified_ns = file.modified_ns()}};
+    class_archives[i] = {.path = file.path(), .stamp = file.stamp()};
     std::vector<TarMember> in_archive = index_tar(file);
     refuse_twice(in_archive, file.path().string());
     return in_archive;
   });
   for (size_t i = 0; i < archives.size(); ++i) {
     add_members(members[i], position_of(archives[i]), found);
-    found.class_archives[position_of(archives[i])] = std::move(class_archives[i]);
+    found.split.class_archives[position_of(archives[i])] = std::move(class_archives[i]);
   }
   std::vector<std::string> whole;
   for (const std::string& folder : folders) {
@@ -183,10 +174,10 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
   }
   ImageListing listing = list_class_folders(path, whole);
   for (ImageEntry& entry : listing.entries) {
-    entry.label = static_cast<int64_t>(position_of(whole[static_cast<size_t>(entry.label)]));
+    entry.folder = position_of(whole[entry.folder]);
     found.split.entries.push_back(std::move(entry));
   }
-  std::ranges::stable_sort(found.split.entries, {}, &ImageEntry::label);
+  std::ranges::stable_sort(found.split.entries, {}, &ImageEntry::folder);
   found.num_ignored += listing.num_ignored;
   found.num_hidden = listing.num_hidden;
 }
@@ -222,12 +213,16 @@ FoundSplit read_split(const ImageNetSplitPlace& place) {
     read_tree(place.path, found);
     return found;
   }
-  found.split.archive = std::make_shared<const InputFile>(place.path);
+  const auto archive = std::make_shared<const InputFile>(place.path);
+  // Headers first, then pictures that are announced one by one: the kernel's guesses would only add
+  // to both.
+  archive->expect_scattered_reads();
   if (found.split.is_training) {
-    read_class_archives(place.path, found);
+    read_class_archives(*archive, found);
   } else {
-    read_flat_archive(place.path, found);
+    read_flat_archive(*archive, found);
   }
+  found.split.archive = archive;
   return found;
 }
 
@@ -235,9 +230,9 @@ FoundSplit read_split(const ImageNetSplitPlace& place) {
 std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool allow_partial) {
   ImageSplit& split = found.split;
   const char* kind = split.archive ? "archive"
-                     : found.class_archives.size() == found.wnids.size() && !found.wnids.empty()
+                     : split.class_archives.size() == found.wnids.size() && !found.wnids.empty()
                          ? "class archives"
-                     : !found.class_archives.empty() ? "class archives and folders"
+                     : !split.class_archives.empty() ? "class archives and folders"
                      : found.wnids.empty()           ? "flat folder"
                                                      : "class folders";
   if (!found.wnids.empty()) {
@@ -245,16 +240,10 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool al
     for (const std::string& wnid : found.wnids) {
       label_of_folder.push_back(labels.label_of(wnid, split.path));
     }
-    for (ImageEntry& entry : split.entries) {
-      entry.label = label_of_folder[static_cast<size_t>(entry.label)];
-    }
-    for (auto& [wnid, archive] : found.class_archives) {
-      split.class_archives[label_of_folder[wnid]] = archive;
-    }
+    for (ImageEntry& entry : split.entries) entry.label = label_of_folder[entry.folder];
     return fmt::format("{} ({})", split.name, kind);
   }
   if (split.name == "test") {
-    for (ImageEntry& entry : split.entries) entry.label = kNoLabel;
     return fmt::format("{} ({} without labels)", split.name, kind);
   }
   const ImageNetLabels::ValLabels val = labels.label_val(split.entries, split.path, allow_partial);

@@ -11,7 +11,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
-#include "input/input_file.h"
+#include "format/file/file.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/imagenet/kaggle_lists.h"
 
@@ -23,11 +23,6 @@ namespace fs = std::filesystem;
 constexpr const char* kMapping = "LOC_synset_mapping.txt";
 constexpr const char* kValSolution = "LOC_val_solution.csv";
 constexpr int64_t kMaxListBytes = 64 << 20;  // Kaggle's have less than 3 MB
-
-std::string read_list(const fs::path& path) {
-  const std::vector<std::byte> bytes = read_whole(path, kMaxListBytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 Synsets shipped_classes() {
   Synsets synsets;
@@ -92,7 +87,7 @@ ImageNetLabels::ImageNetLabels(const ImageNetLayout& layout)
     classes_ = devkit_->synsets;
     origin_ = "the devkit";
   } else if (const auto mapping = find_list(layout, kMapping)) {
-    classes_ = parse_synset_mapping(read_list(*mapping), mapping->string());
+    classes_ = parse_synset_mapping(read_whole_text(*mapping, kMaxListBytes), mapping->string());
     origin_ = kMapping;
   } else {
     classes_ = shipped_classes();
@@ -116,8 +111,8 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
                                                     const fs::path& where,
                                                     bool allow_partial) const {
   if (val_solution_) {
-    const auto labels =
-        parse_val_solution(read_list(*val_solution_), classes_, val_solution_->string());
+    const auto labels = parse_val_solution(read_whole_text(*val_solution_, kMaxListBytes), classes_,
+                                           val_solution_->string());
     for (ImageEntry& entry : entries) {
       const auto label = labels.find(fs::path(entry.id).stem().string());
       if (label == labels.end()) {

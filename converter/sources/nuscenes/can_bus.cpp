@@ -10,7 +10,7 @@
 
 #include <ffkit/format/error.h>
 
-#include "input/input_file.h"
+#include "format/file/file.h"
 #include "sources/numbers/json_numbers.h"
 #include "sources/nuscenes/arrays.h"
 
@@ -35,7 +35,7 @@ constexpr int64_t kMaxFileBytes = 256 << 20;
 // Calls use(dom::object) for each message of a file.
 template <typename Use>
 void for_messages(const fs::path& path, const Use& use) {
-  const std::vector<std::byte> bytes = read_whole(path, kMaxFileBytes);
+  const std::vector<std::byte> bytes = read_whole_file(path, kMaxFileBytes);
   dom::parser parser;
   dom::array array;
   const auto error = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size())
@@ -57,7 +57,7 @@ bool has_messages(const fs::path& path) {
   constexpr uintmax_t kMaxEmpty = 64;
   if (none || size == 0) return false;
   if (size > kMaxEmpty) return true;
-  for (const std::byte byte : read_whole(path, kMaxFileBytes)) {
+  for (const std::byte byte : read_whole_file(path, kMaxFileBytes)) {
     if (std::string_view("[] \t\r\n").find(static_cast<char>(byte)) == std::string_view::npos) {
       return true;
     }

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -14,6 +12,8 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/splits.h>
+
+#include "format/file/file.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -26,9 +26,7 @@ constexpr std::array<std::string_view, 7> kDevkitSplits = {
 
 std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   std::vector<SceneSplit> splits;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return splits;
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!fs::exists(path)) return splits;
   const auto refuse = [&path](const std::string& what) {
     throw Error(ErrorCode::corrupt,
                 what + "; the devkit expects {\"split\": [\"scene-0001\", ...], ...}",
@@ -36,7 +34,7 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   };
   nlohmann::ordered_json json;
   try {
-    json = nlohmann::ordered_json::parse(text);
+    json = nlohmann::ordered_json::parse(read_whole_text(path));
   } catch (const nlohmann::json::exception& error) {
     refuse(fmt::format("is no JSON: {}", error.what()));
   }

@@ -24,8 +24,6 @@ class ImageSource : public Source {
       SourceSplit info{.name = split.name,
                        .num_samples = static_cast<int64_t>(split.entries.size()),
                        .is_training = split.is_training};
-      // Pictures are announced one by one, which the kernel's own guesses would only add to.
-      if (split.archive) split.archive->expect_scattered_reads();
       for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
       splits_.push_back(std::move(info));
     }
@@ -70,7 +68,7 @@ class ImageSource : public Source {
     const ImageSplit& images = set_.splits.at(split);
     if (!images.archive) {
       std::vector<SourceInput> inputs;
-      for (const auto& [label, archive] : images.class_archives) {
+      for (const auto& [folder, archive] : images.class_archives) {
         inputs.push_back({.name = archive.path.lexically_relative(images.path).string(),
                           .num_bytes = archive.stamp.num_bytes,
                           .modified_ns = archive.stamp.modified_ns});
@@ -104,7 +102,7 @@ class ImageSource : public Source {
   std::string describe(size_t split, int64_t index) const override {
     const ImageSplit& images = set_.splits.at(split);
     const ImageEntry& image = entry(split, index);
-    const auto class_archive = images.class_archives.find(image.label);
+    const auto class_archive = images.class_archives.find(image.folder);
     if (class_archive != images.class_archives.end()) {
       return class_archive->second.path.string() + ": " + image.id;
     }
@@ -123,7 +121,7 @@ class ImageSource : public Source {
       require_image_size(image.data.num_bytes, origin);
       bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
       images.archive->read_at(image.data.offset, bytes);
-    } else if (const auto class_archive = images.class_archives.find(image.label);
+    } else if (const auto class_archive = images.class_archives.find(image.folder);
                class_archive != images.class_archives.end()) {
       // Opened for each picture: there are more of them than a process may have open files.
       const InputFile file(class_archive->second.path);

@@ -22,8 +22,13 @@ struct ImageEntry {
   // modified_ns of a file that is a link to nothing: a bad sample, which read() says.
   static constexpr int64_t kDanglingLink = std::numeric_limits<int64_t>::min();
 
-  std::string id;  // relative to ImageSplit::path when the pictures are files
-  int64_t label = 0;
+  static constexpr int64_t kNoLabel = -1;
+
+  std::string id;            // relative to ImageSplit::path when the pictures are files
+  int64_t label = kNoLabel;  // the position of its class in ImageSet::classes
+  // The position of its class folder or archive among those that were listed; 0 where pictures lie
+  // flat.
+  size_t folder = 0;
   FileRange data;           // in the archive; of a file: from 0, and as long as it was when listed
   int64_t modified_ns = 0;  // of a file, when listed
 };
@@ -39,9 +44,9 @@ struct ImageSplit {
   bool is_training = false;
   std::filesystem::path path;                // the folder, or the archive
   std::shared_ptr<const InputFile> archive;  // null when the pictures are files
-  // Without `archive`: the pictures of these labels lie in archives below `path`, and those of
-  // others in files.
-  std::map<int64_t, ClassArchive> class_archives;
+  // Without `archive`: the pictures of these folders (ImageEntry::folder) lie in archives below
+  // `path`, and those of others in files.
+  std::map<size_t, ClassArchive> class_archives;
   std::vector<ImageEntry> entries;
 };
 

@@ -220,7 +220,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
     all.num_ignored += listings[i].num_ignored;
     all.num_hidden += listings[i].num_hidden;
     for (ImageEntry& entry : listings[i].entries) {
-      entry.label = static_cast<int64_t>(i);
+      entry.folder = i;
       all.entries.push_back(std::move(entry));
     }
   }

@@ -30,10 +30,9 @@ bool holds_images(const std::filesystem::path& folder);
 bool holds_images_below(const std::filesystem::path& folder);
 
 struct ImageListing {
-  std::vector<ImageEntry>
-      entries;  // sorted by class folder, then by id; label = position in the folders given
-  int64_t num_ignored = 0;  // files that are no pictures by their name
-  int64_t num_hidden = 0;   // folders that begin with a dot and hold pictures
+  std::vector<ImageEntry> entries;  // sorted by folder, then by id; without labels
+  int64_t num_ignored = 0;          // files that are no pictures by their name
+  int64_t num_hidden = 0;           // folders that begin with a dot and hold pictures
 };
 
 // All pictures below root/<folders[i]>, at any depth; ids are relative to `root`. Links are
@@ -44,7 +43,7 @@ struct ImageListing {
 ImageListing list_class_folders(const std::filesystem::path& root,
                                 const std::vector<std::string>& folders);
 
-// The pictures directly in `root`, sorted, all with label 0.
+// The pictures directly in `root`, sorted, without labels.
 ImageListing list_flat_folder(const std::filesystem::path& root);
 
 // What was left out of `listing`: "12 files are no pictures by their name and left out"; empty when

@@ -328,7 +328,7 @@ class Text : public Source {
         continue;
       }
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(num_bytes));
-      files.read_whole(file, bytes);
+      files.read_at(file, 0, bytes);
       std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       if (const size_t mark = mark_length(text); mark > 0 && !keeps_marks()) {
         text.remove_prefix(mark);

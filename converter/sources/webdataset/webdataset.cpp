@@ -12,6 +12,7 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "format/file/file.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/files/decompressed_tars.h"
 #include "sources/files/file_group.h"
@@ -41,29 +42,22 @@ struct WebDatasetSplit {
   std::string name;
   FileGroup files;
   DecompressedTars decompressed;
-  std::vector<FileStamp> stamps;  // of the files, before they were listed
   std::vector<Sample> samples;
   std::vector<Member> members;
 };
 
-std::vector<FileStamp> stamps_of(const std::vector<fs::path>& files) {
-  std::vector<FileStamp> stamps;
-  for (const fs::path& file : files) {
-    const InputFile opened(file);
-    stamps.push_back({.num_bytes = opened.size(), .modified_ns = opened.modified_ns()});
-  }
-  return stamps;
-}
-
-std::vector<WebDatasetShard> list_shards(const std::vector<fs::path>& files,
+std::vector<WebDatasetShard> list_shards(const FileGroup& files,
                                          const DecompressedTars& decompressed) {
-  std::vector<WebDatasetShard> shards(files.size());
-  std::vector<std::optional<Error>> errors(files.size());
-  parallel_io(files.size(), [&](size_t i) {
+  const std::vector<fs::path>& paths = files.paths();
+  std::vector<WebDatasetShard> shards(paths.size());
+  std::vector<std::optional<Error>> errors(paths.size());
+  parallel_io(paths.size(), [&](size_t i) {
     try {
       const auto place = decompressed.find(i);
-      shards[i] = place ? list_webdataset_shard(files[i], place->file, place->range)
-                        : list_webdataset_shard(files[i]);
+      shards[i] = place ? list_webdataset_shard(paths[i], place->file, place->range)
+                        : files.with(i, [&](const InputFile& file) {
+                            return list_webdataset_shard(paths[i], file, {0, file.size()});
+                          });
     } catch (const Error& error) {
       errors[i] = error;
     }
@@ -95,8 +89,7 @@ void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
 
 std::vector<std::string> read_lines(const fs::path& path) {
   constexpr int64_t kMaxBytes = 64 << 20;
-  const std::vector<std::byte> bytes = read_whole(path, kMaxBytes);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string text = read_whole_text(path, kMaxBytes);
   if (!simdjson::validate_utf8(text)) {
     throw Error(ErrorCode::invalid_argument, "is no UTF-8 text; it must have one class a line",
                 {.path = path.string()});
@@ -132,13 +125,12 @@ class WebDataset : public Source {
     std::vector<std::vector<WebDatasetShard>> shards;
     std::set<std::string> extensions;
     std::set<std::string> rivals;
+    std::vector<FileGroup> files;
     std::vector<DecompressedTars> decompressed;
-    std::vector<std::vector<FileStamp>> stamps;
-    for (const ShardSplit& split : listing.splits) {
-      // Before they are read: what changes meanwhile is noticed.
-      stamps.push_back(stamps_of(split.files));
-      decompressed.emplace_back(split.files, options.temporary_folder, options.cancel);
-      shards.push_back(list_shards(split.files, decompressed.back()));
+    for (ShardSplit& split : listing.splits) {
+      files.emplace_back(std::move(split.files));
+      decompressed.emplace_back(files.back(), options.temporary_folder, options.cancel);
+      shards.push_back(list_shards(files.back(), decompressed.back()));
       for (const WebDatasetShard& shard : shards.back()) {
         extensions.insert(shard.extensions.begin(), shard.extensions.end());
         find_rivals(shard, rivals);
@@ -146,8 +138,8 @@ class WebDataset : public Source {
     }
     make_fields(extensions, rivals);
     for (size_t i = 0; i < listing.splits.size(); ++i) {
-      add_split(std::move(listing.splits[i]), std::exchange(shards[i], {}),
-                std::move(decompressed[i]), std::move(stamps[i]));
+      add_split(listing.splits[i], std::move(files[i]), std::exchange(shards[i], {}),
+                std::move(decompressed[i]));
     }
     require_all_fields(options.allow_missing);
     find_dtypes();
@@ -194,10 +186,10 @@ class WebDataset : public Source {
   std::vector<SourceInput> inputs(size_t split) const override {
     const WebDatasetSplit& from = splits_.at(split);
     std::vector<SourceInput> inputs;
-    for (size_t i = 0; i < from.stamps.size(); ++i) {
+    for (size_t i = 0; i < from.files.stamps().size(); ++i) {
       inputs.push_back({.name = name_of(from.files.paths()[i]),
-                        .num_bytes = from.stamps[i].num_bytes,
-                        .modified_ns = from.stamps[i].modified_ns});
+                        .num_bytes = from.files.stamps()[i].num_bytes,
+                        .modified_ns = from.files.stamps()[i].modified_ns});
     }
     return inputs;
   }
@@ -298,16 +290,14 @@ class WebDataset : public Source {
     });
   }
 
-  void add_split(ShardSplit listed, std::vector<WebDatasetShard> shards,
-                 DecompressedTars decompressed, std::vector<FileStamp> stamps) {
+  void add_split(const ShardSplit& listed, FileGroup files, std::vector<WebDatasetShard> shards,
+                 DecompressedTars decompressed) {
     if (!decompressed.note().empty()) {
       notes_.push_back(
           fmt::format("{}: split '{}': {}", path_.string(), listed.name, decompressed.note()));
     }
-    WebDatasetSplit split{.name = listed.name,
-                          .files = FileGroup(std::move(listed.files)),
-                          .decompressed = std::move(decompressed),
-                          .stamps = std::move(stamps)};
+    WebDatasetSplit split{
+        .name = listed.name, .files = std::move(files), .decompressed = std::move(decompressed)};
     int64_t num_ignored = 0;
     SourceSplit info{.name = listed.name, .is_training = listed.is_training};
     for (size_t file = 0; file < shards.size(); ++file) {

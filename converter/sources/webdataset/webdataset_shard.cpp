@@ -32,17 +32,14 @@ SplitName split_name(const std::string& member) {
 
 }  // namespace
 
-WebDatasetShard list_webdataset_shard(const fs::path& path) {
-  const InputFile file(path);
-  file.expect_scattered_reads();
-  return list_webdataset_shard(path, file, {0, file.size()});
-}
-
 WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& file,
                                       FileRange range) {
   WebDatasetShard shard;
   std::set<std::string> keys;
-  for (const TarMember& member : index_tar(file, range, path.string())) {
+  file.expect_scattered_reads();
+  const std::vector<TarMember> members = index_tar(file, range, path.string());
+  file.expect_scattered_reads(false);
+  for (const TarMember& member : members) {
     auto [key, extension] = split_name(member.name);
     if (extension.empty()) {
       ++shard.num_ignored;

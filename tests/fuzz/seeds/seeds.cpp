@@ -128,18 +128,8 @@ void make_manifests(const fs::path& folder) {
   manifest.class_names = {"Cat", "Dog"};
   manifest.source = {{"kind", "folder"}, {"path", "/somewhere"}};
   manifest.options = {{"seed", "0"}};
-  manifest.shards = {{.file = "shard-00000.ffr",
-                      .num_records = 10,
-                      .file_bytes = 5000,
-                      .record_bytes = 4000,
-                      .raw_bytes = 6000,
-                      .catalog_crc32c = 0xDEADBEEF},
-                     {.file = "shard-00001.ffr",
-                      .num_records = 3,
-                      .file_bytes = 4500,
-                      .record_bytes = 100,
-                      .raw_bytes = 100,
-                      .catalog_crc32c = 1}};
+  manifest.shards = {{{10, 5000, 4000, 6000, 0xDEADBEEF}, "shard-00000.ffr"},
+                     {{3, 4500, 100, 100, 1}, "shard-00001.ffr"}};
   write_manifest(folder / "full", manifest);
 }
 

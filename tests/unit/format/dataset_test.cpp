@@ -164,7 +164,7 @@ TEST(DatasetWriter, AppendsBehindWhatIsThere) {
   const Manifest after = writer.finish();
   EXPECT_THAT(shard_files(after),
               ElementsAre("shard-00000.ffr", "shard-00001.ffr", "shard-00002.ffr"));
-  EXPECT_EQ(after.shards[0].catalog_crc32c, before.shards[0].catalog_crc32c);
+  EXPECT_EQ(after.shards[0].checksum, before.shards[0].checksum);
   const Dataset dataset = Dataset::open(dir.path(), "train");
   EXPECT_THAT(dataset.int_column("label"), ElementsAre(0, 1, 0, 3, 4, 5, 6));
   EXPECT_THAT(dataset.manifest().classes, ElementsAre("cat", "dog"));

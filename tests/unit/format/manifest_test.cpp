@@ -34,7 +34,7 @@ TEST(Manifest, IsReadWithWholeNumbers) {
   const Manifest manifest = read_manifest(write_with(dir, "1", "5000", "4294967295"));
   EXPECT_EQ(manifest.num_records(), 3);
   EXPECT_EQ(manifest.file_bytes(), 5008);
-  EXPECT_EQ(manifest.shards[0].catalog_crc32c, 0xFFFFFFFF);
+  EXPECT_EQ(manifest.shards[0].checksum, 0xFFFFFFFF);
 }
 
 TEST(Manifest, IsRefusedWithNumbersThatDoNotFit) {

@@ -14,6 +14,7 @@
 #include <ffkit/format/error.h>
 
 #include "data/picture_check.h"
+#include "format/dataset/dataset_files.h"
 #include "text/progress_line.h"
 
 namespace ffkit {
@@ -27,22 +28,6 @@ ShardProblem problem_of(const Error& error, const std::filesystem::path& file) {
           .message = names_file
                          ? error.text(OptionStyle::command_line)
                          : error.within({.path = file.string()}).text(OptionStyle::command_line)};
-}
-
-// Where the shard is another than the manifest says.
-std::string difference(const ShardReader& shard, const ManifestShard& listed,
-                       const Schema& schema) {
-  const ShardFacts facts = shard.facts();
-  if (facts.num_records != listed.num_records || facts.file_bytes != listed.file_bytes ||
-      facts.checksum != listed.catalog_crc32c) {
-    return fmt::format(
-        "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
-        "{}, {}, {:08x}; copy or convert it again",
-        facts.num_records, facts.file_bytes, facts.checksum, listed.num_records, listed.file_bytes,
-        listed.catalog_crc32c);
-  }
-  const std::string other = shard.schema().difference(schema);
-  return other.empty() ? "" : "does not have the manifest's schema: " + other;
 }
 
 // A file among those of its split.
@@ -144,9 +129,10 @@ void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
     check.progress.add(listed.file_bytes);
     return;
   }
-  if (const std::string text = difference(*shard, listed, schema); !text.empty()) {
-    check.damage.add(
-        file, {.message = Error(ErrorCode::corrupt, text, {.path = file.string()}).what()}, place);
+  if (const std::string text = shard_difference(*shard, listed, schema); !text.empty()) {
+    const Error error(ErrorCode::corrupt, text,
+                      {.path = file.string(), .remedy = "copy or convert it again"});
+    check.damage.add(file, {.message = error.what()}, place);
   }
   check_content(*shard, place, check);
 }

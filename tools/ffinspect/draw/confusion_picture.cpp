@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +10,7 @@
 #include <ffkit/format/error.h>
 
 #include "draw/text.h"
+#include "format/file/file.h"
 
 namespace ffkit {
 namespace {
@@ -46,9 +45,7 @@ std::string title_of(const ConfusionCounts& counts) {
 }  // namespace
 
 ConfusionCounts read_confusion(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw Error(ErrorCode::not_found, "cannot be opened", {.path = file.string()});
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = read_whole_text(file);
   ConfusionCounts out;
   try {
     const nlohmann::json json = nlohmann::json::parse(text);

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +14,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "format/file/file.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -33,10 +32,7 @@ std::string read_text(const std::string& file) {
     throw Error(ErrorCode::not_found, "there is no such file of class weights; balanced needs none",
                 {.path = file});
   }
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw Error(ErrorCode::io, "cannot be read", {.path = file});
-  return text;
+  return read_whole_text(file);
 }
 
 Weighted read_json(const std::string& file, const std::string& text) {

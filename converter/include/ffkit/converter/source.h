@@ -34,6 +34,9 @@ struct SampleProblem {
   int64_t count = 0;         // of what the action says, such as bytes; 0: it is not counted
 };
 
+// Actions of samples with an error: there is no record, or one of what could not be read.
+inline constexpr const char* kSampleLeftOut = "left out";
+inline constexpr const char* kKeptAsItIs = "kept as it is";
 // Actions that sources of parts and texts report; ConvertSummary counts them.
 inline constexpr const char* kDocumentLeftOut = "document left out";
 inline constexpr const char* kBytesReplaced = "replaced by U+FFFD";

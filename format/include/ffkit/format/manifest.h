@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ffkit/format/schema.h>
+#include <ffkit/format/shard_facts.h>
 
 namespace ffkit {
 
@@ -18,13 +19,8 @@ using ClassId = std::variant<int64_t, std::string>;
 // 90, or toothbrush.
 std::string to_string(const ClassId& id);
 
-struct ManifestShard {
+struct ManifestShard : ShardSummary {
   std::string file;  // name in the split's folder, "shard-00000.ffr"
-  int64_t num_records = 0;
-  int64_t file_bytes = 0;
-  int64_t record_bytes = 0;  // of the records in the file
-  int64_t raw_bytes = 0;     // of the records before compression
-  uint32_t catalog_crc32c = 0;
 };
 
 struct Manifest {

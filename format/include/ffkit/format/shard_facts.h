@@ -15,16 +15,21 @@ struct ShardProblem {
   std::string message;  // one sentence with file, record and offset
 };
 
-// What is known of a shard without looking at its records.
-struct ShardFacts {
-  int version = 2;  // of the format: 1 or 2
+// The numbers that a shard is known by.
+struct ShardSummary {
   int64_t num_records = 0;
   int64_t file_bytes = 0;
-  int64_t record_bytes = 0;   // sum of the stored lengths
-  int64_t raw_bytes = 0;      // sum of the lengths before compression; record_bytes for v1
-  uint32_t alignment = 4096;  // 1 for v1
-  uint32_t checksum =
-      0;  // identifies the content: the catalog's CRC-32C, or the header's CRC-32 of a v1 file
+  int64_t record_bytes = 0;  // the sum of the records' lengths in the file
+  int64_t raw_bytes = 0;     // the sum of their lengths before compression
+  // The CRC-32C of the catalog. It covers, through the checksums that the catalog holds, every byte
+  // of the shard that is not padding. Of a v1 file, the CRC-32 of the header.
+  uint32_t checksum = 0;
+};
+
+// What is known of a shard without looking at its records.
+struct ShardFacts : ShardSummary {
+  int version = 2;                 // of the format: 1 or 2
+  uint32_t alignment = 4096;       // 1 for v1
   int64_t dictionary_bytes = 0;    // 0: none
   std::array<uint8_t, 16> uuid{};  // 0 for v1
   std::string warning;             // something the user should know, or empty

@@ -17,6 +17,7 @@
 
 #include <ffkit/format/compression.h>
 #include <ffkit/format/schema.h>
+#include <ffkit/format/shard_facts.h>
 
 namespace ffkit {
 
@@ -30,16 +31,6 @@ struct ShardWriterOptions {
   // How append(record) compresses. Its dictionary, if any, is stored in the shard, and records
   // compressed elsewhere must have been compressed with the same.
   CompressionOptions compression;
-};
-
-// What a finished shard is known by in its data set's manifest.
-struct ShardSummary {
-  int64_t num_records = 0;
-  int64_t file_bytes = 0;
-  int64_t record_bytes = 0;  // sum of the records' lengths in the file
-  int64_t raw_bytes = 0;     // sum of the records' lengths before compression
-  uint32_t catalog_crc32c =
-      0;  // covers, through the checksums it contains, every byte of the shard that is not padding
 };
 
 class ShardWriter {

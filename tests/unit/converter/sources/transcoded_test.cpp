@@ -88,9 +88,7 @@ class Transcoded : public ::testing::Test {
         builder.encode(record);
         writer.append(record);
       }
-      const ShardSummary summary = writer.finish();
-      written.shards.push_back({file, summary.num_records, summary.file_bytes, summary.record_bytes,
-                                summary.raw_bytes, summary.catalog_crc32c});
+      written.shards.push_back({writer.finish(), file});
     }
     write_manifest(dir_ / "data/train/manifest.json", written);
   }

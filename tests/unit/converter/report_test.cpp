@@ -1,0 +1,78 @@
+#include "pack/report.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/image_storage.h>
+
+namespace ffkit {
+namespace {
+
+std::vector<ReportLine> lines_of(std::string_view report) {
+  std::vector<ReportLine> lines;
+  for_report_lines(report, [&](const ReportLine& line, std::string_view text) {
+    EXPECT_EQ(to_text(line), text);
+    lines.push_back(line);
+  });
+  return lines;
+}
+
+TEST(Report, ComesBackAsItWasWhateverIsInIt) {
+  const std::vector<ReportLine> written = {
+      {"train", "a.tar: x.JPEG", {"is a CMYK JPEG", "re-encoded"}},
+      {"va\"l", R"(p","action":"left out"})", {"is\nodd \\", kKeptAsItIs, "camera_front"}},
+      {"train", "corpus.txt", {R"(has ","count":7,"action":"x"})", kBytesReplaced, "", 12}},
+      {"", "", {"", ""}}};
+  std::string report;
+  for (const ReportLine& line : written) report += to_text(line);
+  const std::vector<ReportLine> read = lines_of(report);
+  ASSERT_EQ(read.size(), written.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].split, written[i].split);
+    EXPECT_EQ(read[i].source, written[i].source);
+    EXPECT_EQ(read[i].problem.reason, written[i].problem.reason);
+    EXPECT_EQ(read[i].problem.action, written[i].problem.action);
+    EXPECT_EQ(read[i].problem.picture, written[i].problem.picture);
+    EXPECT_EQ(read[i].problem.count, written[i].problem.count);
+  }
+}
+
+TEST(Report, NamesThatAreNotUtf8AreEscapedByTheStandardCharacter) {
+  const std::string text = to_text({"train", "caf\xe9.jpg", {"is cut", kSampleLeftOut}});
+  EXPECT_EQ(text,
+            "{\"split\":\"train\",\"source\":\"caf\xef\xbf\xbd.jpg\",\"reason\":\"is cut\","
+            "\"action\":\"left out\"}\n");
+  EXPECT_EQ(lines_of(text).size(), 1U);
+}
+
+TEST(Report, OtherLinesAreNone) {
+  for (const char* text : {"", "\n", "{}\n", "[]", "nothing\n\n", R"({"split":1,"source":"a"})",
+                           R"({"split":"a","source":"b","reason":"c"})", R"({"split":"a")"}) {
+    EXPECT_TRUE(lines_of(text).empty()) << text;
+  }
+  EXPECT_EQ(lines_of("x\n" + to_text({"a", "b", {"c", "d"}}) + "y").size(), 1U);
+}
+
+TEST(Report, IsCountedByWhatItsLinesSay) {
+  ReportCounts counts;
+  const auto add = [&](SampleProblem problem) { counts.add({"train", "x", std::move(problem)}); };
+  add({"is progressive", kKeptWithoutDct});
+  add({"is progressive", kKeptWithoutDct});
+  add({"is damaged or cut", kKeptWithoutDct});
+  add({"is progressive", "re-encoded"});
+  add({kPictureRemarks[0].reason, kPictureRemarks[0].action});
+  add({"a", kBytesReplaced, "", 5});
+  add({"b", kBytesReplaced, "", 6});
+  EXPECT_EQ(counts.num_lines, 7);
+  EXPECT_EQ(counts.without_dct,
+            (std::map<std::string, int64_t>{{"damaged or cut", 1}, {"progressive", 2}}));
+  EXPECT_EQ(counts.remarks.size(), 1U);
+  ASSERT_EQ(counts.by_action.size(), 1U);
+  EXPECT_EQ(counts.by_action.at(kBytesReplaced).num_lines, 2);
+  EXPECT_EQ(counts.by_action.at(kBytesReplaced).count, 11);
+}
+
+}  // namespace
+}  // namespace ffkit
