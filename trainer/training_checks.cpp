@@ -66,10 +66,10 @@ void TrainingRun::require_judged(const EvalResult& last) const {
               fmt::format("the last validation gave {}, which is no number; {}{}",
                           metric_text(entry_.best_metric(), last.value(entry_.best)),
                           best_text(entry_, state_.best, state_.best_epoch),
-                          last_checkpoint_.empty()
+                          checkpoints_.last().empty()
                               ? ""
                               : fmt::format("; the last checkpoint with finite weights is {}",
-                                            last_checkpoint_.string())));
+                                            checkpoints_.last().string())));
 }
 
 std::string TrainingRun::not_finite() {
@@ -86,11 +86,10 @@ std::string TrainingRun::not_finite() {
 }
 
 void TrainingRun::end_diverged(const std::string& what) {
-  live_.clear();
-  writer_.wait();
+  report_.clear_terminal();
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}; try a smaller --lr or more --warmup-epochs{}", what,
-                          good_checkpoint_.put_aside()));
+                          checkpoints_.put_aside()));
 }
 
 }  // namespace ffkit

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -37,11 +36,8 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
                          const RunMesh& mesh)
     : options_(options),
       resolved_(options.resolved(mesh.data().world_size())),
-      output_(mesh.world().rank() == 0 ? output
-                                       : ProgressOutput{.lines = nullptr, .live = nullptr}),
       mesh_(mesh),
       communicator_(mesh.world()),
-      live_(output_.live),
       entry_(TaskRegistry::instance().find(options.task_name())),
       task_(open_task()),
       train_(open_training()),
@@ -54,34 +50,33 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
       average_(options.ema_decay > 0
                    ? std::make_unique<ModelAverage>(model_.model, options.ema_decay)
                    : nullptr),
-      units_per_step_(double(resolved_.global_batch_size) * task_->units_per_sample()),
-      steps_per_epoch_(train_->num_batches() / options.accumulate),
+      length_(length()),
+      report_(
+          communicator_.rank() == 0 ? output : ProgressOutput{.lines = nullptr, .live = nullptr},
+          entry_, length_),
       profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda()),
-      writers_(make_writers()) {
-  if (steps_per_epoch_ == 0) {
+      checkpoints_(options, communicator_, whole_state().is_divided()) {}
+
+RunLength TrainingRun::length() const {
+  const int64_t steps_per_epoch = train_->num_batches() / options_.accumulate;
+  if (steps_per_epoch == 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the training split has fewer {} than one step of {}; give a "
                             "smaller --batch-size",
                             entry_.samples, resolved_.global_batch_size),
-                {.path = options.data.string()});
+                {.path = options_.data.string()});
   }
-}
-
-std::unique_ptr<Communicator> TrainingRun::make_writers() const {
-  if (!whole_state().is_divided() || options_.work_dir.empty()) return nullptr;
-  std::vector<int> all(size_t(communicator_.world_size()));
-  std::iota(all.begin(), all.end(), 0);
-  return communicator_.part("checkpoint", all);
-}
-
-int64_t TrainingRun::num_epochs() const {
-  const int64_t steps = total_steps(options_, steps_per_epoch_);
-  return (steps + steps_per_epoch_ - 1) / steps_per_epoch_;
+  const int64_t num_steps = total_steps(options_, steps_per_epoch);
+  return {.num_epochs = (num_steps + steps_per_epoch - 1) / steps_per_epoch,
+          .steps_per_epoch = steps_per_epoch,
+          .num_steps = num_steps,
+          .samples_per_step = resolved_.global_batch_size,
+          .units_per_step = double(resolved_.global_batch_size) * task_->units_per_sample()};
 }
 
 bool TrainingRun::ends_with_validation() const {
   const int64_t epoch = state_.epochs_done + 1;
-  return val_ && (epoch % options_.eval_every == 0 || epoch == num_epochs());
+  return val_ && (epoch % options_.eval_every == 0 || epoch == length_.num_epochs);
 }
 
 std::unique_ptr<Task> TrainingRun::open_task() {
@@ -130,7 +125,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   if (state_.global_batch_size == resolved_.global_batch_size)
     before.global_batch_size = options_.global_batch_size;
   state_.global_batch_size = resolved_.global_batch_size;
-  last_checkpoint_ = checkpoint;
+  checkpoints_.resumed(checkpoint);
   const std::string wrong = not_finite();
   if (!wrong.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -139,13 +134,13 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   }
   const std::vector<std::string> others = differences(before, options_);
   if (!others.empty())
-    print_lines(
+    report_.print_lines(
         {fmt::format("other options than the run had before: {}", fmt::join(others, "; "))});
 }
 
 void TrainingRun::begin() {
   on_rank_0(communicator_, [&] { task_->load_initial_weights(); });
-  print_lines(task_->weight_notes());
+  report_.print_lines(task_->weight_notes());
   if (!options_.pretrained.empty()) {
     load_pretrained();
   } else if (task_->parts() == nullptr) {
@@ -160,13 +155,7 @@ void TrainingRun::begin() {
 }
 
 void TrainingRun::print_notes() const {
-  print_lines(task_->notes());
-}
-
-void TrainingRun::print_lines(const std::vector<std::string>& lines) const {
-  if (output_.lines == nullptr) return;
-  for (const std::string& line : lines) fmt::print(output_.lines, "{}\n", line);
-  std::fflush(output_.lines);
+  report_.print_lines(task_->notes());
 }
 
 void TrainingRun::load_pretrained() {
@@ -190,12 +179,11 @@ void TrainingRun::load_pretrained() {
   }
   std::vector<std::string> notes = std::move(weights.notes);
   whole_state().load(weights, task_->weight_rules(), model_.model, HeadPolicy::may_differ, &notes);
-  print_lines(notes_of(options_.pretrained, notes));
+  report_.print_lines(notes_of(options_.pretrained, notes));
 }
 
 TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   const Clock::time_point start = Clock::now();
-  last_checkpoint_time_ = start;
   TrainSummary summary;
   // With another batch size than before the schedule goes on from the same sample, and the mean
   // loss of the epoch's steps so far stands for as many samples as it was taken over.
@@ -203,18 +191,18 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   state_.epoch_steps = state_.loader.position / resolved_.global_batch_size;
   if (steps_before > 0 && steps_before != state_.epoch_steps)
     state_.epoch_loss_sum *= double(state_.epoch_steps) / double(steps_before);
-  state_.steps_done = state_.epochs_done * steps_per_epoch_ + state_.epoch_steps;
-  good_checkpoint_.resumed(last_checkpoint_, state_.steps_done);
+  state_.steps_done = state_.epochs_done * length_.steps_per_epoch + state_.epoch_steps;
+  checkpoints_.start(state_.steps_done);
   prepare_source(state_.epochs_done);
   train_->restore(state_.loader);
   if (work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
-    metrics_.emplace(work_dir->path(), state_.steps_done, entry_.units);
+    report_.open_log(work_dir->path(), state_.steps_done);
   }
-  report_start();
-  while (state_.epochs_done < num_epochs() && !is_stopped_) {
+  report_.start(state_);
+  while (state_.epochs_done < length_.num_epochs && !is_stopped_) {
     if (is_out_of_patience(state_, options_)) {
-      print_lines(
+      report_.print_lines(
           {fmt::format("the last {} validations were no better than that of epoch {}; the "
                        "run ends here",
                        options_.patience, state_.best_epoch)});
@@ -223,53 +211,50 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     const std::optional<EpochResult> epoch = run_epoch(work_dir);
     // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics
     // are cut to what the checkpoint knows.
-    if (epoch) report(*epoch);
+    if (epoch) report_.end_epoch(state_, *epoch, model_.step.num_skipped());
     write_checkpoint(work_dir);
     if (!epoch) break;
     if (epoch->val) summary.last = *epoch->val;
     ++summary.epochs_done;
   }
-  writer_.wait();
-  if (!is_stopped_) print_lines(task_->end_notes());
-  if (output_.lines != nullptr && !profiler_.report().empty())
-    fmt::print(output_.lines, "{}\n", profiler_.report());
+  checkpoints_.wait();
+  if (!is_stopped_) report_.print_lines(task_->end_notes());
+  if (!profiler_.report().empty()) report_.print_lines({profiler_.report()});
   // Nobody leaves while another still needs its answers.
   communicator_.barrier();
   if (!is_stopped_) require_judged(summary.last);
   summary.is_stopped = is_stopped_;
-  summary.checkpoint = last_checkpoint_;
+  summary.checkpoint = checkpoints_.last();
   summary.best = state_.best;
   summary.best_epoch = state_.best_epoch;
   summary.seconds = seconds_since(start);
-  summary.units_per_second = throughput_.units_per_second();
-  summary.data_wait_share = throughput_.wait_share();
+  summary.units_per_second = report_.throughput().units_per_second();
+  summary.data_wait_share = report_.throughput().wait_share();
   return summary;
 }
 
-std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
-    const std::optional<WorkDir>& work_dir) {
+std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& work_dir) {
   task_->start_epoch(state_.epochs_done);
   EpochResult result;
   // Of the last step, also where only the validation is left.
-  result.lr =
-      learning_rate(resolved_, steps_per_epoch_, std::max<int64_t>(1, state_.steps_done) - 1);
+  result.lr = learning_rate(resolved_, length_.steps_per_epoch,
+                            std::max<int64_t>(1, state_.steps_done) - 1);
   const Clock::time_point start = Clock::now();
   Clock::time_point step_start = start;
   // Of a GPU's steps the last one is looked at while the next one is computed.
   const size_t num_waiting = communicator_.device().is_cuda() ? 1 : 0;
   // The last epoch ends with the run's last step.
-  const int64_t end = std::min(steps_per_epoch_, total_steps(options_, steps_per_epoch_) -
-                                                     state_.epochs_done * steps_per_epoch_);
+  const int64_t end = std::min(length_.steps_per_epoch,
+                               length_.num_steps - state_.epochs_done * length_.steps_per_epoch);
   while (state_.epoch_steps < end) {
-    result.lr = learning_rate(resolved_, steps_per_epoch_, state_.steps_done);
+    result.lr = learning_rate(resolved_, length_.steps_per_epoch, state_.steps_done);
     if (!run_step(result.lr)) break;
     take_losses(num_waiting);
     profiler_.after_step();
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - step_start).count();
-    throughput_.add_step(units_per_step_, seconds, step_wait_);
-    window_.add_step(last_loss_, units_per_step_, seconds, step_wait_);
-    if (state_.steps_done % options_.log_every == 0) report_window(result.lr, false);
+    report_.add_step(last_loss_, seconds, step_wait_);
+    if (state_.steps_done % options_.log_every == 0) report_.end_window(state_, result.lr);
     step_start = now;
     if ((is_checkpoint_due_ || is_stopped_) && state_.epoch_steps < end) {
       take_losses(0);
@@ -279,7 +264,7 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     }
   }
   take_losses(0);
-  if (window_.num_steps() > 0) report_window(result.lr, true);
+  report_.end_epoch_window(state_, result.lr);
   result.train_loss =
       state_.epoch_steps > 0 ? state_.epoch_loss_sum / double(state_.epoch_steps) : 0;
   const int64_t next_epoch = state_.epochs_done + 1;
@@ -287,7 +272,7 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     // A run that is ended during the validation goes on with just that.
     state_.loader = train_->state();
     write_checkpoint(work_dir);
-    if (work_dir) before_validation_ = last_checkpoint_;
+    if (work_dir) checkpoints_.replace_last();
     if (is_stopped_) return std::nullopt;
   }
   prepare_source(next_epoch);
@@ -301,13 +286,12 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     }
     if (!result.val->diverged.empty()) end_diverged(result.val->diverged);
     // An average may be finite where the weights are not.
-    if (!average_) good_checkpoint_.proven(state_.steps_done);
+    if (!average_) checkpoints_.proven(state_.steps_done);
   }
   ++state_.epochs_done;
   state_.epoch_steps = 0;
   state_.epoch_loss_sum = 0;
-  state_.steps_done =
-      std::min(state_.epochs_done * steps_per_epoch_, total_steps(options_, steps_per_epoch_));
+  state_.steps_done = std::min(state_.epochs_done * length_.steps_per_epoch, length_.num_steps);
   state_.loader = train_->state();
   result.seconds = seconds_since(start);
   // Without data, the first epoch counts as the best.
@@ -317,7 +301,7 @@ std::optional<TrainingRun::EpochResult> TrainingRun::run_epoch(
     state_.best = value;
     state_.best_epoch = state_.epochs_done;
   }
-  live_.clear();
+  report_.clear_terminal();
   return result;
 }
 
@@ -337,7 +321,7 @@ void TrainingRun::update_average() {
   // As torchvision's reference training: weights that change as fast as in the warm-up are no use
   // to an average.
   const bool is_warming_up =
-      double(state_.steps_done) < num_warmup_steps(options_, steps_per_epoch_);
+      double(state_.steps_done) < num_warmup_steps(options_, length_.steps_per_epoch);
   if (state_.steps_done == 0 || is_warming_up) {
     average_->reset();
   } else {
@@ -357,10 +341,8 @@ void TrainingRun::take_losses(size_t num_left) {
     // All processes learn at the same step that one of them is to stop, or that rank 0 is to write
     // a checkpoint: what follows from it is collective. Before the loss: a GPU's may wait for a
     // process that is gone, and here, on the CPU, that is found out.
-    const bool is_due = communicator_.rank() == 0 && options_.checkpoint_minutes > 0 &&
-                        seconds_since(last_checkpoint_time_) > 60 * options_.checkpoint_minutes;
-    const std::vector<double> flags =
-        communicator_.sum(std::vector<double>{stop_signal() != 0 ? 1.0 : 0.0, is_due ? 1.0 : 0.0});
+    const std::vector<double> flags = communicator_.sum(
+        std::vector<double>{stop_signal() != 0 ? 1.0 : 0.0, checkpoints_.is_due() ? 1.0 : 0.0});
     is_stopped_ = is_stopped_ || flags[0] > 0;
     is_checkpoint_due_ = is_checkpoint_due_ || flags[1] > 0;
     const double own = losses_.front().get();
@@ -372,10 +354,10 @@ void TrainingRun::take_losses(size_t num_left) {
                                std::isnan(loss) ? "nan" : "inf", state_.epochs_done + 1,
                                state_.epoch_steps - num_later));
     }
-    good_checkpoint_.proven(state_.steps_done - num_later - 1);
+    checkpoints_.proven(state_.steps_done - num_later - 1);
     state_.epoch_loss_sum += loss;
     last_loss_ = loss;
-    show_progress(loss);
+    report_.show(state_, loss);
   }
 }
 
@@ -384,45 +366,8 @@ void TrainingRun::write_checkpoint(const std::optional<WorkDir>& work_dir) {
     end_diverged(fmt::format("{} in epoch {}, after step {}", wrong, state_.epochs_done + 1,
                              state_.epoch_steps));
   }
-  last_checkpoint_time_ = Clock::now();
   is_checkpoint_due_ = false;
-  std::filesystem::path path;
-  if (work_dir) {
-    path = work_dir->checkpoint_path(state_.epochs_done, state_.loader.position,
-                                     whole_state().is_divided());
-    if (path == last_checkpoint_) path.clear();
-  }
-  std::function<void()> clean_up = [] {};
-  if (!path.empty()) {
-    good_checkpoint_.written(path, state_.steps_done);
-    clean_up = [dir = *work_dir, num_kept = options_.keep_checkpoints,
-                best = options_.keep_best ? state_.best_epoch : 0, good = good_checkpoint_.path(),
-                replaced = std::exchange(before_validation_, {})] {
-      if (!replaced.empty()) remove_checkpoint(replaced);
-      dir.prune(num_kept, best, good);
-    };
-  }
-  if (whole_state().is_divided()) {
-    write_parts_of_checkpoint(path, clean_up);
-  } else if (!path.empty()) {
-    writer_.write(path, snapshot(state_, state_tensors()), clean_up);
-  }
-  if (!path.empty()) last_checkpoint_ = path;
-}
-
-void TrainingRun::write_parts_of_checkpoint(const std::filesystem::path& path,
-                                            const std::function<void()>& clean_up) {
-  // Rank 0 alone knows whether there is one to write, and under which name.
-  const std::string name = communicator_.broadcast(path.filename().string());
-  if (name.empty()) return;
-  const std::vector<NamedTensor> tensors = state_tensors();
-  std::vector<SharedTensor> own = whole_state().to_write(tensors);
-  for (SharedTensor& t : own) t.tensor = t.tensor.is_cpu() ? t.tensor.clone() : t.tensor.cpu();
-  writer_.write([this, folder = options_.work_dir / name, own = std::move(own), clean_up,
-                 rest = snapshot(state_, whole_state().others(tensors))] {
-    write_parts(*writers_, folder, rest, own);
-    clean_up();
-  });
+  checkpoints_.write(work_dir, state_, whole_state(), [this] { return state_tensors(); });
 }
 
 std::optional<EvalResult> TrainingRun::validate_epoch() {

@@ -2,11 +2,9 @@
 // Every process that trains along has one; rank 0's writes and talks.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,16 +14,13 @@
 #include <ffkit/trainer/trainer.h>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/checkpoint_writer.h"
-#include "checkpoint/good_checkpoint.h"
 #include "checkpoint/work_dir.h"
 #include "distributed/communicator.h"
 #include "model/model_average.h"
 #include "optim/host_scalar.h"
-#include "report/meters.h"
-#include "report/metrics_log.h"
-#include "report/progress.h"
 #include "report/step_profiler.h"
+#include "run_checkpoints.h"
+#include "run_report.h"
 #include "step/run_mesh.h"
 #include "step/trained_model.h"
 #include "step/whole_state.h"
@@ -54,23 +49,12 @@ class TrainingRun {
   TrainSummary run(const std::optional<WorkDir>& work_dir);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  struct EpochResult {
-    double train_loss = 0;          // mean over the steps
-    double lr = 0;                  // of the last step
-    double seconds = 0;             // validation included
-    std::optional<EvalResult> val;  // nothing without a validation
-  };
-
-  void print_lines(const std::vector<std::string>& lines) const;
-  // Says on output.lines when the head of the weights has other rows.
+  // Says on the output when the head of the weights has other rows.
   void load_pretrained();
   // The task with its data open.
   std::unique_ptr<Task> open_task();
   std::unique_ptr<BatchSource> open_training();
-  // The last one may be cut.
-  int64_t num_epochs() const;
+  RunLength length() const;
   // Whether the epoch that is under way ends with a validation.
   bool ends_with_validation() const;
   void check_fits(const CheckpointInfo& stored, const std::filesystem::path& checkpoint) const;
@@ -79,8 +63,6 @@ class TrainingRun {
   WholeState whole_state() const {
     return {mesh_, task_->parts(), options_.shard_optimizer ? &model_.model : nullptr};
   }
-  // Of all processes, for the thread that writes checkpoints in parts; null where there are none.
-  std::unique_ptr<Communicator> make_writers() const;
 
   // Nothing when it was stopped before its end.
   std::optional<EpochResult> run_epoch(const std::optional<WorkDir>& work_dir);
@@ -97,28 +79,16 @@ class TrainingRun {
   std::string not_finite();
   // Ends a run that has diverged; `what` says how that was seen.
   [[noreturn]] void end_diverged(const std::string& what);
-  // Of the state as it is, which must be finite; written while training goes on.
+  // Of the state as it is; throws when it is not finite.
   void write_checkpoint(const std::optional<WorkDir>& work_dir);
-  // Collective; `path` and what follows the writing are rank 0's.
-  void write_parts_of_checkpoint(const std::filesystem::path& path,
-                                 const std::function<void()>& clean_up);
   // Nothing when a process was asked to stop.
   std::optional<EvalResult> validate_epoch();
-  void report_start() const;
-  // The state of the epoch that is under way.
-  ProgressState progress(double loss, double units_per_second, double wait_share) const;
   void require_judged(const EvalResult& last) const;
-  void show_progress(double loss);
-  // What was measured since the last time, at --log-every and at the end of an epoch.
-  void report_window(double lr, bool is_end_of_epoch);
-  void report(const EpochResult& epoch);
 
   TrainOptions options_;   // as they were given, and as a checkpoint holds them
   TrainOptions resolved_;  // for this number of processes
-  ProgressOutput output_;
   const RunMesh& mesh_;
   Communicator& communicator_;  // of all processes
-  LiveProgress live_;
   const TaskEntry& entry_;
   int64_t source_epoch_ = 0;  // that train_ was made for
   std::unique_ptr<Task> task_;
@@ -127,24 +97,16 @@ class TrainingRun {
   CheckpointInfo state_;              // of the run so far
   TrainedModel model_;
   std::unique_ptr<ModelAverage> average_;  // null without --ema-decay
-  double units_per_step_;                  // of all processes
-  int64_t steps_per_epoch_ = 0;
+  const RunLength length_;
   std::deque<HostScalar> losses_;  // of steps that were not looked at yet
   double last_loss_ = 0;
   double step_wait_ = 0;  // seconds of the last step spent waiting for data
-  bool is_checkpoint_due_ =
-      false;  // by rank 0's clock; known to all at the same step, as is_stopped_
+  // By rank 0's clock; known to all at the same step, as is_stopped_.
+  bool is_checkpoint_due_ = false;
   bool is_stopped_ = false;
-  std::filesystem::path last_checkpoint_;
-  GoodCheckpoint good_checkpoint_;
-  std::filesystem::path before_validation_;  // replaced by the checkpoint after it; empty: none
-  Clock::time_point last_checkpoint_time_;
-  ThroughputMeter throughput_;
-  MetricsWindow window_;
-  std::optional<MetricsLog> metrics_;  // with a work folder
+  RunReport report_;
   StepProfiler profiler_;
-  const std::unique_ptr<Communicator> writers_;
-  CheckpointWriter writer_;  // last: it is done before what it writes goes
+  RunCheckpoints checkpoints_;  // last: they are written before what they hold goes
 };
 
 }  // namespace ffkit

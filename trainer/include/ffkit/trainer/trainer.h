@@ -1,9 +1,9 @@
 // Training and evaluation of a task (task.h) on a data set folder.
 //
-// Both functions block until they are done, write progress to a ProgressOutput, and throw
-// ffkit::Error with one sentence for anything that is wrong with data, options or checkpoints. They
-// set the number of libtorch's threads and its seed for the whole process: not for use from two
-// threads at once.
+// train(), resume_training(), train_or_resume(), evaluate() and predict() block until they are done
+// and write progress to a ProgressOutput. They set the number of libtorch's threads and its seed for
+// the whole process: not for use from two threads at once. All functions throw ffkit::Error with one
+// sentence for anything that is wrong with data, options or checkpoints.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,70 @@
+// RunCheckpoints: the checkpoints of one run: which is the last one, which is good, when the next
+// one is due. They are written while training goes on. Each process of a run has one; all make the
+// same calls in the same order, and rank 0's alone knows the work folder.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ffkit/trainer/train_options.h>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_writer.h"
+#include "checkpoint/good_checkpoint.h"
+#include "checkpoint/work_dir.h"
+#include "distributed/communicator.h"
+#include "step/whole_state.h"
+
+namespace ffkit {
+
+class RunCheckpoints {
+ public:
+  // Collective where `is_divided`: checkpoints are in parts then. `communicator` must outlive it.
+  RunCheckpoints(const TrainOptions& options, Communicator& communicator, bool is_divided);
+
+  // The run goes on from `checkpoint`.
+  void resumed(const std::filesystem::path& checkpoint) { last_ = checkpoint; }
+  // The run begins with step number `steps_done`, and the time up to the next checkpoint with it.
+  void start(int64_t steps_done);
+  // Whether rank 0 is to write one, by its clock and options.checkpoint_minutes.
+  bool is_due() const;
+
+  // Writes `state` with the tensors that `tensors` gives, unless it is the last one already; not
+  // without a work folder, which rank 0 alone has. The state must be finite. Collective.
+  void write(const std::optional<WorkDir>& work_dir, const CheckpointInfo& state,
+             const WholeState& whole, const std::function<std::vector<NamedTensor>()>& tensors);
+  // The next one takes the place of the last one, which was written before a validation.
+  void replace_last() { replaced_ = last_; }
+  // The weights after `steps` steps gave a finite loss.
+  void proven(int64_t steps) { good_.proven(steps); }
+  // Returns when nothing is being written any more; throws what the last one failed with.
+  void wait() { writer_.wait(); }
+  // As GoodCheckpoint::put_aside(), once nothing is being written any more.
+  std::string put_aside();
+
+  // Empty: there is none.
+  const std::filesystem::path& last() const noexcept { return last_; }
+
+ private:
+  void write_part(const std::filesystem::path& path, const CheckpointInfo& state,
+                  const WholeState& whole, const std::vector<NamedTensor>& tensors,
+                  const std::function<void()>& clean_up);
+
+  const TrainOptions options_;
+  Communicator& communicator_;
+  std::filesystem::path last_;
+  std::filesystem::path replaced_;  // by the next one; empty: none
+  GoodCheckpoint good_;
+  std::chrono::steady_clock::time_point last_time_;
+  // Of all processes, for the thread that writes checkpoints in parts; null where there are none.
+  const std::unique_ptr<Communicator> writers_;
+  CheckpointWriter writer_;  // last: it is done before what it writes goes
+};
+
+}  // namespace ffkit

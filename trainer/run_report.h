@@ -1,0 +1,74 @@
+// RunReport: what a run of training says: lines, the line on a terminal, objects of JSON and
+// metrics.jsonl. Each process of a run has one; rank 0's alone has an output. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ffkit/trainer/task_registry.h>
+#include <ffkit/trainer/trainer.h>
+
+#include "checkpoint/checkpoint.h"
+#include "report/meters.h"
+#include "report/metrics_log.h"
+#include "report/progress.h"
+
+namespace ffkit {
+
+// How long a run is, and what its steps take.
+struct RunLength {
+  int64_t num_epochs = 0;  // the last one may be cut
+  int64_t steps_per_epoch = 0;
+  int64_t num_steps = 0;
+  int64_t samples_per_step = 0;  // of all processes, as units_per_step
+  double units_per_step = 0;
+};
+
+struct EpochResult {
+  double train_loss = 0;          // mean over the steps
+  double lr = 0;                  // of the last step
+  double seconds = 0;             // validation included
+  std::optional<EvalResult> val;  // nothing without a validation
+};
+
+class RunReport {
+ public:
+  // `task` must outlive it.
+  RunReport(const ProgressOutput& output, const TaskEntry& task, const RunLength& length);
+
+  void print_lines(const std::vector<std::string>& lines) const;
+  void start(const CheckpointInfo& state) const;
+  // From now on metrics.jsonl is written, in `work_dir`. Throws as MetricsLog.
+  void open_log(const std::filesystem::path& work_dir, int64_t steps_done);
+
+  // A step that was done: its loss and how long it took, of which it waited for data.
+  void add_step(double loss, double seconds, double wait_seconds);
+  // On the terminal.
+  void show(const CheckpointInfo& state, double loss);
+  void clear_terminal() { live_.clear(); }
+  // The steps since the last time, at --log-every; at the end of an epoch, whose line says the rest.
+  void end_window(const CheckpointInfo& state, double lr);
+  void end_epoch_window(const CheckpointInfo& state, double lr);
+  // An epoch that `state` has done. `num_skipped`: steps left out because of an overflow.
+  void end_epoch(const CheckpointInfo& state, const EpochResult& epoch, int64_t num_skipped);
+
+  const ThroughputMeter& throughput() const noexcept { return throughput_; }
+
+ private:
+  ProgressState progress(const CheckpointInfo& state, double loss, double units_per_second,
+                         double wait_share) const;
+  TrainMetrics take_window(const CheckpointInfo& state, double lr);
+
+  const ProgressOutput output_;
+  const TaskEntry& task_;
+  const RunLength length_;
+  LiveProgress live_;
+  ThroughputMeter throughput_;
+  MetricsWindow window_;
+  std::optional<MetricsLog> log_;  // with a work folder
+};
+
+}  // namespace ffkit
