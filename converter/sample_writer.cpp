@@ -220,7 +220,7 @@ struct SampleWriter::Impl {
 SampleWriter::SampleWriter(const std::filesystem::path& destination, const std::string& split,
                            Schema schema, const SampleWriterOptions& options) {
   validate(options);
-  schema.validate();
+  validate(schema);
   if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a split cannot be called '{}', which {}", split, fault));
@@ -239,7 +239,7 @@ SampleWriter::~SampleWriter() {
   if (impl_ != nullptr && impl_->process != getpid()) static_cast<void>(impl_.release());
 }
 
-const Schema& SampleWriter::schema() const {
+const Schema& SampleWriter::schema() const noexcept {
   return impl_->schema;
 }
 
@@ -281,7 +281,7 @@ SplitSummary SampleWriter::finish() {
     impl.claimed.commit();
     return {.split = manifest.split,
             .num_records = manifest.num_records(),
-            .num_shards = static_cast<int64_t>(manifest.shards.size()),
+            .num_shards = std::ssize(manifest.shards),
             .file_bytes = manifest.file_bytes(),
             .fingerprint = manifest.fingerprint()};
   } catch (const Error&) {

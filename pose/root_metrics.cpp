@@ -36,7 +36,7 @@ RootError root_error(std::span<const Point3> found, std::span<const Point3> trut
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} roots cannot be compared with {}", found.size(), truth.size()));
   }
-  RootError sum{.count = static_cast<int64_t>(found.size())};
+  RootError sum{.count = std::ssize(found)};
   for (size_t i = 0; i < found.size(); ++i) {
     sum.total += distance(found[i], truth[i]);
     sum.x += std::abs(found[i][0] - truth[i][0]);

@@ -142,7 +142,7 @@ class TokenEncoder::Sink final : public TextSink {
 };
 
 void TokenEncoder::encode(std::string_view text, std::vector<uint32_t>& ids) {
-  const Tokenizer::Tables& tables = tokenizer_.tables();
+  const Tokenizer::Tables& tables = *tokenizer_.tables_;
   if (tables.keeps_bytes) return merge_word(tables, text, ids);
   std::string valid;
   if (!is_valid_utf8(text)) text = valid = with_replacements(text);
@@ -152,7 +152,7 @@ void TokenEncoder::encode(std::string_view text, std::vector<uint32_t>& ids) {
 
 void TokenEncoder::encode_document(std::string_view text, uint32_t end_of_text,
                                    std::vector<uint32_t>& ids) {
-  const Tokenizer::Tables& tables = tokenizer_.tables();
+  const Tokenizer::Tables& tables = *tokenizer_.tables_;
   const size_t before = ids.size();
   ids.insert(ids.end(), tables.before.begin(), tables.before.end());
   const size_t begin = ids.size();

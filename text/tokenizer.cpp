@@ -58,8 +58,8 @@ std::string Tokenizer::to_json() const {
   return to_tokenizer_json(*tables_);
 }
 
-int64_t Tokenizer::vocabulary_size() const {
-  return static_cast<int64_t>(tables_->tokens.size());
+int64_t Tokenizer::vocabulary_size() const noexcept {
+  return std::ssize(tables_->tokens);
 }
 
 uint32_t Tokenizer::end_of_text() const {
@@ -71,11 +71,11 @@ uint32_t Tokenizer::end_of_text() const {
   return tables_->end_of_text;
 }
 
-bool Tokenizer::has_end_of_text() const {
+bool Tokenizer::has_end_of_text() const noexcept {
   return tables_->end_of_text != kNoToken;
 }
 
-const std::string& Tokenizer::fingerprint() const {
+const std::string& Tokenizer::fingerprint() const noexcept {
   return tables_->fingerprint;
 }
 
@@ -87,11 +87,11 @@ void Tokenizer::encode(std::string_view text, std::vector<uint32_t>& ids,
   cut_text(*tables_, text, sink, special);
 }
 
-const std::vector<uint32_t>& Tokenizer::before_document() const {
+const std::vector<uint32_t>& Tokenizer::before_document() const noexcept {
   return tables_->before;
 }
 
-const std::vector<uint32_t>& Tokenizer::after_document() const {
+const std::vector<uint32_t>& Tokenizer::after_document() const noexcept {
   return tables_->after;
 }
 
@@ -109,7 +109,7 @@ std::string Tokenizer::document_note() const {
                      after.empty() ? "" : "ends with ", after);
 }
 
-bool Tokenizer::keeps_bytes() const {
+bool Tokenizer::keeps_bytes() const noexcept {
   return tables_->keeps_bytes;
 }
 

@@ -348,7 +348,7 @@ void TrainingRun::take_losses(size_t num_left) {
     const double own = losses_.front().get();
     losses_.pop_front();
     const double loss = communicator_.sum(std::vector<double>{own})[0] / communicator_.world_size();
-    const auto num_later = int64_t(losses_.size());
+    const auto num_later = std::ssize(losses_);
     if (!std::isfinite(loss)) {
       end_diverged(fmt::format("the loss became {} in epoch {}, step {}",
                                std::isnan(loss) ? "nan" : "inf", state_.epochs_done + 1,

@@ -86,7 +86,7 @@ class V1SplitWriter {
     rename_file(unfinished, folder);
     return {.split = dataset_.manifest().split,
             .num_records = dataset_.num_records(),
-            .num_shards = static_cast<int64_t>(parts.size()),
+            .num_shards = std::ssize(parts),
             .file_bytes = file_bytes_};
   }
 
@@ -98,7 +98,7 @@ class V1SplitWriter {
     for (int64_t record = 0; record < num_tried; ++record) {
       throw_if_cancelled(options_.cancel);
       with_payload(record, [this](const V1Payloads::Payload& payload) {
-        bytes_done_ += static_cast<int64_t>(payload.bytes.size());
+        bytes_done_ += std::ssize(payload.bytes);
       });
     }
     const double scale = num_tried > 0 ? static_cast<double>(num_records) / num_tried : 0;
@@ -123,14 +123,14 @@ class V1SplitWriter {
       require_readable(payload);
       writer.append(payload.bytes);
       if (keeps_labels_) labels_.push_back(payload.label);
-      bytes_done_ += static_cast<int64_t>(payload.bytes.size());
+      bytes_done_ += std::ssize(payload.bytes);
     });
     if (index % kRecordsBetweenReports == 0) report(index);
   }
 
   // A data set is for readers that were not told of longer records.
   void require_readable(const V1Payloads::Payload& payload) const {
-    const auto num_bytes = static_cast<int64_t>(payload.bytes.size());
+    const auto num_bytes = std::ssize(payload.bytes);
     if (num_bytes <= options_.max_record_bytes) return;
     throw Error(ErrorCode::unsupported,
                 fmt::format("its record of FFRecord v1 would have {} bytes, more than the limit of "
@@ -286,7 +286,7 @@ ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& dest
       if (targets.empty()) targets = writer.labels();
       if (classes.empty()) classes = split.manifest().classes;
     }
-    summary.num_classes = static_cast<int64_t>(classes.size());
+    summary.num_classes = std::ssize(classes);
     if (content == V1Content::imagenet) write_meta(claimed.v1_meta_path(), classes, targets);
     claimed.commit();
   } catch (...) {

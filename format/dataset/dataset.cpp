@@ -115,26 +115,26 @@ Dataset Dataset::chained(const std::vector<Dataset>& sources) {
   return has_subset ? all.subset(chosen) : all;
 }
 
-const std::filesystem::path& Dataset::path() const {
+const std::filesystem::path& Dataset::path() const noexcept {
   return impl_->files.path;
 }
-const Manifest& Dataset::manifest() const {
+const Manifest& Dataset::manifest() const noexcept {
   return impl_->files.manifest;
 }
-const Schema& Dataset::schema() const {
+const Schema& Dataset::schema() const noexcept {
   return impl_->files.manifest.schema;
 }
 int Dataset::format_version() const {
   return impl_->shards.empty() ? 2 : impl_->shards.front()->facts().version;
 }
-const std::vector<std::string>& Dataset::warnings() const {
+const std::vector<std::string>& Dataset::warnings() const noexcept {
   return impl_->files.warnings;
 }
-int64_t Dataset::num_records() const {
-  return is_subset() ? static_cast<int64_t>(choice_->records.size()) : impl_->first_record.back();
+int64_t Dataset::num_records() const noexcept {
+  return is_subset() ? std::ssize(choice_->records) : impl_->first_record.back();
 }
-int64_t Dataset::num_shards() const {
-  return static_cast<int64_t>(impl_->shards.size());
+int64_t Dataset::num_shards() const noexcept {
+  return std::ssize(impl_->shards);
 }
 const ShardReader& Dataset::shard(int64_t shard_index) const {
   if (shard_index < 0 || shard_index >= num_shards()) {
@@ -144,10 +144,10 @@ const ShardReader& Dataset::shard(int64_t shard_index) const {
   }
   return *impl_->shards[static_cast<size_t>(shard_index)];
 }
-const std::string& Dataset::fingerprint() const {
+const std::string& Dataset::fingerprint() const noexcept {
   return is_subset() ? choice_->fingerprint : impl_->fingerprint;
 }
-bool Dataset::is_subset() const {
+bool Dataset::is_subset() const noexcept {
   return choice_ != nullptr;
 }
 

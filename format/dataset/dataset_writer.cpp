@@ -90,7 +90,7 @@ DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 
 DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
                              DatasetWriterOptions options) {
-  manifest.schema.validate();
+  validate(manifest.schema);
   require_valid(options, folder);
   std::error_code error;
   const bool is_new = std::filesystem::create_directory(folder, error);
@@ -111,7 +111,7 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
 DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
   require_valid(options, folder);
   Manifest manifest = read_manifest(folder / "manifest.json");
-  const auto next_number = static_cast<int64_t>(manifest.shards.size());
+  const auto next_number = std::ssize(manifest.shards);
   const int64_t num_records = manifest.num_records();
   return DatasetWriter(std::make_unique<Impl>(Impl{.folder = std::move(folder),
                                                    .manifest = std::move(manifest),
@@ -130,11 +130,11 @@ DatasetWriter::~DatasetWriter() {
 DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;
 DatasetWriter& DatasetWriter::operator=(DatasetWriter&&) noexcept = default;
 
-const Schema& DatasetWriter::schema() const {
+const Schema& DatasetWriter::schema() const noexcept {
   return impl_->manifest.schema;
 }
 
-const CompressionOptions& DatasetWriter::compression() const {
+const CompressionOptions& DatasetWriter::compression() const noexcept {
   return impl_->options.compression;
 }
 

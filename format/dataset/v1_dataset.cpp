@@ -53,7 +53,7 @@ bool agrees(const std::vector<ShardReader>& shards, const std::vector<int64_t>& 
   int64_t first = 0;
   int64_t total = 0;
   for (const ShardReader& shard : shards) total += shard.num_records();
-  if (total != static_cast<int64_t>(targets.size())) return false;
+  if (total != std::ssize(targets)) return false;
   const int64_t step = std::max<int64_t>(1, total / kNumChecked);
   std::vector<std::byte> record;
   for (const ShardReader& shard : shards) {

@@ -76,10 +76,20 @@ size_t Schema::require(std::string_view name) const {
       {.subject = ErrorSubject::field, .name = std::string(name)});
 }
 
-void Schema::validate() const {
-  if (fields.empty()) throw Error(ErrorCode::invalid_argument, "a schema needs at least one field");
+std::string Schema::difference(const Schema& other) const {
+  for (size_t i = 0; i < std::max(fields.size(), other.fields.size()); ++i) {
+    const std::string mine = i < fields.size() ? describe(fields[i]) : "nothing";
+    const std::string theirs = i < other.fields.size() ? describe(other.fields[i]) : "nothing";
+    if (mine != theirs) return fmt::format("field {} is {} against {}", i, mine, theirs);
+  }
+  return "";
+}
+
+void validate(const Schema& schema) {
+  if (schema.fields.empty())
+    throw Error(ErrorCode::invalid_argument, "a schema needs at least one field");
   std::set<std::string_view> seen;
-  for (const Field& field : fields) {
+  for (const Field& field : schema.fields) {
     if (field.name.empty()) {
       throw Error(ErrorCode::invalid_argument, "a field of the schema has no name");
     }
@@ -109,15 +119,6 @@ void Schema::validate() const {
           fmt::format("field '{}' cannot be a column: only scalars and strings can", field.name));
     }
   }
-}
-
-std::string Schema::difference(const Schema& other) const {
-  for (size_t i = 0; i < std::max(fields.size(), other.fields.size()); ++i) {
-    const std::string mine = i < fields.size() ? describe(fields[i]) : "nothing";
-    const std::string theirs = i < other.fields.size() ? describe(other.fields[i]) : "nothing";
-    if (mine != theirs) return fmt::format("field {} is {} against {}", i, mine, theirs);
-  }
-  return "";
 }
 
 Schema image_classification_schema() {

@@ -27,7 +27,7 @@ Schema schema_from_json(const nlohmann::json& json) {
     field.column = item.value("column", false);
     schema.fields.push_back(std::move(field));
   }
-  schema.validate();
+  validate(schema);
   return schema;
 }
 

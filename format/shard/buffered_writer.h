@@ -27,7 +27,7 @@ class BufferedWriter {
     } else {
       buffer_.insert(buffer_.end(), data.begin(), data.end());
     }
-    end_ += static_cast<int64_t>(data.size());
+    end_ += std::ssize(data);
   }
   // Writes zeros up to `offset` of the file.
   void pad_to(int64_t offset) {

@@ -56,7 +56,7 @@ struct ShardWriter::Impl {
 };
 
 ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterOptions options) {
-  schema.validate();
+  validate(schema);
   if (!is_alignment(options.alignment)) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("alignment {} is not a power of two from {} to {}", options.alignment,
@@ -116,8 +116,8 @@ int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecor
     }
   }
 
-  const auto bytes = static_cast<int64_t>(stored.bytes.size());
-  const auto raw_bytes = static_cast<int64_t>(record.size());
+  const auto bytes = std::ssize(stored.bytes);
+  const auto raw_bytes = std::ssize(record);
   const int64_t offset = place_record(self.out.end(), bytes, self.options.alignment);
   self.out.pad_to(offset);
   self.out.write(stored.bytes);
@@ -134,10 +134,10 @@ int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecor
   rethrow_as_error(impl_->path, -1, kMoreMemory);
 }
 
-int64_t ShardWriter::num_records() const {
+int64_t ShardWriter::num_records() const noexcept {
   return impl_->num_records;
 }
-int64_t ShardWriter::bytes_written() const {
+int64_t ShardWriter::bytes_written() const noexcept {
   return impl_->out.end();
 }
 
@@ -171,10 +171,10 @@ ShardSummary ShardWriter::finish() try {
   const std::string json = encode_catalog(catalog);
   const auto catalog_bytes = std::as_bytes(std::span(json));
   const ShardTrailer trailer{.catalog_offset = end,
-                             .catalog_bytes = static_cast<int64_t>(json.size()),
+                             .catalog_bytes = std::ssize(json),
                              .catalog_crc32c = crc32c(catalog_bytes),
                              .num_records = self.num_records,
-                             .file_bytes = end + static_cast<int64_t>(json.size()) + kTrailerBytes,
+                             .file_bytes = end + std::ssize(json) + kTrailerBytes,
                              .uuid = self.options.uuid};
   file.write(catalog_bytes);
   file.write(encode_trailer(trailer));

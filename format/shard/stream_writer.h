@@ -18,7 +18,7 @@ class StreamWriter {
   explicit StreamWriter(std::string name) : name_(std::move(name)) {}
 
   void append(std::span<const std::byte> bytes);
-  int64_t num_bytes() const { return static_cast<int64_t>(payload_.size()); }
+  int64_t num_bytes() const { return std::ssize(payload_); }
   // Writes the pages at the file's end, which is at `offset`, and returns where they are.
   StreamInfo write(File& file, int64_t offset, uint32_t stream_number) const;
 

@@ -96,7 +96,7 @@ class V1File final : public ShardFile {
     int64_t label = 0;
   };
 
-  int64_t num_records() const { return static_cast<int64_t>(offsets_.size()); }
+  int64_t num_records() const { return std::ssize(offsets_); }
 
   RecordLocation place_of(int64_t record) const {
     const auto i = static_cast<size_t>(record);

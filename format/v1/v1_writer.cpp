@@ -86,7 +86,7 @@ V1Writer::~V1Writer() {
 
 int64_t V1Writer::append(std::span<const std::byte> record) try {
   Impl& self = *impl_;
-  const auto number = static_cast<int64_t>(self.offsets.size());
+  const auto number = std::ssize(self.offsets);
   if (number == self.num_records) {
     self.refuse(fmt::format("was begun for {} records, and this is one more", self.num_records));
   }
@@ -100,7 +100,7 @@ int64_t V1Writer::append(std::span<const std::byte> record) try {
 
 int64_t V1Writer::finish() try {
   Impl& self = *impl_;
-  if (static_cast<int64_t>(self.offsets.size()) != self.num_records) {
+  if (std::ssize(self.offsets) != self.num_records) {
     self.refuse(fmt::format("was begun for {} records, but has only {}", self.num_records,
                             self.offsets.size()));
   }

@@ -96,7 +96,7 @@ Schema schema_from_python(nb::handle fields) {
     if (!entry[4].is_none()) field.item = parse_field_type(nb::cast<std::string>(entry[4]));
     schema.fields.push_back(std::move(field));
   }
-  schema.validate();
+  validate(schema);
   return schema;
 }
 

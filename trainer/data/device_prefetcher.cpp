@@ -32,7 +32,7 @@ DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
         array.data == batch->images() ? images_tensor(batch) : array_tensor(batch, array);
     if (!batch->has_rows(i)) continue;
     const std::span<const int64_t> offsets = batch->row_offsets(field.name);
-    field.row_offsets = at::empty({int64_t(offsets.size())}, at::kLong);
+    field.row_offsets = at::empty({std::ssize(offsets)}, at::kLong);
     std::copy(offsets.begin(), offsets.end(), field.row_offsets.mutable_data_ptr<int64_t>());
   }
   return out;

@@ -210,7 +210,7 @@ void Communicator::broadcast(const std::vector<NamedTensor>& tensors) {
 
 std::string Communicator::broadcast(const std::string& text) {
   if (is_alone()) return text;
-  at::Tensor size = at::full({1}, int64_t(text.size()), at::kLong);
+  at::Tensor size = at::full({1}, std::ssize(text), at::kLong);
   broadcast(std::vector<at::Tensor>{size});
   at::Tensor bytes = at::empty({std::max<int64_t>(1, size.item<int64_t>())}, at::kByte);
   if (rank() == 0) std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<uint8_t>());
@@ -228,7 +228,7 @@ void Communicator::sum(at::Tensor& tensor) {
 std::vector<double> Communicator::sum(const std::vector<double>& numbers) {
   if (is_alone()) return numbers;
   std::vector<double> out = numbers;
-  at::Tensor tensor = at::from_blob(out.data(), {int64_t(out.size())}, at::kDouble);
+  at::Tensor tensor = at::from_blob(out.data(), {std::ssize(out)}, at::kDouble);
   sum(tensor);
   return out;
 }

@@ -243,7 +243,7 @@ SafeTensors read_safetensors(const fs::path& path) {
   std::string header_text;
   const Json header = read_header(file, header_text);
   SafeTensors contents{.tensors = {}, .metadata = parse_metadata(path, header)};
-  const int64_t data_begin = 8 + int64_t(header_text.size());
+  const int64_t data_begin = 8 + std::ssize(header_text);
   for (const Entry& entry : parse_entries(path, header, file.size() - data_begin)) {
     if (entry.dtype) {
       contents.tensors.push_back({entry.name, read_tensor(file, data_begin, entry)});
@@ -277,7 +277,7 @@ SafeTensorsReader::SafeTensorsReader(const fs::path& path)
     : file_(File::open_for_reading(path)), contents_(std::make_unique<Contents>()) {
   std::string header_text;
   const Json header = read_header(file_, header_text);
-  contents_->data_begin = 8 + int64_t(header_text.size());
+  contents_->data_begin = 8 + std::ssize(header_text);
   for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin)) {
     if (entry.dtype) contents_->entries.emplace(entry.name, std::move(entry));
   }

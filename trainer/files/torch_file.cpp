@@ -56,7 +56,7 @@ void check_place(const StoredTensor& t, const Storages& storages) {
   }
   is_right = is_right && !__builtin_add_overflow(last, 1, &end) &&
              !__builtin_mul_overflow(end, t.type->num_bytes, &end);
-  if (!is_right || (!is_empty && end > static_cast<int64_t>(storage->second.size()))) {
+  if (!is_right || (!is_empty && end > std::ssize(storage->second))) {
     throw_corrupt_torch(fmt::format("tensor '{}' lies outside of its numbers", printable(t.name)));
   }
 }
@@ -112,7 +112,7 @@ PickleEntry read_pickle_entry(const fs::path& path) {
         const size_t slash = name.rfind('/');
         const std::string folder = slash == std::string::npos ? "" : name.substr(0, slash + 1);
         const std::string last = name.substr(folder.size());
-        if (last == kOrder && num_bytes == int64_t(byte_order.size())) return byte_order;
+        if (last == kOrder && num_bytes == std::ssize(byte_order)) return byte_order;
         if (last != kName || found) return {};
         found = PickleEntry{folder, std::vector<std::byte>(static_cast<size_t>(num_bytes))};
         return found->bytes;
@@ -170,8 +170,7 @@ Bytes bytes_of_file(const File& file) {
           .read_at = [&file](int64_t at, std::span<std::byte> out) { file.read_at(at, out); }};
 }
 Bytes bytes_of_memory(const std::vector<std::byte>& memory) {
-  return {.size = int64_t(memory.size()),
-          .read_at = [&memory](int64_t at, std::span<std::byte> out) {
+  return {.size = std::ssize(memory), .read_at = [&memory](int64_t at, std::span<std::byte> out) {
             std::copy_n(memory.begin() + at, out.size(), out.begin());
           }};
 }
@@ -203,9 +202,9 @@ class PickleStream {
   }
   // The bytes that follow.
   void read(std::span<std::byte> out) {
-    require(int64_t(out.size()));
+    require(std::ssize(out));
     in_.read_at(at_, out);
-    at_ += int64_t(out.size());
+    at_ += std::ssize(out);
   }
   template <typename T>
   T read_number() {
@@ -392,7 +391,7 @@ StateDict read_tar_form(const fs::path& path, const std::string& key, const Stor
 TorchForm torch_form(const fs::path& path) {
   const File file = File::open_for_reading(path);
   std::array<std::byte, kContentHeadBytes> bytes{};
-  const auto head = std::span(bytes).first(size_t(std::min(file.size(), int64_t(bytes.size()))));
+  const auto head = std::span(bytes).first(size_t(std::min(file.size(), std::ssize(bytes))));
   file.read_at(0, head);
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   if (text.starts_with("PK\x03\x04")) return TorchForm::zip;

@@ -46,7 +46,7 @@ DeformableAttentionShape shape_of(const at::Tensor& value, const std::vector<Map
   if (weights.size(0) != shape.batch || weights.size(2) != shape.heads) {
     refuse("value and weights have another number of samples or heads");
   }
-  if (weights.size(3) != static_cast<int64_t>(levels.size()) || first != shape.pixels) {
+  if (weights.size(3) != std::ssize(levels) || first != shape.pixels) {
     refuse("the maps are not those of value and weights");
   }
   return shape;

@@ -35,7 +35,7 @@ template <typename T>
 void attend_all(const DeformableAttentionShape& s, const DeformableAttentionInput<T>& input,
                 int64_t first, int64_t last, T* out) {
   const int64_t channels = s.heads * s.dims;
-  const auto num_levels = static_cast<int64_t>(s.levels.size());
+  const auto num_levels = std::ssize(s.levels);
   for (int64_t bq = first; bq < last; ++bq) {
     const T* value = input.value + bq / s.queries * s.pixels * channels;
     T* row = out + bq * channels;
@@ -100,7 +100,7 @@ template <typename T>
 void attend_back(const DeformableAttentionShape& s, const DeformableAttentionInput<T>& input,
                  const DeformableAttentionGradients<T>& gradients, int64_t first, int64_t last) {
   const int64_t channels = s.heads * s.dims;
-  const auto num_levels = static_cast<int64_t>(s.levels.size());
+  const auto num_levels = std::ssize(s.levels);
   for (int64_t bh = first; bh < last; ++bh) {
     const int64_t b = bh / s.heads;
     const int64_t h = bh % s.heads;

@@ -98,7 +98,7 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
 la_ssize_t ArchiveReader::read_callback(archive* a, void* self, const void** buffer) {
   auto& reader = *static_cast<ArchiveReader*>(self);
   const int64_t num_bytes =
-      std::min(reader.num_bytes_ - reader.position_, static_cast<int64_t>(reader.buffer_.size()));
+      std::min(reader.num_bytes_ - reader.position_, std::ssize(reader.buffer_));
   try {
     reader.file_.read_at(reader.offset_ + reader.position_,
                          std::span(reader.buffer_).first(static_cast<size_t>(num_bytes)));

@@ -27,8 +27,7 @@ class Chunks {
 
   // Empty at the end of the file.
   std::span<const std::byte> next() {
-    const auto num_bytes =
-        std::min<int64_t>(file_.size() - position_, static_cast<int64_t>(buffer_.size()));
+    const auto num_bytes = std::min<int64_t>(file_.size() - position_, std::ssize(buffer_));
     const auto chunk = std::span(buffer_).first(static_cast<size_t>(num_bytes));
     if (num_bytes > 0) file_.read_at(position_, chunk);
     position_ += num_bytes;
@@ -243,13 +242,13 @@ class FilterDecoder : public CompressedStream::Decoder {
   void require_end() const {
     std::vector<std::byte> rest(kCompressedChunkBytes);
     for (int64_t at = archive_filter_bytes(archive_.get(), -1); at < file_.size();) {
-      const auto piece = std::span(rest).first(static_cast<size_t>(
-          std::min<int64_t>(file_.size() - at, static_cast<int64_t>(rest.size()))));
+      const auto piece = std::span(rest).first(
+          static_cast<size_t>(std::min<int64_t>(file_.size() - at, std::ssize(rest))));
       file_.read_at(at, piece);
       if (std::ranges::any_of(piece, [](std::byte b) { return b != std::byte{0}; })) {
         chunks_.fail(fmt::format("has something else behind its {}", content_name(kind_)));
       }
-      at += static_cast<int64_t>(piece.size());
+      at += std::ssize(piece);
     }
   }
 

@@ -214,7 +214,7 @@ class Coco : public Source {
           fmt::format("{}: {} of {} pictures have no annotation and are taken with none",
                       from.annotations.string(), num_bare, taken.size()));
     }
-    info.num_samples = static_cast<int64_t>(taken.size());
+    info.num_samples = std::ssize(taken);
     infos_.push_back(std::move(info));
     taken_.push_back(std::move(taken));
     splits_.push_back(
@@ -393,7 +393,7 @@ class Coco : public Source {
   void set_annotations(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
                        std::span<const size_t> chosen) const {
     const CocoAnnotations& all = file.annotations;
-    const auto n = static_cast<int64_t>(chosen.size());
+    const auto n = std::ssize(chosen);
     const auto boxes = numbers<float>(buffers, 4 * chosen.size());
     const auto crowds = numbers<uint8_t>(buffers, chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {
@@ -412,8 +412,7 @@ class Coco : public Source {
     std::ranges::transform(chosen, labels.begin(), [&](size_t i) {
       return from.labels.at(from.file.annotations.category_id[i]);
     });
-    record.set_tensor(field,
-                      {DType::i64, {static_cast<int64_t>(labels.size())}, std::as_bytes(labels)});
+    record.set_tensor(field, {DType::i64, {std::ssize(labels)}, std::as_bytes(labels)});
   }
 
   // A JSON array with the 'segmentation' of each annotation, null for those without.
@@ -448,7 +447,7 @@ class Coco : public Source {
       const std::span<const size_t> elements =
           array.of_annotations ? chosen : std::span<const size_t>(&picture, 1);
       std::vector<int64_t> shape = array.shape;
-      if (array.of_annotations) shape.insert(shape.begin(), static_cast<int64_t>(chosen.size()));
+      if (array.of_annotations) shape.insert(shape.begin(), std::ssize(chosen));
       const bool is_integer = schema_.fields[field].dtype == DType::i64;
       const size_t count = elements.size() * array.stride;
       const auto floats = numbers<float>(buffers, count);

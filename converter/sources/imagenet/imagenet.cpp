@@ -250,7 +250,7 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool al
   if (val.num_missing > 0) {
     found.notes.push_back(fmt::format("{}: {} of the {} pictures that have labels {} not there",
                                       split.path.string(), val.num_missing,
-                                      val.num_missing + static_cast<int64_t>(split.entries.size()),
+                                      val.num_missing + std::ssize(split.entries),
                                       val.num_missing == 1 ? "is" : "are"));
   }
   return fmt::format("{} ({}, labels from {})", split.name, kind, val.origin);

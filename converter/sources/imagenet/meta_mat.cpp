@@ -70,7 +70,7 @@ Synsets parse_meta_mat(std::span<const std::byte> bytes, const std::string& orig
 
   Synsets synsets;
   for (Leaf& leaf : leaves) {
-    const auto label = static_cast<int64_t>(synsets.wnids.size());
+    const auto label = std::ssize(synsets.wnids);
     const bool is_new_id = synsets.label_of_id.emplace(leaf.id, label).second;
     if (!is_new_id || (label > 0 && synsets.wnids.back() == leaf.wnid)) {
       bad_meta(origin, fmt::format("has class '{}' or its number {} twice", leaf.wnid, leaf.id));

@@ -234,7 +234,7 @@ std::vector<JsonField> json_fields(const dom::object& object, const JsonDtypes& 
   }
   Schema schema;
   for (const JsonField& field : fields) schema.fields.push_back(field.field());
-  schema.validate();
+  validate(schema);
   return fields;
 }
 

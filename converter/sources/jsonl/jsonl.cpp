@@ -163,7 +163,7 @@ class Jsonl : public Source {
       num_marks += index.has_mark ? 1 : 0;
     }
     split.first_line.push_back(split.lines.size());
-    info.num_samples = static_cast<int64_t>(split.lines.size());
+    info.num_samples = std::ssize(split.lines);
     if (split.lines.empty()) {
       throw Error(ErrorCode::not_found,
                   fmt::format("split '{}': there are no lines in it", listed.name),

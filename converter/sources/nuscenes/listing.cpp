@@ -345,7 +345,7 @@ void Listing::look_at_labels(const LabelFiles& files, const char* what,
     num_found += found[i];
   }
   // v1.0-test has the table's name but no labels.
-  if (num_found == static_cast<int64_t>(samples.size())) {
+  if (num_found == std::ssize(samples)) {
     notes_.push_back(fmt::format("{} labels are taken", what));
   } else {
     notes_.push_back(

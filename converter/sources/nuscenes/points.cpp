@@ -58,7 +58,7 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
       if (n < 0) fail();
       npy.resize(size + static_cast<size_t>(n));
       if (n == 0) return npy;
-      if (static_cast<int64_t>(npy.size()) > kMaxLabelBytes) {
+      if (std::ssize(npy) > kMaxLabelBytes) {
         throw Error(ErrorCode::unsupported, "has more than 64 MiB of labels");
       }
     }
@@ -111,7 +111,7 @@ void set_radar_points(std::span<const std::byte> file, RecordBuilder& record, si
     }
     points.erase(kept, points.end());
   }
-  const auto num_points = static_cast<int64_t>(points.size()) / kRadarColumns;
+  const auto num_points = std::ssize(points) / kRadarColumns;
   set_copy<float>(record, field, points, {num_points, kRadarColumns}, buffers);
 }
 

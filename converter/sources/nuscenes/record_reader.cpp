@@ -167,7 +167,7 @@ void RecordReader::set_channel(Row sample, uint8_t channel, RecordBuilder& recor
   const std::vector<FrameReference> sweeps = listing_.sweeps(sample, channel);
   const auto numbers = new_array<int64_t>(buffers, 2 * sweeps.size());
   for (size_t i = 0; i < sweeps.size(); ++i) std::ranges::copy(sweeps[i], &numbers[2 * i]);
-  set_array<int64_t>(record, fields.sweeps, numbers, {static_cast<int64_t>(sweeps.size()), 2});
+  set_array<int64_t>(record, fields.sweeps, numbers, {std::ssize(sweeps), 2});
 }
 
 // The fields behind the points.

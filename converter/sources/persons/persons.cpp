@@ -267,7 +267,7 @@ void Persons::add_split(CocoListing from) {
   look_at_pictures(split);
   note_selection(split, selection.left_out);
   SourceSplit info{.name = split.from.split,
-                   .num_samples = static_cast<int64_t>(split.chosen.size()),
+                   .num_samples = std::ssize(split.chosen),
                    .is_training = is_training};
   for (const ChosenPerson& person : split.chosen) {
     info.num_bytes += split.stamps[person.picture].num_bytes;

@@ -22,7 +22,7 @@ class ImageSource : public Source {
                     {.path = split.path.string()});
       }
       SourceSplit info{.name = split.name,
-                       .num_samples = static_cast<int64_t>(split.entries.size()),
+                       .num_samples = std::ssize(split.entries),
                        .is_training = split.is_training};
       for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
       splits_.push_back(std::move(info));

@@ -80,7 +80,7 @@ void BlockTokens::add_text(std::string_view text) {
     num_replaced += num_bytes_of_no_character(text);
   }
   encoder_->encode_document(text, rules_.end_of_text, ids);
-  text_bytes += static_cast<int64_t>(text.size());
+  text_bytes += std::ssize(text);
 }
 
 void BlockTokens::add_json(std::string_view line) {

@@ -325,7 +325,7 @@ class WebDataset : public Source {
                       "or __name__) were left out",
                       path_.string(), split.name, num_ignored));
     }
-    info.num_samples = static_cast<int64_t>(split.samples.size());
+    info.num_samples = std::ssize(split.samples);
     if (info.num_samples == 0) {
       throw Error(ErrorCode::not_found,
                   fmt::format("split '{}': there are no samples in it", split.name),

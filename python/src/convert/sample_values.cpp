@@ -186,7 +186,7 @@ Schema schema_of(nb::handle fields) {
                              .column = nb::cast<bool>(field[3]),
                              .item = parse_field_type(text(4))});
   }
-  schema.validate();
+  validate(schema);
   return schema;
 }
 

@@ -134,10 +134,10 @@ TEST(Record, AnyFieldTableIsReadOrRefused) {
 }
 
 TEST(Schema, ValidateNamesTheMistake) {
-  EXPECT_ERROR(Schema{}.validate(), invalid_argument, "at least one field");
-  EXPECT_ERROR((Schema{{{.name = ""}}}).validate(), invalid_argument, "no name");
-  EXPECT_ERROR((Schema{{{.name = "a"}, {.name = "a"}}}).validate(), invalid_argument, "called 'a'");
-  EXPECT_ERROR((Schema{{{.name = "a", .type = FieldType::bytes, .column = true}}}).validate(),
+  EXPECT_ERROR(validate(Schema{}), invalid_argument, "at least one field");
+  EXPECT_ERROR(validate(Schema{{{.name = ""}}}), invalid_argument, "no name");
+  EXPECT_ERROR(validate(Schema{{{.name = "a"}, {.name = "a"}}}), invalid_argument, "called 'a'");
+  EXPECT_ERROR(validate(Schema{{{.name = "a", .type = FieldType::bytes, .column = true}}}),
                invalid_argument, "cannot be a column");
 }
 

@@ -20,7 +20,7 @@ TEST(Classes, AreThoseOfTheDevkit) {
 TEST(KeyframeSchema, HasTheFieldsThatAreAskedFor) {
   const Schema all = keyframe_schema(
       {.cameras = {"CAM_FRONT", "CAM_BACK"}, .lidar_dtype = DType::f16, .can_bus = {"pose"}});
-  EXPECT_NO_THROW(all.validate());
+  EXPECT_NO_THROW(validate(all));
   EXPECT_GE(all.index_of("CAM_BACK/intrinsics"), 0);
   EXPECT_EQ(all.index_of("CAM_FRONT_LEFT/image"), -1);
   EXPECT_EQ(all.index_of("CAM_FRONT/sweeps"), -1);
@@ -28,8 +28,8 @@ TEST(KeyframeSchema, HasTheFieldsThatAreAskedFor) {
   EXPECT_GE(all.index_of("can_bus/pose"), 0);
   EXPECT_EQ(all.fields[all.require("LIDAR_TOP/points")].dtype, DType::f16);
   EXPECT_EQ(keyframe_schema({.radar = false}).index_of("RADAR_FRONT/points"), -1);
-  EXPECT_NO_THROW(sweep_schema().validate());
-  EXPECT_NO_THROW(map_schema().validate());
+  EXPECT_NO_THROW(validate(sweep_schema()));
+  EXPECT_NO_THROW(validate(map_schema()));
 }
 
 }  // namespace

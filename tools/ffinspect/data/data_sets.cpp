@@ -12,7 +12,7 @@ namespace ffkit {
 namespace {
 
 std::string element(const std::vector<std::string>& list, int64_t index) {
-  if (index < 0 || index >= static_cast<int64_t>(list.size())) return "";
+  if (index < 0 || index >= std::ssize(list)) return "";
   return list[static_cast<size_t>(index)];
 }
 

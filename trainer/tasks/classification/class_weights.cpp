@@ -93,7 +93,7 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string::npos && text[first] == '{';
   const Weighted weights = is_json ? read_json(choice, text) : read_lines(choice, text);
-  at::Tensor out = at::zeros({int64_t(classes.size())});
+  at::Tensor out = at::zeros({std::ssize(classes)});
   auto* weight = out.mutable_data_ptr<float>();
   std::vector<bool> is_there(classes.size());
   for (const auto& [name, value] : weights) {

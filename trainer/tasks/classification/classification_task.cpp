@@ -194,7 +194,7 @@ class ClassificationTask final : public Task {
 
  private:
   const ClassificationOptions& own() const { return classification(options()); }
-  int64_t num_classes() const { return int64_t(classes_.size()); }
+  int64_t num_classes() const { return std::ssize(classes_); }
   // Of what is evaluated. A record without an id is called by its number.
   std::vector<PredictedRecord> record_names() const {
     std::vector<PredictedRecord> names;
@@ -269,7 +269,7 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
     // What is predicted needs no labels, and a validation will say it.
     if (error.code() != ErrorCode::not_found) throw;
   }
-  if (!classes_.empty() && int64_t(classes_.size()) != classes) {
+  if (!classes_.empty() && std::ssize(classes_) != classes) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("its {} classes are not the {} of the data set {}", classes,
                             classes_.size(), options().data.string()),

@@ -65,7 +65,7 @@ class SampleWriter {
   SampleWriter(const SampleWriter&) = delete;
   SampleWriter& operator=(const SampleWriter&) = delete;
 
-  const Schema& schema() const;
+  [[nodiscard]] const Schema& schema() const noexcept;
 
   // Hands over one sample and returns its number, from 0. `num_bytes`: how much memory it holds.
   // Blocks while too much is waiting. May be called from several threads; the order is that of the

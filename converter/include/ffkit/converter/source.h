@@ -61,11 +61,11 @@ class SampleBuffers {
   std::string_view text(std::string_view value);
   // Notes a problem of the present sample.
   void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
-  const std::vector<SampleProblem>& problems() const { return problems_; }
+  [[nodiscard]] const std::vector<SampleProblem>& problems() const noexcept { return problems_; }
   // What becomes of bad samples (ConvertOptions::on_error). Unless it is `fail`, a source whose
   // samples have parts that stand alone (documents) leaves out a bad part and reports it, instead of
   // throwing for the whole sample. If it is `keep`, ImageStorer stores a broken picture as it is.
-  OnError on_error() const noexcept { return on_error_; }
+  [[nodiscard]] OnError on_error() const noexcept { return on_error_; }
   void set_on_error(OnError on_error) noexcept { on_error_ = on_error; }
   // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so
   // that one huge sample does not stay in memory.
@@ -108,59 +108,59 @@ class Source {
   virtual ~Source() = default;
 
   // The splits to convert, in a fixed order.
-  virtual const std::vector<SourceSplit>& splits() const = 0;
-  virtual Schema schema() const = 0;
+  [[nodiscard]] virtual const std::vector<SourceSplit>& splits() const = 0;
+  [[nodiscard]] virtual Schema schema() const = 0;
   // Of one split, where they differ; schema() by default.
-  virtual Schema split_schema(size_t /*split*/) const { return schema(); }
+  [[nodiscard]] virtual Schema split_schema(size_t /*split*/) const { return schema(); }
   // Whether records refer to others by number: then no sample may be left out, and the set is not
   // to be merged with others. False by default.
-  virtual bool has_record_references() const { return false; }
+  [[nodiscard]] virtual bool has_record_references() const { return false; }
   // Class i is what label i stands for; the same for all splits. Empty when there are none.
-  virtual const std::vector<std::string>& classes() const;
+  [[nodiscard]] virtual const std::vector<std::string>& classes() const;
   // Readable names of the same classes; empty or as many as classes().
-  virtual const std::vector<std::string>& class_names() const;
+  [[nodiscard]] virtual const std::vector<std::string>& class_names() const;
   // What the same classes are called where the data came from, such as COCO's category ids; empty
   // or as many as classes().
-  virtual const std::vector<ClassId>& class_ids() const;
+  [[nodiscard]] virtual const std::vector<ClassId>& class_ids() const;
   // Facts for the manifests: "kind", "path", "archive", ... None by default.
-  virtual std::map<std::string, std::string> facts(size_t split) const;
+  [[nodiscard]] virtual std::map<std::string, std::string> facts(size_t split) const;
   // What was asked of the source that changes its samples' bytes, for the manifests' options. None
   // by default.
-  virtual std::map<std::string, std::string> options() const;
+  [[nodiscard]] virtual std::map<std::string, std::string> options() const;
   // A manifest that is taken over instead of classes, facts and options, with the order and its
   // seed: that of a data set whose records are read in their order. Where it lists shards, the new
   // ones have as many records each, whatever ConvertOptions::shard_bytes says. Its split must not
   // be a training split, which could be shuffled. Null by default.
-  virtual const Manifest* manifest(size_t /*split*/) const { return nullptr; }
+  [[nodiscard]] virtual const Manifest* manifest(size_t /*split*/) const { return nullptr; }
   // Columns of whole numbers whose sums over a split the user should know: the summary has them, of
   // the splits that have such columns. None by default.
-  virtual std::vector<std::string> totals() const;
+  [[nodiscard]] virtual std::vector<std::string> totals() const;
   // What the user should know about what was found, one sentence each ("2 files were left out").
   // They may name options: with_option_names() (ffkit/format/option_names.h) shows them.
-  virtual const std::vector<std::string>& notes() const;
+  [[nodiscard]] virtual const std::vector<std::string>& notes() const;
   // Whether pictures are stored of which only the headers were looked at: the summary says so.
   // False by default.
-  virtual bool checks_headers_only() const { return false; }
+  [[nodiscard]] virtual bool checks_headers_only() const { return false; }
   // Folders that are listed: the destination must not lie inside one of them. None by default.
-  virtual std::vector<std::filesystem::path> roots() const;
+  [[nodiscard]] virtual std::vector<std::filesystem::path> roots() const;
 
   // What a sample is, and the files that go into records beside the samples' own: a conversion that
   // goes on, and parts made on several machines, are refused when these are not what they were. By
   // default describe() with sample_bytes(), and no file.
-  virtual SampleIdentity identity(size_t split, int64_t index) const;
-  virtual std::vector<SourceInput> inputs(size_t split) const;
+  [[nodiscard]] virtual SampleIdentity identity(size_t split, int64_t index) const;
+  [[nodiscard]] virtual std::vector<SourceInput> inputs(size_t split) const;
 
   // Bytes that read() will bring into memory, or 0 when that is not known: batches of large samples
   // are then not kept small.
-  virtual int64_t sample_bytes(size_t split, int64_t index) const;
+  [[nodiscard]] virtual int64_t sample_bytes(size_t split, int64_t index) const;
   // The one file in which the split's samples lie; empty when they are files of their own, or made.
-  virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
+  [[nodiscard]] virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
   // Orders the samples as they lie in archive(), front to back.
-  virtual int64_t position(size_t /*split*/, int64_t index) const { return index; }
+  [[nodiscard]] virtual int64_t position(size_t /*split*/, int64_t index) const { return index; }
   // The sample will be read soon: the disk may fetch it meanwhile. Does nothing by default.
   virtual void will_read(size_t /*split*/, int64_t /*index*/) const {}
   // Where the sample comes from, for messages: a file, or "archive.tar: member".
-  virtual std::string describe(size_t split, int64_t index) const = 0;
+  [[nodiscard]] virtual std::string describe(size_t split, int64_t index) const = 0;
   // Sets the fields of sample `index` (0 .. num_samples-1) on `record`; what they point to lives in
   // `buffers`. Throws Error for a sample that cannot be read or is not what it claims to be.
   virtual void read(size_t split, int64_t index, RecordBuilder& record,

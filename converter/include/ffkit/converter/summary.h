@@ -38,12 +38,12 @@ struct ConvertSummary {
   double seconds = 0;
   bool was_finished = false;  // with options.resume: the data set was there, nothing was written
 
-  int64_t num_records() const;
-  int64_t num_skipped() const;
-  int64_t num_without_dct() const;
-  int64_t num_remarks() const;
-  int64_t num_shards() const;
-  int64_t file_bytes() const;
+  [[nodiscard]] int64_t num_records() const;
+  [[nodiscard]] int64_t num_skipped() const;
+  [[nodiscard]] int64_t num_without_dct() const;
+  [[nodiscard]] int64_t num_remarks() const;
+  [[nodiscard]] int64_t num_shards() const;
+  [[nodiscard]] int64_t file_bytes() const;
 };
 
 struct SplitEstimate {

@@ -149,7 +149,7 @@ std::unique_ptr<JsonChunk> JsonChunks::next() {
   auto chunk = std::make_unique<JsonChunk>();
   chunk->text = std::move(leftover_);
   leftover_.clear();
-  chunk->offset = offset_ - static_cast<int64_t>(chunk->text.size());
+  chunk->offset = offset_ - std::ssize(chunk->text);
   const size_t num_left = static_cast<size_t>(file_.size() - offset_);
   const size_t num_new = std::min(num_left, std::max(kRowChunkBytes, chunk->text.size()));
   const size_t num_old = chunk->text.size();

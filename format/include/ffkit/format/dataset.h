@@ -52,49 +52,49 @@ class Dataset {
   static Dataset chain(const std::vector<Dataset>& sources);
 
   // What was opened: the split's folder, or the (first) file; of a chain that of its first source.
-  const std::filesystem::path& path() const;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept;
   // Of the whole split, also for a subset. That of v1 files, or of single shards, is made up from
   // what they contain; that of a chain has the shards of all sources, and of facts and options
   // those on which all agree.
-  const Manifest& manifest() const;
-  const Schema& schema() const;
-  int format_version() const;  // 1 or 2; of the first shard
+  [[nodiscard]] const Manifest& manifest() const noexcept;
+  [[nodiscard]] const Schema& schema() const noexcept;
+  [[nodiscard]] int format_version() const;  // 1 or 2; of the first shard
   // Sentences the user should know, such as that a v1 file has no checksum.
-  const std::vector<std::string>& warnings() const;
-  int64_t num_records() const;
-  int64_t num_shards() const;
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept;
+  [[nodiscard]] int64_t num_records() const noexcept;
+  [[nodiscard]] int64_t num_shards() const noexcept;
   // 0 .. num_shards()-1; Error(invalid_argument) for another.
-  const ShardReader& shard(int64_t shard_index) const;
+  [[nodiscard]] const ShardReader& shard(int64_t shard_index) const;
   // Identifies content and, for a subset, choice and order of the records: 16 hex digits.
-  const std::string& fingerprint() const;
+  [[nodiscard]] const std::string& fingerprint() const noexcept;
 
   // The records of this data set with these numbers, in this order; numbers may repeat. Throws
   // Error(invalid_argument) for one that is out of range. Takes 8 bytes of memory a record.
-  Dataset subset(const std::vector<int64_t>& record_indices) const;
+  [[nodiscard]] Dataset subset(const std::vector<int64_t>& record_indices) const;
   // The records for which `filter` holds, in their order. Reads columns, no records. Errors as
   // matching_records(): of a chain, also where a source lacks a field of the filter; choose from
   // that source before it is chained.
-  Dataset where(const Filter& filter) const;
-  bool is_subset() const;
+  [[nodiscard]] Dataset where(const Filter& filter) const;
+  [[nodiscard]] bool is_subset() const noexcept;
   // All records of the split that this is a subset of; itself unless it is one.
-  Dataset whole_split() const;
+  [[nodiscard]] Dataset whole_split() const;
   // The number in the whole split of a record of this data set; the same number unless it is a
   // subset.
-  int64_t index_in_split(int64_t record_index) const;
+  [[nodiscard]] int64_t index_in_split(int64_t record_index) const;
 
   // Splits that this is made of: 1 unless it is a chain, or a subset of one.
-  int64_t num_sources() const;
+  [[nodiscard]] int64_t num_sources() const;
   // The whole split number 0 .. num_sources()-1; itself when there is one. Error(invalid_argument)
   // for another.
-  Dataset source(int64_t source) const;
+  [[nodiscard]] Dataset source(int64_t source) const;
   // The number of the source of a record; Error(invalid_argument) when out of range.
-  int64_t source_of(int64_t record_index) const;
+  [[nodiscard]] int64_t source_of(int64_t record_index) const;
   // How many records of each source there are. Throws Error(invalid_argument) for a subset in which
   // they are not those of source 0, then those of source 1, and so on.
-  std::vector<int64_t> source_sizes() const;
+  [[nodiscard]] std::vector<int64_t> source_sizes() const;
   // How a record as a shard has it is read as one of schema(), for RecordView; null where it is
   // one. Lives as long as this data set. Error(invalid_argument) when out of range.
-  const FieldMapping* field_mapping(int64_t record_index) const;
+  [[nodiscard]] const FieldMapping* field_mapping(int64_t record_index) const;
 
   struct Location {
     int64_t shard_index = 0;
@@ -102,19 +102,19 @@ class Dataset {
     RecordLocation record;
   };
   // Where the bytes of a record lie; Error(invalid_argument) when out of range.
-  Location locate(int64_t record_index) const;
+  [[nodiscard]] Location locate(int64_t record_index) const;
   // File and number of a record, for RecordView and the messages of its errors; lives as long as
   // this data set. Error(invalid_argument) when out of range.
-  RecordName name(int64_t record_index) const;
+  [[nodiscard]] RecordName name(int64_t record_index) const;
   // Reads one record and checks its checksum: the bytes of a record of schema().
   void read(int64_t record_index, std::vector<std::byte>& out) const;
   // Reads one field of a record (position in the schema) alone; see ShardReader::read_field.
   bool read_field(int64_t record_index, size_t field, std::vector<std::byte>& out) const;
 
   // Whole columns, in record order; see ShardReader.
-  std::vector<int64_t> int_column(const std::string& field) const;
-  std::vector<double> float_column(const std::string& field) const;
-  std::vector<std::string> string_column(const std::string& field) const;
+  [[nodiscard]] std::vector<int64_t> int_column(const std::string& field) const;
+  [[nodiscard]] std::vector<double> float_column(const std::string& field) const;
+  [[nodiscard]] std::vector<std::string> string_column(const std::string& field) const;
 
  private:
   struct Impl;

@@ -47,9 +47,9 @@ class DatasetWriter {
   DatasetWriter(DatasetWriter&&) noexcept;
   DatasetWriter& operator=(DatasetWriter&&) noexcept;
 
-  const Schema& schema() const;
+  [[nodiscard]] const Schema& schema() const noexcept;
   // For RecordCompressors that prepare what append() takes.
-  const CompressionOptions& compression() const;
+  [[nodiscard]] const CompressionOptions& compression() const noexcept;
 
   // Appends an encoded record; returns its number in the split. See ShardWriter::append.
   int64_t append(std::span<const std::byte> record);

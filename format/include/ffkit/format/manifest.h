@@ -37,12 +37,12 @@ struct Manifest {
   std::map<std::string, std::string> options;  // the converter's options: "seed", "shard_size", ...
   std::string created_by;                      // "ffconvert 0.2.0"
 
-  int64_t num_records() const;
-  int64_t file_bytes() const;
-  int64_t record_bytes() const;
-  int64_t raw_bytes() const;
+  [[nodiscard]] int64_t num_records() const;
+  [[nodiscard]] int64_t file_bytes() const;
+  [[nodiscard]] int64_t record_bytes() const;
+  [[nodiscard]] int64_t raw_bytes() const;
   // Identifies the content: 16 hex digits over the record counts and checksums of all shards.
-  std::string fingerprint() const;
+  [[nodiscard]] std::string fingerprint() const;
 };
 
 // Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming

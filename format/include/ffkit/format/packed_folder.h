@@ -30,12 +30,12 @@ class PackedFolder {
     int64_t record = 0;  // its number in the v1 file
     int64_t num_bytes = 0;
   };
-  const std::vector<File>& files() const { return files_; }  // in the tree's order
-  const std::vector<std::string>& folders() const {
-    return folders_;
-  }  // also empty ones; parents first
+  // In the tree's order.
+  [[nodiscard]] const std::vector<File>& files() const noexcept { return files_; }
+  // Empty ones too, parents first.
+  [[nodiscard]] const std::vector<std::string>& folders() const noexcept { return folders_; }
   // Position of the file `path` in files(); throws Error(not_found).
-  size_t find(const std::string& path) const;
+  [[nodiscard]] size_t find(const std::string& path) const;
   // The content of files()[i], its checksum checked, into `out`. Throws Error(invalid_argument)
   // when there is no such file, and Error(unsupported) when it is longer than
   // options.max_record_bytes.

@@ -56,11 +56,11 @@ struct TensorView {
 // The items of a list field. Points into the record it was read from.
 class ListView {
  public:
-  size_t size() const { return items_.size(); }
+  [[nodiscard]] size_t size() const noexcept { return items_.size(); }
   // Throw as the getters of FieldView do, and Error(invalid_argument) for i >= size().
-  std::span<const std::byte> bytes(size_t i) const;  // lists of bytes and images
-  std::string_view string(size_t i) const;
-  TensorView tensor(size_t i) const;
+  [[nodiscard]] std::span<const std::byte> bytes(size_t i) const;  // lists of bytes and images
+  [[nodiscard]] std::string_view string(size_t i) const;
+  [[nodiscard]] TensorView tensor(size_t i) const;
 
  private:
   friend class FieldView;
@@ -78,24 +78,24 @@ class FieldView {
   FieldView(const Field& field, std::span<const std::byte> raw, bool is_null, RecordName name = {})
       : field_(&field), raw_(raw), is_null_(is_null), name_(name) {}
 
-  bool is_null() const { return is_null_; }
-  std::span<const std::byte> raw() const { return raw_; }
+  [[nodiscard]] bool is_null() const noexcept { return is_null_; }
+  [[nodiscard]] std::span<const std::byte> raw() const noexcept { return raw_; }
   // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
   // its size is wrong and Error(not_found) when it is null. The errors name the record as the view
   // was told.
-  std::span<const std::byte> bytes() const;  // bytes and image fields
-  std::string_view string() const;
+  [[nodiscard]] std::span<const std::byte> bytes() const;  // bytes and image fields
+  [[nodiscard]] std::string_view string() const;
   template <typename T>
-  T scalar() const {
+  [[nodiscard]] T scalar() const {
     uint64_t bits = scalar_bits(dtype_of<T>());
     T value;
     std::memcpy(&value, &bits, sizeof(T));
     return value;
   }
   // The bits of a scalar whose dtype must be `dtype`, in the low bytes.
-  uint64_t scalar_bits(DType dtype) const;
-  TensorView tensor() const;
-  ListView list() const;
+  [[nodiscard]] uint64_t scalar_bits(DType dtype) const;
+  [[nodiscard]] TensorView tensor() const;
+  [[nodiscard]] ListView list() const;
   // Throws Error(corrupt) unless the bytes, if there are any, are what the field's type and dtype
   // say; pictures and texts may hold anything.
   void verify() const;
@@ -176,22 +176,22 @@ class RecordView {
              const FieldMapping* mapping = nullptr);
 
   // Throws Error(invalid_argument) when out of range.
-  FieldView field(size_t field) const;
+  [[nodiscard]] FieldView field(size_t field) const;
   // Throws Error(corrupt) when a field does not have its checksum, or its bytes are not what its
   // type says.
   void verify_fields() const;
 
   // Shorthands for field(i)'s functions of the same names.
-  bool is_null(size_t i) const { return field(i).is_null(); }
-  std::span<const std::byte> raw(size_t i) const { return field(i).raw(); }
-  std::span<const std::byte> bytes(size_t i) const { return field(i).bytes(); }
-  std::string_view string(size_t i) const { return field(i).string(); }
+  [[nodiscard]] bool is_null(size_t i) const { return field(i).is_null(); }
+  [[nodiscard]] std::span<const std::byte> raw(size_t i) const { return field(i).raw(); }
+  [[nodiscard]] std::span<const std::byte> bytes(size_t i) const { return field(i).bytes(); }
+  [[nodiscard]] std::string_view string(size_t i) const { return field(i).string(); }
   template <typename T>
-  T scalar(size_t i) const {
+  [[nodiscard]] T scalar(size_t i) const {
     return field(i).scalar<T>();
   }
-  TensorView tensor(size_t i) const { return field(i).tensor(); }
-  ListView list(size_t i) const { return field(i).list(); }
+  [[nodiscard]] TensorView tensor(size_t i) const { return field(i).tensor(); }
+  [[nodiscard]] ListView list(size_t i) const { return field(i).list(); }
 
  private:
   const Schema& stored() const { return mapping_ == nullptr ? schema_ : mapping_->stored; }

@@ -48,17 +48,18 @@ struct Schema {
   std::vector<Field> fields;
 
   // Position of the field called `name`, or -1.
-  int index_of(std::string_view name) const;
+  [[nodiscard]] int index_of(std::string_view name) const;
   // Position of the field called `name`; throws Error(not_found) that lists the fields there are.
   size_t require(std::string_view name) const;
-  // Throws Error(invalid_argument) unless every name is present and unique, columns are scalars
-  // or strings and lists hold what lists can.
-  void validate() const;
   // One sentence on the first difference to `other`, empty when they are equal.
-  std::string difference(const Schema& other) const;
+  [[nodiscard]] std::string difference(const Schema& other) const;
 
   bool operator==(const Schema&) const = default;
 };
+
+// Throws Error(invalid_argument) unless every name is there, unique and UTF-8, columns are scalars or
+// strings, and lists hold what lists can.
+void validate(const Schema& schema);
 
 // "'label' scalar i64 with column".
 std::string describe(const Field& field);

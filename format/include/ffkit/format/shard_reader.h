@@ -34,20 +34,20 @@ class ShardReader {
   ShardReader(ShardReader&&) noexcept;
   ShardReader& operator=(ShardReader&&) noexcept;
 
-  const std::filesystem::path& path() const;
-  const Schema& schema() const;
-  ShardFacts facts() const;
+  [[nodiscard]] const std::filesystem::path& path() const;
+  [[nodiscard]] const Schema& schema() const;
+  [[nodiscard]] ShardFacts facts() const;
   // Of the open file, for reads by pread(2) and the like: unaligned and through the page cache. It
   // stays the reader's, as do its flags, and lives as long as the reader.
-  int descriptor() const;
+  [[nodiscard]] int descriptor() const;
   // As opened with.
-  const ShardReaderOptions& options() const { return options_; }
-  int64_t num_records() const { return num_records_; }
+  [[nodiscard]] const ShardReaderOptions& options() const noexcept { return options_; }
+  [[nodiscard]] int64_t num_records() const noexcept { return num_records_; }
 
   // `record` is 0 .. num_records()-1 (Error(invalid_argument) otherwise). Throws Error(corrupt)
   // when the index page is damaged, Error(unsupported) when the record is longer than
   // ShardReaderOptions::max_record_bytes.
-  RecordLocation locate(int64_t record) const;
+  [[nodiscard]] RecordLocation locate(int64_t record) const;
   // Reads one record into `out` (resized to fit), for RecordView: checks its checksum and
   // decompresses it. Throws Error(corrupt) or Error(io).
   void read(int64_t record, std::vector<std::byte>& out) const;
@@ -66,23 +66,22 @@ class ShardReader {
 
   // A whole column; throws Error(not_found) when the field has none, Error(invalid_argument) when
   // its type is another. Null values read as 0.
-  std::vector<int64_t> int_column(const std::string& field) const;   // integer dtypes
-  std::vector<double> float_column(const std::string& field) const;  // floating-point dtypes
-  std::vector<std::string> string_column(const std::string& field) const;
+  [[nodiscard]] std::vector<int64_t> int_column(const std::string& field) const;  // integer dtypes
+  [[nodiscard]] std::vector<double> float_column(
+      const std::string& field) const;  // floating-point dtypes
+  [[nodiscard]] std::vector<std::string> string_column(const std::string& field) const;
 
   // Check everything but the records: every page of the index, every column.
-  std::vector<ShardProblem> verify_index() const;
+  [[nodiscard]] std::vector<ShardProblem> verify_index() const;
   // Checks one record: its checksum, its table, its fields' checksums, and that tensors, lists and
   // scalars are what their types say.
-  std::optional<ShardProblem> verify_record(int64_t record) const;
+  [[nodiscard]] std::optional<ShardProblem> verify_record(int64_t record) const;
   // Both, for all records. Returns all that is wrong.
-  std::vector<ShardProblem> verify() const;
-
-  // Private to the library: a file that is already open.
-  ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
+  [[nodiscard]] std::vector<ShardProblem> verify() const;
 
  private:
   friend class RecordUnpacker;
+  ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
   bool read_field_of_record(int64_t record, size_t field, std::vector<std::byte>& out) const;
 
   std::unique_ptr<ShardFile> file_;

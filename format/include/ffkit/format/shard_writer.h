@@ -49,9 +49,9 @@ class ShardWriter {
   // The same with what a RecordCompressor made of `record`, e.g. on another thread.
   int64_t append(std::span<const std::byte> record, const StoredRecord& stored);
 
-  int64_t num_records() const;
+  [[nodiscard]] int64_t num_records() const noexcept;
   // Bytes of header and records so far.
-  int64_t bytes_written() const;
+  [[nodiscard]] int64_t bytes_written() const noexcept;
 
   // Writes index and trailer, fsyncs, renames to `path` and fsyncs the folder. Nothing may be
   // called after it.

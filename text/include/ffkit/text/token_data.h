@@ -66,16 +66,18 @@ class TokenBlock {
   // Of a record of token_schema(). Throws Error(corrupt) for documents that do not fit the tokens.
   explicit TokenBlock(const RecordView& record, const Schema& schema);
 
-  int64_t num_tokens() const { return num_tokens_; }
-  int64_t num_documents() const { return static_cast<int64_t>(ends_.size()); }
-  DType dtype() const { return dtype_; }
+  [[nodiscard]] int64_t num_tokens() const noexcept { return num_tokens_; }
+  [[nodiscard]] int64_t num_documents() const { return std::ssize(ends_); }
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   // All tokens, num_tokens() numbers of dtype(), aligned to it.
-  const void* tokens() const { return tokens_; }
+  [[nodiscard]] const void* tokens() const noexcept { return tokens_; }
   // Where document `d` begins and ends among them.
-  int64_t begin(int64_t d) const { return d == 0 ? 0 : ends_[static_cast<size_t>(d - 1)]; }
-  int64_t end(int64_t d) const { return ends_[static_cast<size_t>(d)]; }
+  [[nodiscard]] int64_t begin(int64_t d) const {
+    return d == 0 ? 0 : ends_[static_cast<size_t>(d - 1)];
+  }
+  [[nodiscard]] int64_t end(int64_t d) const { return ends_[static_cast<size_t>(d)]; }
   // The tokens of document `d` with its end-of-text.
-  std::vector<uint32_t> document(int64_t d) const;
+  [[nodiscard]] std::vector<uint32_t> document(int64_t d) const;
 
  private:
   DType dtype_ = DType::u16;

@@ -46,16 +46,16 @@ class Tokenizer {
                              const std::filesystem::path& name = "tokenizer.json");
   // As the text of a tokenizer.json, which from_json() and Hugging Face's programs read. Equal
   // tokenizers give equal texts.
-  std::string to_json() const;
+  [[nodiscard]] std::string to_json() const;
 
   // Numbers of tokens are 0 .. vocabulary_size()-1.
-  int64_t vocabulary_size() const;
+  [[nodiscard]] int64_t vocabulary_size() const noexcept;
   // The token that ends a document: "<|endoftext|>", else "<|end_of_text|>", else "</s>". Throws
   // Error(not_found) for a vocabulary with none of them.
-  uint32_t end_of_text() const;
-  bool has_end_of_text() const;
+  [[nodiscard]] uint32_t end_of_text() const;
+  [[nodiscard]] bool has_end_of_text() const noexcept;
   // 16 hex digits that tell vocabularies, merges and special tokens apart.
-  const std::string& fingerprint() const;
+  [[nodiscard]] const std::string& fingerprint() const noexcept;
 
   // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a
   // lot of text. Throws Error(invalid_argument) when a byte of the text is no token of the
@@ -64,26 +64,26 @@ class Tokenizer {
               SpecialTokens special = SpecialTokens::as_text) const;
   // What the tokenizer's post_processor puts around each document, such as Llama 3's
   // "<|begin_of_text|>". encode() leaves it out.
-  const std::vector<uint32_t>& before_document() const;
-  const std::vector<uint32_t>& after_document() const;
+  [[nodiscard]] const std::vector<uint32_t>& before_document() const noexcept;
+  [[nodiscard]] const std::vector<uint32_t>& after_document() const noexcept;
   // A sentence about both; empty where there is neither.
-  std::string document_note() const;
+  [[nodiscard]] std::string document_note() const;
   // Whether bytes that are no UTF-8 are kept, as by bytes().
-  bool keeps_bytes() const;
+  [[nodiscard]] bool keeps_bytes() const noexcept;
   // The bytes of a token; a special or an added token's are its name. Throws
   // Error(invalid_argument) for a number that is none.
-  std::string_view token_bytes(uint32_t id) const;
+  [[nodiscard]] std::string_view token_bytes(uint32_t id) const;
   // Whether the token is a special one, such as end_of_text(), which no text makes. False for a
   // number that is none.
-  bool is_special(uint32_t id) const;
+  [[nodiscard]] bool is_special(uint32_t id) const;
   // The bytes of all `ids`, one after the other. They may be no UTF-8, such as where half a
   // character is at the end. Throws as token_bytes().
-  std::string decode(std::span<const uint32_t> ids) const;
+  [[nodiscard]] std::string decode(std::span<const uint32_t> ids) const;
 
-  struct Tables;
-  const Tables& tables() const { return *tables_; }  // private to the library
+  struct Tables;  // private to the library
 
  private:
+  friend class TokenEncoder;
   explicit Tokenizer(std::shared_ptr<const Tables> tables) : tables_(std::move(tables)) {}
   std::shared_ptr<const Tables> tables_;
 };
@@ -97,7 +97,7 @@ class TokenEncoder {
   TokenEncoder(TokenEncoder&&) noexcept;
   TokenEncoder& operator=(TokenEncoder&&) noexcept;
 
-  const Tokenizer& tokenizer() const { return tokenizer_; }
+  [[nodiscard]] const Tokenizer& tokenizer() const noexcept { return tokenizer_; }
   // As Tokenizer::encode().
   void encode(std::string_view text, std::vector<uint32_t>& ids);
   // The same between before_document() and after_document(), without `end_of_text` at the end;

@@ -154,7 +154,7 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
   }
   // Rank 0 computes for all; the last number says that it could: 1, or 2 where there is nothing to
   // compare with.
-  at::Tensor sums = at::zeros({static_cast<int64_t>(kMetrics.size()) + 1}, at::kDouble);
+  at::Tensor sums = at::zeros({std::ssize(kMetrics) + 1}, at::kDouble);
   std::exception_ptr error;
   if (peers.rank() == 0 && !keyframes_.empty()) {
     try {

@@ -55,8 +55,7 @@ void check_config(const BevFormerConfig& c) {
     refuse_config(fmt::format("{} points in a camera are no multiple of {} heights",
                               c.camera_points, c.pillar_points));
   }
-  if (c.backbone_stages.empty() ||
-      c.pyramid_levels < static_cast<int64_t>(c.backbone_stages.size())) {
+  if (c.backbone_stages.empty() || c.pyramid_levels < std::ssize(c.backbone_stages)) {
     refuse_config("the pyramid has fewer levels than it takes maps of the backbone");
   }
   for (size_t i = 0; i < c.backbone_stages.size(); ++i) {

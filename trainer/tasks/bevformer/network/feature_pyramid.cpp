@@ -32,7 +32,7 @@ FeaturePyramid::FeaturePyramid(const std::vector<int64_t>& in, int64_t out, int6
     lateral_->push_back(std::make_shared<PyramidConv>(channels, out, 1, 1));
   }
   for (int64_t i = 0; i < levels; ++i) {
-    const bool is_further = i >= static_cast<int64_t>(in.size());
+    const bool is_further = i >= std::ssize(in);
     output_->push_back(std::make_shared<PyramidConv>(out, out, 3, is_further ? 2 : 1));
   }
 }

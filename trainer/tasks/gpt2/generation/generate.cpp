@@ -102,10 +102,10 @@ class Continuation {
                  .top_k = options.top_k,
                  .top_p = options.top_p}) {
     for (const auto& prompt : sequences_) {
-      shortest_ = std::min(shortest_, int64_t(prompt.size()));
-      longest_ = std::max(longest_, int64_t(prompt.size()));
+      shortest_ = std::min(shortest_, std::ssize(prompt));
+      longest_ = std::max(longest_, std::ssize(prompt));
     }
-    for (const auto& prompt : sequences_) pads_.push_back(longest_ - int64_t(prompt.size()));
+    for (const auto& prompt : sequences_) pads_.push_back(longest_ - std::ssize(prompt));
   }
 
   // `num_hidden`: tokens at the beginning of each prompt that its text leaves out.
@@ -121,7 +121,7 @@ class Continuation {
     report();
     std::vector<GeneratedText> out;
     for (size_t b = 0; b < sequences_.size(); ++b) {
-      const auto begin = sequences_[b].begin() + int64_t(prompts[b].size());
+      const auto begin = sequences_[b].begin() + std::ssize(prompts[b]);
       out.push_back({.text = texts_[b].text(),
                      .tokens = {begin, sequences_[b].end()},
                      .has_ended = is_end(sequences_[b].back()) && begin != sequences_[b].end(),
@@ -146,10 +146,10 @@ class Continuation {
 
   // [B, longest]: shorter ones have something before them that nothing sees.
   at::Tensor padded_prompts() const {
-    const at::Tensor out = at::zeros({int64_t(sequences_.size()), longest_}, at::kLong);
+    const at::Tensor out = at::zeros({std::ssize(sequences_), longest_}, at::kLong);
     for (size_t b = 0; b < sequences_.size(); ++b) {
       auto* row = out[int64_t(b)].mutable_data_ptr<int64_t>();
-      std::ranges::copy(sequences_[b], row + longest_ - int64_t(sequences_[b].size()));
+      std::ranges::copy(sequences_[b], row + longest_ - std::ssize(sequences_[b]));
     }
     return out.to(device_);
   }
@@ -272,12 +272,12 @@ std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string&
     const std::optional<uint32_t>& begin = loaded.settings.begin;
     tokens.push_back(begin ? *begin : tokenizer.end_of_text());
   }
-  if (int64_t(tokens.size()) + max_tokens > config.positions) {
+  if (std::ssize(tokens) + max_tokens > config.positions) {
     refuse_generation(fmt::format(
         "a prompt of {} tokens and {} more are longer than the network's {} positions; give {}",
         tokens.size(), max_tokens, config.positions,
-        int64_t(tokens.size()) < config.positions
-            ? fmt::format("--max-tokens {} or fewer", config.positions - int64_t(tokens.size()))
+        std::ssize(tokens) < config.positions
+            ? fmt::format("--max-tokens {} or fewer", config.positions - std::ssize(tokens))
             : "a shorter prompt"));
   }
   return tokens;
@@ -382,7 +382,7 @@ GenerateResult generate_texts(const GenerateOptions& options,
                                 int64_t(first));
       for (GeneratedText& text : continuation.run(
                {num_hidden.begin() + int64_t(first), num_hidden.begin() + int64_t(end)})) {
-        result.num_tokens += int64_t(text.tokens.size());
+        result.num_tokens += std::ssize(text.tokens);
         result.texts.push_back(std::move(text));
       }
     }

@@ -22,7 +22,7 @@ void penalize_repetition(std::span<float> logits, std::span<const uint32_t> sequ
 int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) {
   if (choice_.temperature == 0)
     return std::distance(logits.begin(), std::ranges::max_element(logits));
-  const auto size = int64_t(logits.size());
+  const auto size = std::ssize(logits);
   order_.resize(logits.size());
   std::iota(order_.begin(), order_.end(), 0);
   const auto is_likelier = [&](int32_t a, int32_t b) {

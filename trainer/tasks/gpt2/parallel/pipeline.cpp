@@ -146,7 +146,7 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
                        double factor, const std::vector<Gpt2Network::Pass>& passes,
                        const at::Tensor& scale, PipelineTime* time) {
   const Clock::time_point start = Clock::now();
-  const auto micro_batches = int64_t(passes.size());
+  const auto micro_batches = std::ssize(passes);
   const std::vector<at::Tensor> token_parts = tokens.chunk(micro_batches);
   const std::vector<at::Tensor> target_parts = targets.chunk(micro_batches);
   Stage stage(network, token_parts.front().sizes());
