@@ -234,9 +234,9 @@ void Destination::refuse_user(const ClaimFile::User& user) const {
               {.path = folder_.string()});
 }
 
-// Opens the marker that is there, or makes one where there is none: never the one while it looks
-// like the other, since a data set that has just been finished must not be taken for an unfinished
-// one. Returns false when this changed meanwhile.
+// Opens the marker, or creates it where there is none. Opening and creating are separate calls, so
+// a finished data set is never mistaken for an unfinished one. Returns false when another process
+// created or removed the marker between the two.
 bool Destination::try_lock_marker() {
   const fs::path marker = folder_ / kUnfinishedMarker;
   require_usable(folder_, claim_.kind);
@@ -296,8 +296,8 @@ void Destination::take_over() {
                     "run without {} to start over",
                     found_.kind, option_on("resume")));
   }
-  const bool is_of_split = claim_.kind == Kind::split &&
-                           found_.kind == word_of(Kind::split);  // it cannot be gone on with
+  const bool is_of_split =
+      claim_.kind == Kind::split && found_.kind == word_of(Kind::split);  // cannot be continued
   if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split &&
       holds_work_in(contents)) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",

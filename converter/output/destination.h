@@ -34,7 +34,7 @@ class Destination {
     // these two are made again in no time, or at the speed of the disk, from sources that are there
     merge,
     v1,
-    split,  // one split, in the folder itself; cannot be gone on with
+    split,  // one split, in the folder itself; such a conversion cannot be continued
   };
   // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished
   // conversion left. Changes nothing.

@@ -77,7 +77,7 @@ class Packer {
 
  private:
   Batch* next(tbb::flow_control& flow) {
-    // First: who is told to stop behind the last sample has all of them.
+    // Check for the end before checking for cancellation.
     if (unit_ == units_.size()) {
       flow.stop();
       return nullptr;

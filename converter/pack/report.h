@@ -1,6 +1,7 @@
 // Report lines: what there is to say about samples, one JSON object a line, as in DST/report.jsonl.
 //
-//   {"split":"train","source":"train.tar: n01440764/x.JPEG","reason":"is a CMYK JPEG","action":"re-encoded"}
+//   {"split":"train","source":"train.tar: n01440764/x.JPEG","reason":"is a CMYK JPEG",
+//    "action":"re-encoded"}
 #pragma once
 
 #include <algorithm>

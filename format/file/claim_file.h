@@ -2,8 +2,10 @@
 // without flock, some NFS and some FUSE are. A file in the folder names the host and the process
 // that use it.
 //
-//   .ffkit-in-use-1            who changes the folder; made by O_EXCL, so that one process alone can make it
-//   .ffkit-in-use-2            the next one: it found -1 of a process that is dead, made this one, and removed -1
+//   .ffkit-in-use-1            who changes the folder; made by O_EXCL, so that one process
+//                              alone can make it
+//   .ffkit-in-use-2            the next one: it found -1 of a process that is dead, made
+//                              this one, and removed -1
 //   .ffkit-in-use-by-h-12-0    who reads from it: as many as there are
 //
 // Each makes its file first and looks for others' then, so of two that begin together at most one

@@ -3,8 +3,11 @@
 // time.
 //
 //   epoch-0001.parts/
-//     part-00000.safetensors ...   what a process wrote: its tensors, and in the metadata what of the whole ones they are
-//     manifest.safetensors         metadata and tensors of a checkpoint in one file (checkpoint.h), but for the tensors of the parts, which the metadata "parts" lists: each
+//     part-00000.safetensors ...   what a process wrote: its tensors, and in the metadata
+//                                  what of the whole ones they are
+//     manifest.safetensors         metadata and tensors of a checkpoint in one file
+//                                  (checkpoint.h), but for the tensors of the parts, which the
+//                                  metadata "parts" lists: each
 //                                  with its file, its place in the whole tensor and its CRC-32C
 //
 // The manifest is written when all parts are on the disk, and the folder has a temporary name until

@@ -1,11 +1,17 @@
 // WorkDir: the folder a training run writes to.
 //
-//   epoch-0001.safetensors ...                the checkpoint after each epoch; the newest and the best are kept
-//   epoch-0001.parts/ ...                     the same of a run whose processes share a network, or the optimiser's state
-//   epoch-0001-samples-000012800.safetensors  within the epoch after that, when 12,800 of its samples were seen
-//   metrics.jsonl                             one JSON object every few steps and after each validation, see metrics_log.h
-//   events.out.tfevents.*                     the same for TensorBoard, one file each time the run was started
-//   config.toml                               the options of the run as it was last started, for --config
+//   epoch-0001.safetensors ...                the checkpoint after each epoch; the newest
+//                                             and the best are kept
+//   epoch-0001.parts/ ...                     the same of a run whose processes share a
+//                                             network, or the optimiser's state
+//   epoch-0001-samples-000012800.safetensors  within the epoch after that, when 12,800 of
+//                                             its samples were seen
+//   metrics.jsonl                             one JSON object every few steps and after
+//                                             each validation, see metrics_log.h
+//   events.out.tfevents.*                     the same for TensorBoard, one file each time
+//                                             the run was started
+//   config.toml                               the options of the run as it was last
+//                                             started, for --config
 //
 // Belongs to one run at a time, and to its rank 0. Not thread-safe.
 #pragma once

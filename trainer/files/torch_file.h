@@ -1,8 +1,10 @@
 // Files of Python's torch.save(), of all its forms: what they hold, and the bytes of their numbers.
 // Needs no libtorch.
 //
-//   zip      since torch 1.6: <name>/data.pkl, and the numbers of each storage in <name>/data/<key> (torch/serialization.py)
-//   pickles  before: a magic number, a version, the machine, the object, the keys of the storages; behind them each storage's length and numbers
+//   zip      since torch 1.6: <name>/data.pkl, and the numbers of each storage in <name>/data/<key>
+//            (torch/serialization.py)
+//   pickles  before: a magic number, a version, the machine, the object, the keys of the storages;
+//            behind them each storage's length and numbers
 //   tar      before torch 0.2: sys_info, pickle, storages, tensors
 #pragma once
 

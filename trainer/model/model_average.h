@@ -1,7 +1,9 @@
 // ModelAverage: the exponential moving average of a model's weights, which is often better than the
 // weights of any one step.
 //
-//   average = decay * average + (1 - decay) * value        for parameters and for buffers of floats (batch norm's statistics)
+//   average = decay * average + (1 - decay) * value
+//
+// for parameters and for buffers of floats (batch norm's statistics).
 //
 // Buffers of integers (batch norm's number of batches) are copied. The same as torchvision's
 // reference training (use_buffers=True). Not thread-safe. Costs the memory of the model once more.

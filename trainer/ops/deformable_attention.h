@@ -2,7 +2,8 @@
 // linear layers: each query adds up what it samples from the feature maps, at points of its own,
 // with weights of its own.
 //
-//   out[b, q, h*D + d] = sum over levels l and points p of weights[b,q,h,l,p] * bilinear(value[b, level l, h, d], locations[b,q,h,l,p])
+//   out[b, q, h*D + d] = sum over levels l and points p of
+//       weights[b,q,h,l,p] * bilinear(value[b, level l, h, d], locations[b,q,h,l,p])
 //
 // A location (x, y) is 0 at the left (upper) border of the map and 1 at the right (lower) one; a
 // map is zero outside. As grid_sample() of PyTorch with align_corners=False and

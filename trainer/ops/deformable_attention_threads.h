@@ -2,8 +2,9 @@
 // test runs the same functions on the CPU, thread after thread. Needs no library.
 //
 //   forward:  a thread for each element of `out`: neighbours read neighbouring channels.
-//   backward: a group of up to 32 threads, the lanes, for each query and head; a lane has every 32nd channel. What a point gives to its location
-//             and weight is a sum over the lanes; what it gives to the maps is added to memory that other groups add to as well.
+//   backward: a group of up to 32 threads, the lanes, for each query and head; a lane
+//             has every 32nd channel. What a point gives to its location and weight is a sum over
+//             the lanes; what it gives to the maps is added to memory that other groups add to.
 #pragma once
 
 #include <cstdint>

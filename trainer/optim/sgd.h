@@ -1,6 +1,8 @@
 // Sgd: stochastic gradient descent with momentum, as torch.optim.SGD with dampening 0:
 //
-//   g = gradient + weight_decay * w;  v = momentum * v + g;  w -= lr * (nesterov ? g + momentum * v : v)
+//   g = gradient + weight_decay * w
+//   v = momentum * v + g
+//   w -= lr * (nesterov ? g + momentum * v : v)
 #pragma once
 
 #include <vector>

@@ -1,8 +1,10 @@
 // MetricsLog: what a run measures, as metrics.jsonl and as a TensorBoard event file in its work
 // folder.
 //
-//   {"kind":"train","step":50,"epoch":1,"loss":6.91,"lr":0.1,"<units>_per_second":812.4,"data_wait_share":0.002}
-//   {"kind":"validation","step":5004,"epoch":1,"train_loss":5.62,"<metric>":4.87, ...,"<units>":50000,"seconds":..}
+//   {"kind":"train","step":50,"epoch":1,"loss":6.91,"lr":0.1,"<units>_per_second":812.4,
+//    "data_wait_share":0.002}
+//   {"kind":"validation","step":5004,"epoch":1,"train_loss":5.62,"<metric>":4.87, ...,
+//    "<units>":50000,"seconds":..}
 //
 // Metrics and units (images, tokens) are the task's.
 //

@@ -1,9 +1,12 @@
 // Progress for programs: objects of JSON, one a line. Each has a "kind":
 //
-//   {"kind":"start","epochs":15,"steps_per_epoch":156,"steps":2340,"steps_done":0,"samples_per_step":256,"units":"images"}
+//   {"kind":"start","epochs":15,"steps_per_epoch":156,"steps":2340,"steps_done":0,
+//    "samples_per_step":256,"units":"images"}
 //   train and validation: as metrics.jsonl has them (metrics_log.h)
-//   {"kind":"epoch","step":156,"epoch":1,"epochs":15,"train_loss":1.72,"lr":0.1,"images_per_second":812.4,"data_wait_share":0.002,"skipped_steps":0,"seconds":9.1}
-//   {"kind":"summary","state":"done","best_metric":"top1","best":0.619,"best_epoch":15,...,"seconds":140.2,"checkpoint":"run/epoch-0015.safetensors"}
+//   {"kind":"epoch","step":156,"epoch":1,"epochs":15,"train_loss":1.72,"lr":0.1,
+//    "images_per_second":812.4,"data_wait_share":0.002,"skipped_steps":0,"seconds":9.1}
+//   {"kind":"summary","state":"done","best_metric":"top1","best":0.619,"best_epoch":15,...,
+//    "seconds":140.2,"checkpoint":"run/epoch-0015.safetensors"}
 //
 // "state" is done, stopped or finished (there was nothing left to do). A validation by itself has
 // neither step nor epoch.

@@ -6,7 +6,8 @@
 //   data   = an Event as protobuf, tensorflow/core/util/event.proto and framework/summary.proto:
 //            wall_time = 1: double; step = 2: int64; then one of
 //            file_version = 3: "brain.Event:2"    the first event of a file
-//            session_log = 7 { status = 1: START }    the second: what other files say about this step and later ones is void
+//            session_log = 7 { status = 1: START }    the second: what other files say about this
+//                                                     step and later ones is void
 //            summary = 5 { value = 1 { tag = 1: string; simple_value = 2: float } ... }
 //
 // Every event reaches the kernel before the call returns, so that a killed process loses none. Not

@@ -241,13 +241,15 @@ std::string ignored_note(const ImageListing& listing, const fs::path& where) {
   const auto count = [](int64_t number, const char* one, const char* many) {
     return number == 0 ? std::string() : fmt::format("{} {}", number, number == 1 ? one : many);
   };
-  const std::string files = count(listing.num_ignored, "file is no picture by its name",
-                                  "files are no picture by their name");
-  const std::string folders = count(listing.num_hidden, "folder of pictures begins with a dot",
-                                    "folders of pictures begin with a dot");
+  const std::string files =
+      count(listing.num_ignored, "file was left out: its name does not end like a picture's",
+            "files were left out: their names do not end like a picture's");
+  const std::string folders =
+      count(listing.num_hidden, "folder of pictures was left out: its name begins with a dot",
+            "folders of pictures were left out: their names begin with a dot");
   if (files.empty() && folders.empty()) return {};
-  return fmt::format("{}: {}{}{} and left out", where.string(), files,
-                     files.empty() || folders.empty() ? "" : ", ", folders);
+  return fmt::format("{}: {}{}{}", where.string(), files,
+                     files.empty() || folders.empty() ? "" : "; ", folders);
 }
 
 }  // namespace ffkit

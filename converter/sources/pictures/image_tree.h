@@ -31,7 +31,7 @@ bool holds_images_below(const std::filesystem::path& folder);
 
 struct ImageListing {
   std::vector<ImageEntry> entries;  // sorted by folder, then by id; without labels
-  int64_t num_ignored = 0;          // files that are no pictures by their name
+  int64_t num_ignored = 0;          // files whose names do not end like a picture's
   int64_t num_hidden = 0;           // folders that begin with a dot and hold pictures
 };
 
@@ -46,7 +46,7 @@ ImageListing list_class_folders(const std::filesystem::path& root,
 // The pictures directly in `root`, sorted, without labels.
 ImageListing list_flat_folder(const std::filesystem::path& root);
 
-// What was left out of `listing`: "12 files are no pictures by their name and left out"; empty when
+// What was left out of `listing`: "12 files were left out: their names do not end like a picture's"; empty when
 // it is nothing.
 std::string ignored_note(const ImageListing& listing, const std::filesystem::path& where);
 

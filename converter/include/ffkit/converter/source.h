@@ -128,9 +128,9 @@ class Source {
   // by default.
   [[nodiscard]] virtual std::map<std::string, std::string> options() const;
   // A manifest that is taken over instead of classes, facts and options, with the order and its
-  // seed: that of a data set whose records are read in their order. Where it lists shards, the new
-  // ones have as many records each, whatever ConvertOptions::shard_bytes says. Its split must not
-  // be a training split, which could be shuffled. Null by default.
+  // seed: that of a data set whose records are read in their order. If it lists shards, each new
+  // shard gets the record count of the old one; ConvertOptions::shard_bytes is ignored. Its split
+  // must not be a training split, which could be shuffled. Null by default.
   [[nodiscard]] virtual const Manifest* manifest(size_t /*split*/) const { return nullptr; }
   // Columns of whole numbers whose sums over a split the user should know: the summary has them, of
   // the splits that have such columns. None by default.

@@ -2,7 +2,8 @@
 // is Dataset::open's business, and open_datasets() in sources.h is the Source to convert them from.
 //
 //   DST/<split>.ffr/PART_00000.ffr, PART_00001.ffr ...    V1Writer
-//   DST/meta.pkl                                          ImageNet's payload only: classes, and the labels of the training split
+//   DST/meta.pkl                                          ImageNet's payload only: classes, and
+//                                                         the labels of the training split
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ struct StoredRecord {
 };
 
 // Compresses records one after another and keeps its memory between them. Not thread-safe: one per
-// thread. One that was moved from can only be destroyed or assigned to.
+// thread. A moved-from object can only be destroyed or assigned to.
 class RecordCompressor {
  public:
   // Throws Error(invalid_argument) for a level out of range or for bytes that are not a dictionary,
@@ -48,9 +48,9 @@ class RecordCompressor {
   RecordCompressor(RecordCompressor&&) noexcept;
   RecordCompressor& operator=(RecordCompressor&&) noexcept;
 
-  // `record` compressed; or itself, where compression is off or saves less than one byte in 16:
-  // such records are read without a copy and field by field, which is worth more. The bytes live
-  // until the next call, or as long as `record`.
+  // Returns `record` compressed; or `record` itself where compression is off or saves less than one
+  // byte in 16: an uncompressed record is read without a copy and field by field, which is worth
+  // more. The bytes live until the next call, or as long as `record`.
   StoredRecord compress(std::span<const std::byte> record);
 
  private:

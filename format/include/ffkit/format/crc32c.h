@@ -10,7 +10,7 @@
 
 namespace ffkit {
 
-// Returns the CRC-32C of `data`; pass the CRC of what came before as `crc` to go on.
+// Returns the CRC-32C of `data`. To continue, pass the CRC of the bytes before as `crc`.
 // crc32c("123456789") == 0xE3069283.
 uint32_t crc32c(std::span<const std::byte> data, uint32_t crc = 0);
 

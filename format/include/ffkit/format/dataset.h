@@ -8,10 +8,10 @@
 // subset is a Dataset too: it numbers its records anew, from 0. So is a chain, several splits
 // behind one another:
 //
-//   chain({a, b})    record_index 0 .. a's, then b's      source 0, 1      fields: a's, then those that b alone has
+//   chain({a, b})   records: a's, then b's   sources: 0, 1   fields: a's, then those of b alone
 //
-// A cheap handle: copies and subsets share the open shards. All functions are thread-safe. One that
-// was moved from can only be destroyed or assigned to.
+// A cheap handle: copies and subsets share the open shards. All functions are thread-safe. A
+// moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -41,21 +41,21 @@ class Dataset {
   static Dataset open_files(const std::vector<std::filesystem::path>& files,
                             const ShardReaderOptions& options = {});
 
-  // The records of all of them, of the first one first: its sources, in this order. Their open
-  // shards are shared. A chain of subsets has the records that these chose, and takes 8 bytes of
-  // memory a record; a chain of chains has the sources of all.
+  // Returns a data set with the records of all `sources`, in this order; it shares their open
+  // shards. A chain of subsets has the records of the subsets, and takes 8 bytes of memory a
+  // record. A chain of chains has the sources of all of them.
   //
-  // The schema has the fields of all. A field that a source lacks is null in its records, and 0 or
-  // empty in columns. A field has a column where all sources that have the field have its column.
-  // Throws Error(invalid_argument) naming both data sets when they have a field of the same name
-  // but of another type, or when they have other classes; and for none.
+  // The schema has the fields of all sources. A field that a source lacks is null in its records,
+  // and 0 or empty in columns. A field has a column if every source with the field has its column.
+  // Throws Error(invalid_argument) for no sources, and, naming two of them, when they have a field
+  // of the same name with different types, or different classes.
   static Dataset chain(const std::vector<Dataset>& sources);
 
   // What was opened: the split's folder, or the (first) file; of a chain that of its first source.
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
-  // Of the whole split, also for a subset. That of v1 files, or of single shards, is made up from
-  // what they contain; that of a chain has the shards of all sources, and of facts and options
-  // those on which all agree.
+  // Of the whole split, also for a subset. For v1 files and single shards it is made from what they
+  // contain. For a chain it has the shards of all sources, and the facts and options that are the
+  // same in all of them.
   [[nodiscard]] const Manifest& manifest() const noexcept;
   [[nodiscard]] const Schema& schema() const noexcept;
   [[nodiscard]] int format_version() const;  // 1 or 2; of the first shard
@@ -71,9 +71,9 @@ class Dataset {
   // The records of this data set with these numbers, in this order; numbers may repeat. Throws
   // Error(invalid_argument) for one that is out of range. Takes 8 bytes of memory a record.
   [[nodiscard]] Dataset subset(const std::vector<int64_t>& record_indices) const;
-  // The records for which `filter` holds, in their order. Reads columns, no records. Errors as
-  // matching_records(): of a chain, also where a source lacks a field of the filter; choose from
-  // that source before it is chained.
+  // The records for which `filter` holds, in their order. Reads columns, no records. Throws as
+  // matching_records(); for a chain also when a source lacks a field of the filter: filter that
+  // source before you chain it.
   [[nodiscard]] Dataset where(const Filter& filter) const;
   [[nodiscard]] bool is_subset() const noexcept;
   // All records of the split that this is a subset of; itself unless it is one.

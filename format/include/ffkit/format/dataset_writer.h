@@ -2,8 +2,8 @@
 // manifest.
 //
 // Records arrive in their final order through append(); the same records in the same order give the
-// same bytes. The split is readable only after finish(). Not thread-safe: one thread at a time. One
-// that was moved from can only be destroyed or assigned to.
+// same bytes. The split is readable only after finish(). Not thread-safe: one thread at a time. A
+// moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace ffkit {
 
 // "shard-00012.ffr"
 std::string shard_file_name(int64_t number);
-// Of a split's shard: the same split, schema, options and number give the same uuid (RFC 9562,
-// version 8).
+// The uuid (RFC 9562, version 8) of a split's shard. The same split, schema, options and number
+// give the same uuid. Throws Error(invalid_argument) for a field whose name is not UTF-8.
 std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number);
 
 struct DatasetWriterOptions {
@@ -38,8 +38,8 @@ class DatasetWriter {
   // options and created_by; its shards are filled in here. Throws Error(invalid_argument) when
   // `folder` already holds a manifest.
   DatasetWriter(std::filesystem::path folder, Manifest manifest, DatasetWriterOptions options = {});
-  // Goes on with the split that `folder` holds: new shards are added behind its own, which are not
-  // touched, and finish() replaces the manifest at once. Until then readers see the split as it
+  // Continues the split in `folder`: new shards are added behind its shards, which stay as they
+  // are, and finish() replaces the manifest in one step. Until then readers see the split as it
   // was. Throws as read_manifest() does.
   static DatasetWriter append_to(std::filesystem::path folder, DatasetWriterOptions options = {});
   // Without finish(), removes the shards it wrote.

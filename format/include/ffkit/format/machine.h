@@ -1,5 +1,5 @@
-// What this process may use of the machine: less than there is where it is bound to some cores
-// (taskset, Slurm), or in a container.
+// The share of the machine that this process may use: less than all of it where the process is
+// bound to some cores (taskset, Slurm) or runs in a container.
 #pragma once
 
 #include <cstdint>

@@ -48,8 +48,9 @@ struct Manifest {
 // Reads and checks a manifest; throws Error(not_found), Error(corrupt) or Error(unsupported) naming
 // the file.
 Manifest read_manifest(const std::filesystem::path& path);
-// Writes it atomically (temporary name, fsync, rename, fsync of the folder); throws Error(io), and
-// then leaves none, or one of both when there was one before.
+// Writes it atomically (temporary name, fsync, rename, fsync of the folder). Throws Error(io), and
+// Error(invalid_argument) for a text that is not UTF-8. After an error there is no manifest; where
+// there was one before, there is that one or the new one.
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
 }  // namespace ffkit

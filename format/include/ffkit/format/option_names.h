@@ -6,8 +6,8 @@
 //   option_set("on_error", "skip")    on_error = skip     --on-error skip     on_error="skip"
 //   option_on("resume")               resume = true       --resume            resume=True
 //
-// Marks are control characters, which no text has by itself. Errors, notes and help have such texts;
-// Error::what() and ConvertOptions::note have them in a style already. Pure functions.
+// Marks are control characters, which no text has by itself. Errors, notes and help have such
+// texts; Error::what() and ConvertOptions::note have them in a style already. Pure functions.
 #pragma once
 
 #include <cstdint>

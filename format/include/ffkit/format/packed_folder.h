@@ -1,7 +1,6 @@
 // PackedFolder: a whole folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as the
-// original package's pack_folder() makes them. Read only. All const functions are thread-safe. One
-// that was moved
-// from can only be destroyed or assigned to.
+// original package's pack_folder() makes them. Read only. All const functions are thread-safe. A
+// moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>

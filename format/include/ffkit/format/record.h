@@ -1,9 +1,12 @@
 // Records: the bytes of one sample's fields, laid out as in FORMAT.md, "Records and alignment".
 //
-//   | u64 end[F] | u32 crc[F] | pad | field 0 | pad | field 1 | ...     each field starts at a multiple of 8
+//   | u64 end[F] | u32 crc[F] | pad | field 0 | pad | field 1 | ...
 //
-// RecordBuilder makes them, RecordView and FieldView read them without copying. None may be shared
-// between threads while modified.
+// Each field starts at a multiple of 8.
+//
+//
+// RecordBuilder makes records; RecordView and FieldView read them without copying. None of them may
+// be shared between threads while one thread modifies it.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 //
 // For callers that read the bytes themselves (ShardReader::locate says where they are), as the
 // loader does; all others use ShardReader::read() or Dataset::read(). Keeps its memory from record
-// to record. Not thread-safe: one per thread. One that was moved from can only be destroyed or
+// to record. Not thread-safe: one per thread. A moved-from object can only be destroyed or
 // assigned to.
 #pragma once
 

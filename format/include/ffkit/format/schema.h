@@ -57,8 +57,8 @@ struct Schema {
   bool operator==(const Schema&) const = default;
 };
 
-// Throws Error(invalid_argument) unless every name is there, unique and UTF-8, columns are scalars or
-// strings, and lists hold what lists can.
+// Throws Error(invalid_argument) unless every name is there, unique and UTF-8, columns are scalars
+// or strings, and lists hold what lists can.
 void validate(const Schema& schema);
 
 // "'label' scalar i64 with column".

@@ -1,5 +1,5 @@
-// What is said of a shard, the problems that a check of it finds, and the limits that it is read
-// with.
+// The facts of a shard, the problems that a check of it finds, and the limits for reading it. Plain
+// values.
 #pragma once
 
 #include <array>
@@ -35,18 +35,18 @@ struct ShardFacts : ShardSummary {
   std::string warning;             // something the user should know, or empty
 };
 
-// The limits see to it that a damaged or hostile file ends in an error, not in a program without
-// memory: a few KiB of zstd may claim 1 GiB, and a sparse file any length.
+// With these limits a damaged or hostile file gives an error instead of exhausting memory: a few
+// KiB of zstd may claim 1 GiB, and a sparse file any length.
 struct ShardReaderOptions {
-  // Memory for pages of the index: beyond it, looking a record up reads 4 KiB again. 1 MiB serves
-  // 32,512 records. At least 4 KiB.
+  // Memory for pages of the index, at least 4 KiB. 1 MiB holds the pages of 32,512 records; looking
+  // up a record of another page reads 4 KiB.
   int64_t index_cache_bytes = 1 << 20;
-  // The longest record, as stored and decompressed, that is read; for a longer one locate(), and
-  // all that reads records, throws Error(unsupported). Reading takes this much, for compressed and
-  // v1 records twice as much, in each thread.
+  // The longest record, stored or decompressed. For a longer one, locate() and everything that
+  // reads records throws Error(unsupported). Each thread that reads takes this much memory, for
+  // compressed and v1 records twice as much.
   int64_t max_record_bytes = int64_t{256} << 20;
-  // The longest header of a v1 file, which is kept in memory: 12 bytes a record, so that 1 GiB is
-  // for 89 million. Opening a file with a longer one throws Error(unsupported).
+  // The longest header of a v1 file, which is kept in memory: 12 bytes a record, so 1 GiB is enough
+  // for 89 million records. Opening a file with a longer header throws Error(unsupported).
   int64_t max_v1_header_bytes = int64_t{1} << 30;
 };
 

@@ -3,8 +3,8 @@
 //
 // Opening a shard reads the header, the trailer and the catalog, whatever the number of records.
 // Index pages are read and checked when needed; some are kept. (Of a v1 file, the whole header: 12
-// bytes a record.) All const functions are thread-safe. The reader owns its file descriptor. One
-// that was moved from can only be destroyed or assigned to.
+// bytes a record.) All const functions are thread-safe. The reader owns its file descriptor. A
+// moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>

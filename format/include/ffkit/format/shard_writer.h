@@ -4,8 +4,7 @@
 //
 // The file grows under the name `path` + ".tmp" and appears as `path` only in finish(), complete
 // and fsynced. A writer that is destroyed without finish() removes its temporary file. Not
-// thread-safe: one thread at a time. One that was moved
-// from can only be destroyed or assigned to.
+// thread-safe: one thread at a time. Cannot be moved.
 #pragma once
 
 #include <array>
@@ -22,8 +21,8 @@
 namespace ffkit {
 
 struct ShardWriterOptions {
-  // A power of two, 1 .. 1 MiB; O_DIRECT reads fewest bytes from 512 on. A longer record starts on
-  // a multiple of it, a shorter one never crosses one.
+  // A power of two, 1 .. 1 MiB; from 512 on, O_DIRECT reads the fewest bytes. A record that is
+  // longer starts at a multiple of it; a shorter one never crosses a multiple.
   uint32_t alignment = 4096;
   // Identifies the shard; written to header and trailer. The same input must give the same uuid, so
   // that conversions are repeatable to the byte.

@@ -14,9 +14,9 @@ struct UnfinishedMarker {
   std::string command;  // for a shell, one line; empty: not known
 };
 
-// The text of the marker file. A command of several lines is left out.
+// Returns the text of the marker file, without a command that has several lines.
 std::string to_text(const UnfinishedMarker& marker);
-// Takes any text; what is not in it stays empty.
+// Takes any text. Members that the text does not name stay empty.
 UnfinishedMarker parse_unfinished_marker(std::string_view text);
 // The marker of `folder`; empty members when there is none or it cannot be read.
 UnfinishedMarker read_unfinished_marker(const std::filesystem::path& folder);

@@ -5,7 +5,7 @@
 // The header stands before the records, hence N must be known beforehand. The file grows under the
 // name `path` + ".tmp" and appears as `path` only in finish(), complete and fsynced. A writer that
 // is destroyed without finish() removes its temporary file. Holds 12 bytes a record in memory. Not
-// thread-safe: one thread at a time. One that was moved from can only be destroyed or assigned to.
+// thread-safe: one thread at a time. Cannot be moved.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace ffkit {
 
-// The most records of one file: the header of 12 bytes a record is 1 GiB then, the limit of readers
-// by default.
+// The most records of one file. Its header of 12 bytes a record is then 1 GiB, the default limit of
+// readers.
 inline constexpr int64_t kMaxV1Records = ((int64_t{1} << 30) - 12) / 12;
 
 class V1Writer {

@@ -8,7 +8,7 @@ echo text >src/train/dog/readme.txt
 
 run 0 "$FFCONVERT" folder src dst --threads 3
 no_out
-err '^ffconvert: note: .*src/train: 1 file is no picture by its name and left out$'
+err '^ffconvert: note: .*src/train: 1 file was left out: its name does not end like a picture.s$'
 err '^train: 8 pictures in 1 shard'
 err '^val: 2 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst

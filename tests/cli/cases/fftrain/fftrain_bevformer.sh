@@ -63,7 +63,7 @@ run 0 "$FFTRAIN" --export whole --output weights.pth
 run 0 "$FFTRAIN" --evaluate weights.pth --data data --task bevformer --arch micro --compute-threads 1
 out "^val NDS $nds %"
 
-# What was learnt by heart, and splits of v1.0-mini's names.
+# The result after overfitting, and splits of v1.0-mini's names.
 mkdir mini
 for split in train val; do ln -s ../data/$split mini/mini_$split; done
 run 0 "$FFTRAIN" --evaluate whole --data mini --val-split train --compute-threads 1

@@ -85,10 +85,10 @@ TEST(ImageFolder, CountsWhatIsNoPicture) {
   const auto source = open_image_folder(dir.path());
   EXPECT_EQ(source->splits()[0].num_samples, 1);
   EXPECT_THAT(source->classes(), ElementsAre("cat"));
-  EXPECT_THAT(
-      source->notes(),
-      Contains(HasSubstr("2 files are no picture by their name, 1 folder of pictures begins "
-                         "with a dot and left out")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr(
+                  "2 files were left out: their names do not end like a picture's; 1 folder of "
+                  "pictures was left out: its name begins with a dot")));
 }
 
 TEST(ImageFolder, FollowsLinksToFilesAndToClassFolders) {

@@ -1,8 +1,10 @@
 // Token data: data sets of tokens, as ffconvert text writes them. A record is a block of documents,
 // one after the other:
 //
-//   tokens          tensor u16 [T], or u32 where the vocabulary has more than 65,536 tokens: all documents of the block, each with end-of-text behind it
-//   document_ends   tensor u32 [D]: document d is tokens[document_ends[d - 1] .. document_ends[d] - 1], with its end-of-text
+//   tokens          tensor u16 [T], or u32 where the vocabulary has more than 65,536 tokens: all
+//                   documents of the block, each with end-of-text behind it
+//   document_ends   tensor u32 [D]: document d, with its end-of-text, is tokens[b .. e - 1], with
+//                   b = document_ends[d - 1], or 0 for the first, and e = document_ends[d]
 //   num_tokens      scalar i64, column: T
 //   num_documents   scalar i64, column: D; may be 0
 //   text_bytes      scalar i64, column: bytes of the documents' text; 0 where they came as tokens

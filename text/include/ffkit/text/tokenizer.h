@@ -1,16 +1,18 @@
 // Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019), Llama 3 and Qwen: text ─▶ words ─▶
 // bytes, merged pair by pair ─▶ token numbers.
 //
-//   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+     or as tokenizer.json says; no merge crosses their borders
-//   merges  of the pairs of neighbours in a word, the one that is first in the list of merges is joined, everywhere, until none is in the list
+//   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+//           or as tokenizer.json says; no merge crosses their borders
+//   merges  of the pairs of neighbours in a word, the one that is first in the list of merges is
+//           joined, everywhere, until none is in the list
 //
 // The numbers are those of Hugging Face's tokenizers where its encode_special_tokens is on: text
 // never makes a special token, "<|endoftext|>" in a text is taken as the 13 characters that it is,
 // but it makes added tokens that are not special. Bytes that are no UTF-8 are taken as U+FFFD, as
 // Python's bytes.decode(errors="replace") does it.
 //
-// A cheap handle of what is immutable: copies share it, all const functions are thread-safe. One
-// that was moved from can only be destroyed or assigned to.
+// A cheap handle: copies share one immutable tokenizer, and all const functions are thread-safe. A
+// moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +26,22 @@
 
 namespace ffkit {
 
-// What the names of special tokens in a text are, such as "<|endoftext|>".
+// What encode() makes of the name of a special token in a text, such as "<|endoftext|>".
 enum class SpecialTokens {
-  as_text,    // the characters that they are
-  as_tokens,  // these tokens, as in Hugging Face's programs where encode_special_tokens is off
+  as_text,    // the tokens of its characters
+  as_tokens,  // the special token, as Hugging Face's programs with encode_special_tokens off
 };
 
 class Tokenizer {
  public:
   // From a folder with tokenizer.json, or vocab.json and merges.txt, or encoder.json and vocab.bpe
   // (names of GPT-2's publishers), looked for in this order; or from a file tokenizer.json.
-  // "bytes", where nothing of that name is there: bytes(). Throws Error(not_found) without such
-  // files, Error(corrupt) for what is damaged, Error(unsupported) for what a tokenizer.json asks
-  // for and is not done: each names file, reason and remedy.
+  // The path "bytes" gives bytes(), unless there is a file or folder of that name. Throws
+  // Error(not_found) without such files, Error(corrupt) for a damaged file, and Error(unsupported)
+  // for a tokenizer.json that asks for something else. The message names file, reason and remedy.
   static Tokenizer open(const std::filesystem::path& path);
-  // Token 0 .. 255 is the byte of this value, 256 is "<|endoftext|>". Needs no file, merges nothing
-  // and changes no byte, also of what is no UTF-8.
+  // Token 0 .. 255 is the byte of this value, 256 is "<|endoftext|>". Needs no file, merges
+  // nothing, and keeps every byte, also in text that is not UTF-8.
   static Tokenizer bytes();
   // From the text of a tokenizer.json. `name` stands in errors.
   static Tokenizer from_json(std::string_view json,
@@ -57,8 +59,8 @@ class Tokenizer {
   // 16 hex digits that tell vocabularies, merges and special tokens apart.
   [[nodiscard]] const std::string& fingerprint() const noexcept;
 
-  // Appends the tokens of `text` to `ids`. For prompts; a TokenEncoder is many times as fast on a
-  // lot of text. Throws Error(invalid_argument) when a byte of the text is no token of the
+  // Appends the tokens of `text` to `ids`. Use it for prompts; for a lot of text a TokenEncoder is
+  // many times as fast. Throws Error(invalid_argument) when a byte of the text is no token of the
   // vocabulary.
   void encode(std::string_view text, std::vector<uint32_t>& ids,
               SpecialTokens special = SpecialTokens::as_text) const;
@@ -88,8 +90,8 @@ class Tokenizer {
   std::shared_ptr<const Tables> tables_;
 };
 
-// TokenEncoder: encodes a lot of text and keeps the tokens of the words that it has seen, up to 32
-// MB. The numbers are those of Tokenizer::encode(). Not thread-safe: one per thread.
+// TokenEncoder: encodes a lot of text. It keeps the tokens of words that it has seen, up to 32 MB,
+// and gives the numbers of Tokenizer::encode(). Not thread-safe: one per thread.
 class TokenEncoder {
  public:
   explicit TokenEncoder(Tokenizer tokenizer);

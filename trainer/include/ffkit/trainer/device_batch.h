@@ -2,7 +2,8 @@
 //
 //   batch.field("image")            [N,3,H,W], as the loader wrote it
 //   batch.field("boxes")            [total rows, ...] of a field of rows, ragged
-//   batch.row_offsets("boxes")      [N + 1] i64 on the CPU: the rows of sample i are offsets[i] .. offsets[i + 1] - 1
+//   batch.row_offsets("boxes")      [N + 1] i64 on the CPU: the rows of sample i are
+//                                   offsets[i] .. offsets[i + 1] - 1
 //
 // A plain value. Tensors of the CPU share the loader's memory, which returns to it when the last of
 // them is gone.

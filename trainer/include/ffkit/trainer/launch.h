@@ -2,10 +2,13 @@
 // them.
 //
 //   none      fftrain starts the processes of this machine itself, one for each device
-//   torchrun  PyTorch's launcher: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT; also anything else that sets these
+//   torchrun  PyTorch's launcher: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
+//             MASTER_PORT; also anything else that sets these
 //   slurm     srun: SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_STEP_NODELIST
-//   mpi       mpirun of Open MPI, MPICH, Intel MPI or MVAPICH, PALS, jsrun, flux run: they start the processes, the data moves by Gloo or NCCL
-//   node      clusters that start one command a node: WORLD_SIZE is the number of nodes and RANK that of this one
+//   mpi       mpirun of Open MPI, MPICH, Intel MPI or MVAPICH, PALS, jsrun, flux run: they
+//             start the processes, the data moves by Gloo or NCCL
+//   node      clusters that start one command a node: WORLD_SIZE is the number of nodes and RANK
+//             that of this one
 #pragma once
 
 #include <functional>

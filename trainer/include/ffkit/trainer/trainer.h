@@ -1,9 +1,9 @@
 // Training and evaluation of a task (task.h) on a data set folder.
 //
 // train(), resume_training(), train_or_resume(), evaluate() and predict() block until they are done
-// and write progress to a ProgressOutput. They set the number of libtorch's threads and its seed for
-// the whole process: not for use from two threads at once. All functions throw ffkit::Error with one
-// sentence for anything that is wrong with data, options or checkpoints.
+// and write progress to a ProgressOutput. They set the number of libtorch's threads and its seed
+// for the whole process: not for use from two threads at once. All functions throw ffkit::Error
+// with one sentence for anything that is wrong with data, options or checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -72,9 +72,9 @@ struct ResumeOptions {
   std::optional<std::vector<std::string>> given = std::nullopt;
 };
 
-// Goes on from `checkpoint`: a file, or a work folder whose newest checkpoint is taken. With the
-// options of the checkpoint and the same samples in a step the result is that of an undisturbed
-// run, also with another number of processes as far as sums of floats allow. Throws
+// Continues from `checkpoint`: a file, or a work folder, whose newest checkpoint is taken. With the
+// options of the checkpoint and the same samples in a step, the result is that of an uninterrupted
+// run; with another number of processes, as far as sums of floats allow. Throws
 // Error(invalid_argument) when the task's facts, data, seed or the samples a step differ from the
 // checkpoint's, when these cannot be shared evenly by the processes, or when
 // options.work_dir holds checkpoints of another run or later ones of this run.
@@ -82,11 +82,10 @@ TrainSummary resume_training(const TrainOptions& options, const std::filesystem:
                              const ProgressOutput& output = {}, const ProcessPlace& place = {},
                              const ResumeOptions& resume = {});
 
-// What goes on says which of its options differ from those of the run before.
-//
-// Goes on from the newest whole checkpoint in options.work_dir, or trains from the beginning when
-// there is none: what a job that is preempted and started again calls every time. A run that was
-// finished returns at once. A damaged checkpoint is passed over, which is said.
+// Continues from the newest whole checkpoint in options.work_dir, or trains from the beginning when
+// there is none. A job that is preempted and started again calls this every time. Prints which
+// options differ from those of the run before, and which damaged checkpoints were passed over. A
+// finished run returns at once.
 TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& output = {},
                              const ProcessPlace& place = {}, const ResumeOptions& resume = {});
 

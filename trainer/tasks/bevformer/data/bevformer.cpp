@@ -61,7 +61,7 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
   t.add("train-split", train_split,
         "Split that is trained on; of v1.0-mini, mini_train stands for train")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split that is validated; train shows what was learnt by heart")
+  t.add("val-split", val_split, "Split that is validated; train shows the result after overfitting")
       .require(!val_split.empty(), "the name of a split");
   t.add("queue-length", queue_length,
         "Keyframes of a training sample: the one whose objects are found, and those before it; 0: "
