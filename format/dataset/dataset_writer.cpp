@@ -7,6 +7,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
+#include "dataset/manifest_text.h"
 #include "errors_only.h"
 #include "file/file.h"
 #include "fnv.h"
@@ -92,6 +93,8 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
                              DatasetWriterOptions options) {
   validate(manifest.schema);
   require_valid(options, folder);
+  // Not only in finish(): what the manifest cannot hold is said before the work.
+  static_cast<void>(manifest_text(manifest, folder / "manifest.json"));
   std::error_code error;
   const bool is_new = std::filesystem::create_directory(folder, error);
   if (error) {

@@ -7,6 +7,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 
+#include "dataset/manifest_text.h"
 #include "errors_only.h"
 #include "file/file.h"
 #include "fnv.h"
@@ -200,8 +201,12 @@ Manifest read_manifest(const std::filesystem::path& path) {
   }
 }
 
+std::string manifest_text(const Manifest& manifest, const std::filesystem::path& path) {
+  return json_text(to_json(manifest), path, /*indent=*/1) + "\n";
+}
+
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
-  const std::string text = json_text(to_json(manifest), path, 1) + "\n";
+  const std::string text = manifest_text(manifest, path);
   std::filesystem::path written = path;
   written += ".tmp";
   const bool is_replacement = errors_only(path, [&] { return std::filesystem::exists(path); });

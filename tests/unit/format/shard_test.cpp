@@ -194,13 +194,17 @@ TEST(Shard, WriterRefusesWhatIsNotARecord) {
                invalid_argument, "alignment 1000 is not a power of two");
 }
 
-TEST(Shard, WritersRefuseAFieldNameThatIsNotUtf8) {
+TEST(Shard, WritersRefuseTextsThatAreNotUtf8) {
   const TempDir dir;
   const Schema schema{{{.name = "caf\xe9", .type = FieldType::bytes}}};
   const char* const message = "the field 'caf\\xe9' of the schema has a name that is not UTF-8";
   EXPECT_ERROR(ShardWriter(dir / "a.ffr", schema), invalid_argument, message);
   EXPECT_ERROR(DatasetWriter(dir / "a", {.split = "a", .schema = schema}), invalid_argument,
                message);
+  EXPECT_ERROR(DatasetWriter(dir / "a", {.split = "a",
+                                         .schema = image_classification_schema(),
+                                         .classes = {"b", "caf\xe9"}}),
+               invalid_argument, "the text 'caf\\xe9' at /classes/1 is not UTF-8");
   EXPECT_ERROR(shard_uuid({.schema = schema}, 0), invalid_argument, "is not UTF-8");
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }

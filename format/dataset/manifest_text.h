@@ -1,0 +1,14 @@
+// The text of a manifest.json.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <ffkit/format/manifest.h>
+
+namespace ffkit {
+
+// `path` is where it is written. Throws Error(invalid_argument) for a text that is not UTF-8.
+std::string manifest_text(const Manifest& manifest, const std::filesystem::path& path);
+
+}  // namespace ffkit
