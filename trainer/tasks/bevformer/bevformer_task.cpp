@@ -1,10 +1,10 @@
 // BEVFormer (Li et al., 2022): objects in three dimensions from six cameras and the frames before.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -29,7 +29,6 @@
 namespace ffkit {
 namespace {
 
-constexpr uint8_t kGridMaskStream = 129;  // none of the loader's, 0 .. 127, nor of the step's, 128
 constexpr char kBackbonePrefix[] = "img_backbone.";
 constexpr int64_t kNoiseObjects = 20;
 
@@ -93,7 +92,6 @@ class BevFormerTask final : public Task {
   const BevFormerOptions& own() const { return bevformer(options()); }
   bool is_bgr() const { return bevformer_pictures(own()).is_bgr; }
   nuscenes::Windows windows(int64_t epoch);
-  void cover(const DeviceBatch& batch, BevFrame& frame) const;
 
   const BevFormerConfig config_;
   std::optional<nuscenes::Split> train_, val_;
@@ -198,23 +196,17 @@ DeviceBatch BevFormerTask::noise() {
   return batch;
 }
 
-// Covers pictures of a frame with a grid, each sample with its own.
-void BevFormerTask::cover(const DeviceBatch& batch, BevFrame& frame) const {
-  std::vector<at::Tensor> samples;
-  for (int64_t i = 0; i < batch.size; ++i) {
-    const int64_t keyframe = batch.record_indices.empty() ? i : batch.record_indices[size_t(i)];
-    CounterRandom random({options().seed, epoch_, keyframe}, kGridMaskStream);
-    const at::Tensor mask =
-        draw_grid_mask(frame.images.size(3), frame.images.size(4), own().grid_mask, random);
-    samples.push_back(frame.images[i]);
-    if (mask.defined()) samples.back() = samples.back() * mask.to(frame.images.device());
-  }
-  frame.images = at::stack(samples);
-}
-
 at::Tensor BevFormerTask::loss(const DeviceBatch& batch) {
   std::vector<BevFrame> frames = frames_of(batch, queue_length(own()), is_bgr());
-  if (own().grid_mask > 0) cover(batch, frames.back());
+  if (own().grid_mask > 0) {
+    std::vector<int64_t> keyframes = batch.record_indices;
+    if (keyframes.empty()) {  // of noise
+      keyframes.resize(size_t(batch.size));
+      std::iota(keyframes.begin(), keyframes.end(), 0);
+    }
+    frames.back().images =
+        cover_with_grids(frames.back().images, own().grid_mask, options().seed, epoch_, keyframes);
+  }
   const BevDetections found = network_->forward(frames);
   DetectionLossOptions loss_options;
   loss_options.code_weights = config_.code_weights;

@@ -39,6 +39,10 @@ cp "$work/.stdout" drawn
 check ! cmp -s likeliest drawn
 run 0 "${generate[@]}" --prompt the --top-k 40 --seed 5 --quiet
 check cmp drawn "$work/.stdout"
+# Each prompt draws numbers of its own.
+printf 'the\nthe\nthe\n' >equal
+run 0 "${generate[@]}" --prompts equal --temperature 1 --seed 5 --json --quiet
+check test "$(sort -u "$work/.stdout" | wc -l)" = 3
 run 1 "${generate[@]}" --prompt the --temperature 0 --top-k 40
 one_line_err '--temperature 0 always takes the likeliest token, but --top-k and --top-p draw one'
 run 0 "${generate[@]}" --prompt the --seed 5

@@ -2,9 +2,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 namespace ffkit {
 namespace {
@@ -52,6 +54,17 @@ TEST(GridMask, IsDrawnWithItsProbability) {
   CounterRandom random = random_of(0);
   EXPECT_FALSE(draw_grid_mask(24, 40, 0, random).defined());
   EXPECT_FALSE(draw_grid_mask(2, 40, 1, random).defined());
+}
+
+TEST(GridMask, OfASampleDependsOnSeedEpochAndKeyframe) {
+  const at::Tensor images = at::ones({3, 1, 3, 24, 40});
+  const std::vector<int64_t> keyframes = {5, 9, 5};
+  const at::Tensor covered = cover_with_grids(images, 1, /*seed=*/3, /*epoch=*/2, keyframes);
+  EXPECT_TRUE(at::equal(covered[0], covered[2]));
+  EXPECT_FALSE(at::equal(covered[0], covered[1]));
+  EXPECT_TRUE(at::equal(covered, cover_with_grids(images, 1, 3, 2, keyframes)));
+  EXPECT_FALSE(at::equal(covered[0], cover_with_grids(images, 1, 3, 1, keyframes)[0]));
+  EXPECT_FALSE(at::equal(covered[0], cover_with_grids(images, 1, 4, 2, keyframes)[0]));
 }
 
 }  // namespace

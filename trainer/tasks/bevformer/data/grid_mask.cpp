@@ -2,12 +2,16 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace ffkit {
 namespace {
+
+constexpr uint8_t kGridMaskStream = 129;  // none of the loader's, 0 .. 127, nor of the step's, 128
 
 // [side] 1 on a line. Lines are drawn on half as many pixels again, whose middle is taken; behind
 // the last whole period there is none.
@@ -34,6 +38,18 @@ at::Tensor draw_grid_mask(int64_t height, int64_t width, double probability,
   const at::Tensor rows = lines(height, period, breadth, first_row);
   const at::Tensor columns = lines(width, period, breadth, first_column);
   return at::maximum(rows.unsqueeze(1), columns.unsqueeze(0));
+}
+
+at::Tensor cover_with_grids(const at::Tensor& images, double probability, uint64_t seed,
+                            int64_t epoch, std::span<const int64_t> keyframes) {
+  std::vector<at::Tensor> samples;
+  for (int64_t i = 0; i < images.size(0); ++i) {
+    CounterRandom random({seed, epoch, keyframes[size_t(i)]}, kGridMaskStream);
+    const at::Tensor mask = draw_grid_mask(images.size(3), images.size(4), probability, random);
+    samples.push_back(images[i]);
+    if (mask.defined()) samples.back() = samples.back() * mask.to(images.device());
+  }
+  return at::stack(samples);
 }
 
 }  // namespace ffkit
