@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +15,7 @@
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/torch_errors.h"
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 #include "model/finite_tensors.h"
 
 namespace ffkit {
@@ -97,7 +96,7 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
     }
     write_weights(weights, to);
     if (!config.empty() && is_folder) {
-      write_durably(config_file, [&](File& out) { out.write(std::as_bytes(std::span(config))); });
+      write_durably(config_file, config);
     }
     if (options.lines != nullptr) {
       for (const std::string& note : notes_of(file, weights.notes))

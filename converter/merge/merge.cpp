@@ -10,6 +10,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
+#include "format/file/durable_file.h"
 #include "format/file/file.h"
 #include "merge/folder_lock.h"
 #include "merge/shard_mover.h"
@@ -86,7 +87,7 @@ class GrowingReport {
     if (lines.empty() || text_.ends_with(lines)) return;
     before_ = text_;
     text_ += lines;
-    write_text_file(path_, text_);
+    write_durably(path_, text_);
   }
 
   // Takes the lines of the last add() away, as far as that can be done: they say nothing wrong of
@@ -97,7 +98,7 @@ class GrowingReport {
       if (before_->empty()) {
         fs::remove(path_);
       } else {
-        write_text_file(path_, *before_);
+        write_durably(path_, *before_);
       }
     } catch (const std::exception&) {
       return;

@@ -11,6 +11,7 @@
 
 #include <ffkit/format/crc32c.h>
 
+#include "format/file/durable_file.h"
 #include "format/file/file.h"
 #include "input/cancel.h"
 #include "output/destination.h"
@@ -199,7 +200,7 @@ PackProgress gather(const Source& source, const SplitPlan& plan, std::span<const
   if (error != 0) {
     throw Error(ErrorCode::io, "cannot be synced", {.path = folder.string(), .errno_value = error});
   }
-  write_text_file(state_path(folder), "gathered\n");
+  write_durably(state_path(folder), "gathered\n");
   return progress;
 }
 

@@ -8,6 +8,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "format/file/durable_file.h"
 #include "format/file/file.h"
 
 namespace ffkit {
@@ -83,7 +84,7 @@ void SplitWriter::leave_out(const std::string& report) {
 void SplitWriter::end() {
   const fs::path report_path = report_path_of(shard_);
   if (!report_.empty()) {
-    write_text_file(report_path, report_);
+    write_durably(report_path, report_);
   } else if (fs::exists(report_path)) {
     fs::remove(report_path);
   }

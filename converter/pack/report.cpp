@@ -104,14 +104,4 @@ std::string read_report(const std::filesystem::path& path) {
   return read_whole_text(path, std::numeric_limits<int64_t>::max());
 }
 
-void write_text_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
-  File file = File::create(temporary);
-  file.write(std::as_bytes(std::span(text)));
-  file.sync();
-  file.close();
-  rename_durably(temporary, path);
-}
-
 }  // namespace ffkit

@@ -84,7 +84,4 @@ class ReportFile {
 // The text of the report `path`; empty when there is no such file. Throws Error(io).
 std::string read_report(const std::filesystem::path& path);
 
-// Puts `text` durably into the file `path`, all or nothing; throws Error(io).
-void write_text_file(const std::filesystem::path& path, std::string_view text);
-
 }  // namespace ffkit

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <span>
 #include <string>
 
 #include <ffkit/format/error.h>
 
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 
 namespace ffkit {
 namespace {
@@ -98,7 +97,7 @@ void write_export_script(const fs::path& script, const fs::path& weights,
   replace_all(text, "{{", "{");
   replace_all(text, "}}", "}");
   replace_all(text, "{4}", model.code);
-  write_durably(script, [&](File& file) { file.write(std::as_bytes(std::span(text))); });
+  write_durably(script, text);
 }
 
 }  // namespace ffkit

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <span>
 
 #include <nlohmann/json.hpp>
 
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 #include "options/options_json.h"
 
 namespace ffkit {
@@ -61,7 +60,7 @@ std::string options_to_toml(const TrainOptions& options) {
 
 void write_options_file(const std::filesystem::path& path, const TrainOptions& options) {
   const std::string text = options_to_toml(options);
-  write_durably(path, [&](File& file) { file.write(std::as_bytes(std::span(text))); });
+  write_durably(path, text);
 }
 
 }  // namespace ffkit

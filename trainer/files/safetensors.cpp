@@ -16,9 +16,9 @@
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/error.h>
 
-#include "files/durable_file.h"
 #include "files/foreign_weights.h"
 #include "files/torch_types.h"
+#include "format/file/durable_file.h"
 #include "format/json_text.h"
 #include "format/little_endian.h"
 #include "format/printable.h"

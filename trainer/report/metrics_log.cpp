@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,7 @@
 
 #include <ffkit/format/error.h>
 
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 #include "format/json_text.h"
 #include "report/json_number.h"
 
@@ -41,7 +40,7 @@ std::string read_lines(const fs::path& path, int64_t last_step) {
 // Under another name first: a run that is killed here keeps its log.
 fs::path cut(const fs::path& path, int64_t last_step) {
   const std::string kept = read_lines(path, last_step);
-  write_durably(path, [&](File& file) { file.write(std::as_bytes(std::span(kept))); });
+  write_durably(path, kept);
   return path;
 }
 

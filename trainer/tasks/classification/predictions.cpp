@@ -10,14 +10,13 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
 
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -26,10 +25,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int64_t kTop = 5;
 constexpr int64_t kColumnsBefore = 3;
-
-void write_text(const std::filesystem::path& file, const std::string& text) {
-  write_durably(file, [&](File& out) { out.write(std::as_bytes(std::span(text))); });
-}
 
 [[noreturn]] void refuse_ending(const std::filesystem::path& file, const char* endings) {
   throw Error(ErrorCode::invalid_argument, fmt::format("is to end in {}", endings),
@@ -160,7 +155,7 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Pred
     const PredictedRecord& name = names.at(size_t(p.record));
     text += is_csv ? csv_line(p, classes, name) : json_line(p, classes, name);
   }
-  write_text(file, text);
+  write_durably(file, text);
 }
 
 ConfusionMatrix confusion_of(const std::vector<Prediction>& all,
@@ -205,7 +200,7 @@ void write_confusion(const std::filesystem::path& file, const ConfusionMatrix& m
   } else {
     refuse_ending(file, ".json or .csv");
   }
-  write_text(file, text);
+  write_durably(file, text);
 }
 
 std::string confusion_table(const ConfusionMatrix& matrix, size_t most) {

@@ -21,7 +21,7 @@
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 #include "optim/gradient_clip.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"
@@ -412,8 +412,7 @@ void write_gpt2_folder(const TrainOptions& options, const TaskFacts& stored,
   if (!facts.tokenizer.empty()) {
     const Tokenizer own = Tokenizer::from_json(facts.tokenizer);
     if (own.has_end_of_text()) end = own.end_of_text();
-    write_durably(tokenizer,
-                  [&](File& out) { out.write(std::as_bytes(std::span(facts.tokenizer))); });
+    write_durably(tokenizer, facts.tokenizer);
   }
   write_gpt2_config(config, configured_network(gpt2(options), facts.vocabulary), end);
 }

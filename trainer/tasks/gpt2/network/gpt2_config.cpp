@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -14,7 +13,7 @@
 
 #include <ffkit/format/error.h>
 
-#include "files/durable_file.h"
+#include "format/file/durable_file.h"
 
 namespace ffkit {
 namespace {
@@ -187,7 +186,7 @@ void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& conf
     json[key] = end_token ? Gpt2Json(*end_token) : Gpt2Json();
   }
   const std::string text = json.dump(2) + "\n";
-  write_durably(file, [&](File& out) { out.write(std::as_bytes(std::span(text))); });
+  write_durably(file, text);
 }
 
 }  // namespace ffkit

@@ -1,16 +1,20 @@
 // Files that are whole or absent.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
+#include <span>
+#include <string_view>
+#include <system_error>
 
-#include "format/file/file.h"
+#include "file.h"
 
 namespace ffkit {
 
 // Has `write(File&)` fill a file of a temporary name beside `path`, then fsync, rename and fsync of
 // the folder. What was at `path` is replaced; on an exception it is untouched, and the temporary
 // file is removed.
-template <typename Write>
+template <std::invocable<File&> Write>
 void write_durably(const std::filesystem::path& path, Write write) {
   const std::filesystem::path temporary = path.string() + ".tmp";
   try {
@@ -24,6 +28,11 @@ void write_durably(const std::filesystem::path& path, Write write) {
     std::filesystem::remove(temporary, ignored);
     throw;
   }
+}
+
+// The same of a file that holds `text`.
+inline void write_durably(const std::filesystem::path& path, std::string_view text) {
+  write_durably(path, [text](File& file) { file.write(std::as_bytes(std::span(text))); });
 }
 
 }  // namespace ffkit
