@@ -97,15 +97,15 @@ void FieldView::verify() const {
   if (is_null_) return;
   switch (field_->type) {
     case FieldType::scalar:
-      scalar_bits(field_->dtype);
+      static_cast<void>(scalar_bits(field_->dtype));
       return;
     case FieldType::tensor:
-      tensor();
+      static_cast<void>(tensor());
       return;
     case FieldType::list: {
       const ListView items = list();
       if (field_->item != FieldType::tensor) return;
-      for (size_t i = 0; i < items.size(); ++i) items.tensor(i);
+      for (size_t i = 0; i < items.size(); ++i) static_cast<void>(items.tensor(i));
       return;
     }
     case FieldType::bytes:

@@ -351,7 +351,7 @@ def test_notes_are_warnings(tmp_path):
     PIL = pytest.importorskip("PIL.Image")
     PIL.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "src" / "a" / "1.png")
     (tmp_path / "src" / "a" / "notes.txt").write_text("x")
-    with pytest.warns(UserWarning, match="no picture by its name") as caught:
+    with pytest.warns(UserWarning, match="does not end like a picture.s") as caught:
         convert.folder(tmp_path / "src", tmp_path / "dst")
     assert caught[0].filename == __file__
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -268,7 +268,7 @@ TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
   }
 }
 
-TEST_F(FinishedSourceTest, OfTheFirstReleasesIsToldByItsShards) {
+TEST_F(FinishedSourceTest, IsRefusedWithoutAListing) {
   write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
   const auto open = [&] { return open_image_folder(dir_ / "src"); };
   finish(open);
@@ -277,9 +277,7 @@ TEST_F(FinishedSourceTest, OfTheFirstReleasesIsToldByItsShards) {
   EXPECT_EQ(manifest.source.erase("listing"), 1U);
   write_manifest(path, manifest);
   finished_ = files_of(dir_ / "out");
-  fs::last_write_time(dir_ / "src/train/cat/a.jpg",
-                      fs::last_write_time(dir_ / "src/train/cat/a.jpg") + std::chrono::seconds(1));
-  expect_success(open);
+  expect_refusal(open, "the listing of the source, which the manifest of split 'train' lacks");
   manifest.source["listing"] = "{}";
   write_manifest(path, manifest);
   finished_ = files_of(dir_ / "out");

@@ -81,6 +81,7 @@ class ShardReader {
 
  private:
   friend class RecordUnpacker;
+  friend struct OpenedShard;
   ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
   bool read_field_of_record(int64_t record, size_t field, std::vector<std::byte>& out) const;
 

@@ -8,7 +8,7 @@ if cat src/train/cat/0001.jpg >/dev/null 2>&1; then
   "${as_user[@]}" "$FFCONVERT" --version >/dev/null 2>&1 || skip "this user reads every file and cannot become another"
 fi
 run 1 "${as_user[@]}" "$FFCONVERT" folder src dst
-one_line_err '^ffconvert: error: .*0001.jpg: cannot be opened: Permission denied \(EACCES\)$'
+one_line_err '^ffconvert: error: .*0001.jpg: cannot open the file: Permission denied \(EACCES\)$'
 check test ! -e dst
 
 # A destination that may not be made.
