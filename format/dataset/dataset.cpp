@@ -261,6 +261,11 @@ Dataset::Location Dataset::locate(int64_t record_index) const {
           .record = place.shard.locate(place.local_index)};
 }
 
+void Dataset::will_locate(int64_t record_index) const {
+  const Place place = find(record_index);
+  place.shard.will_locate(place.local_index);
+}
+
 RecordName Dataset::name(int64_t record_index) const {
   const Place place = find(record_index);
   return {&place.shard.path(), place.local_index};

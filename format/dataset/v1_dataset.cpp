@@ -8,7 +8,7 @@
 #include <ffkit/format/record.h>
 
 #include "bytes/pickle.h"
-#include "reader/opened_shard.h"
+#include "reader/reader_of.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -83,8 +83,8 @@ void reopen(std::vector<ShardReader>& shards, V1Payload payload,
       options.labels.assign(next, next + shard.num_records());
       next += shard.num_records();
     }
-    shard = OpenedShard::reader(
-        open_v1_file(File::open_for_reading(shard.path()), std::move(options)), shard.options());
+    shard = reader_of(open_v1_file(File::open_for_reading(shard.path()), std::move(options)),
+                      shard.options());
   }
 }
 

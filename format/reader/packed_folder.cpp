@@ -11,8 +11,7 @@
 
 #include "bytes/pickle.h"
 #include "errors_only.h"
-#include "reader/opened_shard.h"
-#include "shard/shard_file.h"
+#include "reader/reader_of.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -96,13 +95,10 @@ ShardReader open_raw(const std::filesystem::path& path, ShardReaderOptions optio
   if (!looks_like_v1(file)) {
     throw Error(ErrorCode::corrupt, "is not an FFRecord v1 file", {.path = path.string()});
   }
-  return OpenedShard::reader(errors_only(path,
-                                         [&] {
-                                           return open_v1_file(
-                                               std::move(file),
-                                               {.reader = options, .payload = V1Payload::raw});
-                                         }),
-                             options);
+  return errors_only(path, [&] {
+    return reader_of(open_v1_file(std::move(file), {.reader = options, .payload = V1Payload::raw}),
+                     options);
+  });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "reader/reader_of.h"
 #include "record/record_layout.h"
 #include "shard/shard_file.h"
 #include "v1/v1_file.h"
@@ -67,6 +68,9 @@ ShardReader::ShardReader(const std::filesystem::path& path, const ShardReaderOpt
     : ShardReader(shard_errors_only(path, -1, [&] { return open_file(path, options); }), options) {}
 ShardReader::ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options)
     : file_(std::move(file)), options_(options), num_records_(file_->facts().num_records) {}
+ShardReader reader_of(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options) {
+  return {std::move(file), options};
+}
 ShardReader::~ShardReader() = default;
 ShardReader::ShardReader(ShardReader&&) noexcept = default;
 ShardReader& ShardReader::operator=(ShardReader&&) noexcept = default;
@@ -91,6 +95,10 @@ RecordLocation ShardReader::locate(int64_t record) const {
                 {.path = path().string()});
   }
   return shard_errors_only(path(), record, [&] { return file_->locate(record); });
+}
+
+void ShardReader::will_locate(int64_t record) const {
+  file_->will_locate(record);
 }
 
 std::span<const std::byte> ShardReader::read(int64_t record, std::vector<std::byte>& buffer,

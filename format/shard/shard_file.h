@@ -33,6 +33,8 @@ class ShardFile {
   // `record` is in range. The location is checked: it lies within the file, and its lengths are
   // within the format's bounds and the reader's.
   virtual RecordLocation locate(int64_t record) const = 0;
+  // Has what locate(record) reads fetched, without waiting.
+  virtual void will_locate(int64_t /*record*/) const {}
   // RecordUnpacker::unpack without the checksum.
   virtual std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
                                             std::span<const std::byte> stored,

@@ -86,6 +86,8 @@ class ShardV2 final : public ShardFile {
     return where;
   }
 
+  void will_locate(int64_t record) const override { entries_->will_read(record * kEntryBytes); }
+
   std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
                                     std::span<const std::byte> stored,
                                     UnpackBuffers& buffers) const override {

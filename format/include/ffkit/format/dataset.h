@@ -103,6 +103,8 @@ class Dataset {
   };
   // Where the bytes of a record lie; Error(invalid_argument) when out of range.
   [[nodiscard]] Location locate(int64_t record_index) const;
+  // As ShardReader::will_locate(); Error(invalid_argument) when out of range.
+  void will_locate(int64_t record_index) const;
   // File and number of a record, for RecordView and the messages of its errors; lives as long as
   // this data set. Error(invalid_argument) when out of range.
   [[nodiscard]] RecordName name(int64_t record_index) const;

@@ -48,6 +48,9 @@ class ShardReader {
   // when the index page is damaged, Error(unsupported) when the record is longer than
   // ShardReaderOptions::max_record_bytes.
   [[nodiscard]] RecordLocation locate(int64_t record) const;
+  // Tells the kernel that locate(record) will read a page of the index, unless that is in memory.
+  // A hint that does not wait. Precondition: `record` is 0 .. num_records()-1.
+  void will_locate(int64_t record) const;
   // Reads one record into `out` (resized to fit), for RecordView: checks its checksum and
   // decompresses it. Throws Error(corrupt) or Error(io).
   void read(int64_t record, std::vector<std::byte>& out) const;
@@ -81,7 +84,7 @@ class ShardReader {
 
  private:
   friend class RecordUnpacker;
-  friend struct OpenedShard;
+  friend ShardReader reader_of(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
   ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
   bool read_field_of_record(int64_t record, size_t field, std::vector<std::byte>& out) const;
 
