@@ -201,7 +201,7 @@ Measurement run_pread(const Dataset& dataset, int num_threads, double seconds, u
       for (int64_t i = t; !watch.is_over(); i += num_threads, ++reads) {
         const Dataset::Location where = dataset.locate(order(i % order.size()));
         buffer.resize(static_cast<size_t>(where.record.stored_bytes));
-        bytes += pread(files.descriptors()[static_cast<size_t>(where.shard_index)], buffer.data(),
+        bytes += pread(files.descriptor(static_cast<size_t>(where.shard_index)), buffer.data(),
                        buffer.size(), where.record.offset);
       }
       num_reads += reads;

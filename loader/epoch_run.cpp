@@ -37,7 +37,7 @@ bool EpochRun::stop(std::chrono::nanoseconds limit) {
   // An engine that broke down leaves reads behind that the kernel may still be at.
   if (!parts_.decode_pool.cancel(until) || parts_.engine->num_in_flight() > 0) return false;
   parts_.buffers.reset();
-  for (Batch::Slab* slab : queue_.close_all()) parts_.slabs->discard(slab);
+  for (BatchSlab* slab : queue_.close_all()) parts_.slabs->discard(slab);
   is_stopped_ = true;
   return true;
 }
@@ -83,7 +83,7 @@ std::optional<Batch> EpochRun::next() {
   parts_.stats.num_ready_batches.fetch_add(queue_.num_complete(), std::memory_order_relaxed);
   while (!wait_for(std::chrono::hours(1))) {
   }
-  Batch::Slab* slab = queue_.take_front();
+  BatchSlab* slab = queue_.take_front();
   Batch batch = parts_.slabs->hand_over(slab);
   parts_.io_wake.notify();
   ++num_returned_;

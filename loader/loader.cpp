@@ -102,7 +102,8 @@ struct Loader::Impl {
     if (!impl->is_inherited()) {
       if (impl->run == nullptr || impl->run->stop(impl->stop_limit())) return;
       warn(impl->parts.options.on_warning,
-           "a loader ends whose reads have not come back; its memory is given up: " +
+           "a loader was destroyed while reads were outstanding; its memory is kept until the "
+           "process ends: " +
                impl->parts.dataset.path().string());
       impl->parts.decode_pool.give_up();
     }

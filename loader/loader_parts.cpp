@@ -74,11 +74,7 @@ std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& 
       .sqpoll = io.sqpoll,
       .on_warning = on_warning};
   if (io.make_engine == nullptr) return make_read_engine(io.engine, files.descriptors(), options);
-  std::vector<ReadFile> shards;
-  for (size_t i = 0; i < files.descriptors().size(); ++i) {
-    shards.push_back({files.path(i), files.descriptors()[i]});
-  }
-  auto engine = io.make_engine(shards, options);
+  auto engine = io.make_engine(files.files(), options);
   if (engine != nullptr) return engine;
   throw Error(ErrorCode::invalid_argument,
               "io.make_engine returned no engine; return one, or leave make_engine out");

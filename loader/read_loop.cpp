@@ -59,7 +59,7 @@ void ReadLoop::run(const std::atomic<bool>& stop) {
         const int num_in_flight = parts_.engine->num_in_flight();
         const bool is_small = bytes_in_flight_ <= num_in_flight * kSmallReadBytes;
         const int wanted = is_small ? num_in_flight / 4 : 1;
-        for (const ReadCompletion& completion : parts_.engine->wait_for(wanted)) {
+        for (const ReadCompletion& completion : parts_.engine->wait(wanted)) {
           complete(completion);
         }
         hand_over_chunks();
@@ -104,9 +104,9 @@ bool ReadLoop::open_batch() {
   batch_ = queue_.open();
   if (batch_ == nullptr) return false;
   batch_->slab = nullptr;
-  Batch::Slab* slab = parts_.slabs->acquire();
+  BatchSlab* slab = parts_.slabs->acquire();
   batch_->slab = slab;
-  parts_.sampler.batch(epoch_, start_, next_step_, slab->record_indices, slab->repetitions);
+  draw(*slab);
   slab->size = static_cast<int64_t>(slab->record_indices.size());
   name_sources(*slab);
   slab->epoch = epoch_;
@@ -123,13 +123,38 @@ bool ReadLoop::open_batch() {
   batch_->num_left = slab->size;
   plan_reads(parts_.dataset, slab->record_indices, static_cast<int64_t>(parts_.files.alignment()),
              max_merged_bytes_, plan_);
-  parts_.watch.end(parts_.planning_entry());
   next_read_ = 0;
   ++next_step_;
+  draw_ahead();
+  parts_.watch.end(parts_.planning_entry());
   return true;
 }
 
-void ReadLoop::name_sources(Batch::Slab& slab) const {
+// The records of batch next_step_. Their pages of the index are asked for together, where
+// draw_ahead() has not done so.
+void ReadLoop::draw(BatchSlab& slab) {
+  if (ahead_.epoch == epoch_ && ahead_.step == next_step_) {
+    slab.record_indices.swap(ahead_.records);
+    slab.repetitions.swap(ahead_.repetitions);
+    return;
+  }
+  parts_.sampler.batch(epoch_, start_, next_step_, slab.record_indices, slab.repetitions);
+  for (const int64_t record : slab.record_indices) parts_.dataset.will_locate(record);
+}
+
+// Has the index pages of the batch after this one fetched while the records of this one are read,
+// so that locating them blocks less.
+void ReadLoop::draw_ahead() {
+  const bool is_in_epoch = next_step_ < num_steps_;
+  if (!is_in_epoch && !has_next_epoch()) return;
+  ahead_.epoch = is_in_epoch ? epoch_ : epoch_ + 1;
+  ahead_.step = is_in_epoch ? next_step_ : 0;
+  parts_.sampler.batch(ahead_.epoch, is_in_epoch ? start_ : 0, ahead_.step, ahead_.records,
+                       ahead_.repetitions);
+  for (const int64_t record : ahead_.records) parts_.dataset.will_locate(record);
+}
+
+void ReadLoop::name_sources(BatchSlab& slab) const {
   slab.sources.resize(slab.record_indices.size());  // zeros
   if (parts_.dataset.num_sources() == 1) return;
   for (size_t i = 0; i < slab.sources.size(); ++i) {
@@ -137,14 +162,18 @@ void ReadLoop::name_sources(Batch::Slab& slab) const {
   }
 }
 
+bool ReadLoop::has_next_epoch() const {
+  return goes_on_ && num_batches_on_rank(parts_.sampler, 0) > 0 &&
+         epoch_ < std::numeric_limits<int64_t>::max();
+}
+
 // False when there is none.
 bool ReadLoop::begin_next_epoch() {
-  const int64_t num_steps = num_batches_on_rank(parts_.sampler, 0);
-  goes_on_ = goes_on_ && num_steps > 0 && epoch_ < std::numeric_limits<int64_t>::max();
+  goes_on_ = has_next_epoch();
   if (!goes_on_) return false;
   ++epoch_;
   start_ = 0;
-  num_steps_ = num_steps;
+  num_steps_ = num_batches_on_rank(parts_.sampler, 0);
   next_step_ = 0;
   return true;
 }
@@ -285,7 +314,7 @@ void ReadLoop::hand_over_chunks() {
 void ReadLoop::drain() noexcept {
   set_reading(false);
   try {
-    while (parts_.engine->num_in_flight() > 0) parts_.engine->wait_for(1);
+    while (parts_.engine->num_in_flight() > 0) parts_.engine->wait(1);
     for (size_t i = 0; i <= parts_.planning_entry(); ++i) parts_.watch.end(i);
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // The engine is broken and says so again to whoever uses it next; it waits for what is left

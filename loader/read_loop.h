@@ -35,11 +35,22 @@ class ReadLoop {
     int64_t submitted_ns = 0;
   };
 
+  // The records of a batch, as Sampler::batch() has them.
+  struct Drawn {
+    int64_t epoch = -1;
+    int64_t step = -1;
+    std::vector<int64_t> records;
+    std::vector<int64_t> repetitions;
+  };
+
   void submit_more();
   bool at_end() const;
   bool open_batch();
+  void draw(BatchSlab& slab);
+  void draw_ahead();
+  bool has_next_epoch() const;
   bool begin_next_epoch();
-  void name_sources(Batch::Slab& slab) const;
+  void name_sources(BatchSlab& slab) const;
   bool submit(const PlannedRead& read);
   void hand_over_unread(std::span<const int64_t> indices_in_batch, const std::exception_ptr& error);
   void check(const ReadCompletion& completion) const;
@@ -57,8 +68,9 @@ class ReadLoop {
   int64_t start_;
   int64_t num_steps_;
   int64_t next_step_ = 0;
-  bool is_reading_ = false;        // as the decoding threads were told
   bool goes_on_;                   // ... and whether another comes after it
+  Drawn ahead_;                    // the batch after batch_
+  bool is_reading_ = false;        // as the decoding threads were told
   PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
   ReadPlan plan_;
   size_t next_read_ = 0;  // of plan_

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,7 @@ size_t BatchArray::num_bytes() const {
 
 Batch::Batch() = default;
 
-Batch::Batch(std::shared_ptr<Slab> slab) : slab_(std::move(slab)) {}
+Batch::Batch(std::shared_ptr<BatchSlab> slab) : slab_(std::move(slab)) {}
 
 Batch::~Batch() {
   if (slab_ != nullptr) slab_->pool->give_back(slab_.get());
@@ -60,7 +61,7 @@ Batch Batch::copy() const {
   if (slab_ == nullptr) return {};
   const SlabLayout& layout = slab_->pool->layout();
   const auto pool = std::make_shared<SlabPool>(default_slab_allocator(), 1, slab_->size, layout);
-  Slab* slab = pool->acquire();
+  BatchSlab* slab = pool->acquire();
   slab->shapes = slab_->shapes;
   slab->row_offsets = slab_->row_offsets;
   slab->record_indices = slab_->record_indices;
@@ -82,38 +83,38 @@ Batch Batch::copy() const {
   return pool->hand_over(slab);
 }
 
-SlabAllocator* Batch::allocator() const {
+SlabAllocator* Batch::allocator() const noexcept {
   return slab_ == nullptr ? nullptr : &slab_->pool->allocator();
 }
 
-int64_t Batch::size() const {
+int64_t Batch::size() const noexcept {
   return slab_ == nullptr ? 0 : slab_->size;
 }
 
-std::span<const int64_t> Batch::record_indices() const {
+std::span<const int64_t> Batch::record_indices() const noexcept {
   if (slab_ == nullptr) return {};
   return slab_->record_indices;
 }
 
-std::span<const int32_t> Batch::source() const {
+std::span<const int32_t> Batch::source() const noexcept {
   if (slab_ == nullptr) return {};
   return slab_->sources;
 }
 
-int64_t Batch::epoch() const {
+int64_t Batch::epoch() const noexcept {
   return slab_ == nullptr ? 0 : slab_->epoch;
 }
 
-int64_t Batch::step() const {
+int64_t Batch::step() const noexcept {
   return slab_ == nullptr ? 0 : slab_->step;
 }
 
-std::span<const Replacement> Batch::replacements() const {
+std::span<const Replacement> Batch::replacements() const noexcept {
   if (slab_ == nullptr) return {};
   return slab_->replacements;
 }
 
-size_t Batch::num_fields() const {
+size_t Batch::num_fields() const noexcept {
   return slab_ == nullptr ? 0 : slab_->pool->layout().fields.size();
 }
 
@@ -132,6 +133,11 @@ BatchArray Batch::field(size_t i) const {
 bool Batch::has_rows(size_t i) const {
   if (i >= num_fields()) refuse_field_index(i, num_fields());
   return slab_->pool->layout().fields[i].has_rows;
+}
+
+bool Batch::has_texts(size_t i) const {
+  if (i >= num_fields()) refuse_field_index(i, num_fields());
+  return slab_->pool->layout().fields[i].texts != nullptr;
 }
 
 BatchArray Batch::field(std::string_view name) const {
@@ -163,8 +169,7 @@ std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
 
 std::vector<std::string_view> Batch::strings(std::string_view name) const {
   const size_t index = index_of(name);
-  const SlabField& layout = slab_->pool->layout().fields[index];
-  if (!layout.is_ragged || layout.dtype != DType::u8 || layout.bytes_per_row != 1) {
+  if (!has_texts(index)) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("the batch's field '{}' has no texts; make it with copy_string()", name));
@@ -178,13 +183,18 @@ std::vector<std::string_view> Batch::strings(std::string_view name) const {
   return texts;
 }
 
+std::optional<size_t> Batch::image_field() const noexcept {
+  if (slab_ == nullptr || slab_->pool->layout().image < 0) return std::nullopt;
+  return static_cast<size_t>(slab_->pool->layout().image);
+}
+
 const void* Batch::images() const {
   return image_array().data;
 }
 
 BatchArray Batch::image_array() const {
-  if (slab_ == nullptr || slab_->pool->layout().image < 0) return {.dtype = DType::f32};
-  return field(static_cast<size_t>(slab_->pool->layout().image));
+  const std::optional<size_t> image = image_field();
+  return image ? field(*image) : BatchArray{.dtype = DType::f32};
 }
 
 void* Batch::images() {
@@ -201,11 +211,11 @@ DType Batch::dtype() const {
   return image_array().dtype;
 }
 
-Layout Batch::layout() const {
+Layout Batch::layout() const noexcept {
   return slab_ == nullptr ? Layout::nchw : slab_->pool->layout().image_layout;
 }
 
-double Batch::mix_lambda() const {
+double Batch::mix_lambda() const noexcept {
   return slab_ == nullptr ? 1 : slab_->mix_lambda;
 }
 

@@ -30,7 +30,7 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
   for (auto& image : scratch_) image.resize(bytes_per_image);
 }
 
-void BatchMixer::run(int worker, Batch::Slab& slab) {
+void BatchMixer::run(int worker, BatchSlab& slab) {
   slab.mix_lambda = 1;
   if (!options_.mixing.is_on()) return;
   const ImageSize size = image_size(options_.image.transform);

@@ -18,7 +18,7 @@ class BatchMixer {
   // Throws Error(invalid_argument) for values out of range and for mixing without an image field.
   BatchMixer(const LoaderOptions& options, const SlabLayout& layout);
 
-  void run(int worker, Batch::Slab& slab);
+  void run(int worker, BatchSlab& slab);
 
  private:
   const LoaderOptions& options_;

@@ -4,6 +4,32 @@
 
 namespace ffkit {
 
+void PendingBatch::replace_sample(Replacement replacement, int64_t record_index, int32_t source) {
+  std::lock_guard lock(queue->mutex_);
+  const auto at = static_cast<size_t>(replacement.index_in_batch);
+  slab->record_indices[at] = record_index;
+  slab->sources[at] = source;
+  slab->replacements.push_back(std::move(replacement));
+}
+
+void PendingBatch::fail_sample(int64_t index_in_batch, std::exception_ptr failure) {
+  std::lock_guard lock(queue->mutex_);
+  if (first_failed >= 0 && first_failed < index_in_batch) return;
+  first_failed = index_in_batch;
+  error = std::move(failure);
+}
+
+bool PendingBatch::finish(int64_t count) {
+  return num_left.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
+void PendingBatch::complete() {
+  std::lock_guard lock(queue->mutex_);
+  is_complete = true;
+  ++queue->num_complete_;
+  queue->completed_.notify_one();
+}
+
 BatchQueue::BatchQueue(int64_t depth, int64_t batch_size) : batches_(static_cast<size_t>(depth)) {
   for (PendingBatch& batch : batches_) {
     batch.queue = this;
@@ -27,35 +53,7 @@ void BatchQueue::fail(std::exception_ptr error) {
   completed_.notify_one();
 }
 
-bool BatchQueue::finish(PendingBatch& batch, int64_t count) {
-  return batch.num_left.fetch_sub(count, std::memory_order_acq_rel) == count;
-}
-
-void BatchQueue::complete(PendingBatch& batch) {
-  std::lock_guard lock(batch.queue->mutex_);
-  batch.is_complete = true;
-  ++batch.queue->num_complete_;
-  batch.queue->completed_.notify_one();
-}
-
-void BatchQueue::replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index,
-                                int32_t source) {
-  std::lock_guard lock(batch.queue->mutex_);
-  const auto at = static_cast<size_t>(replacement.index_in_batch);
-  batch.slab->record_indices[at] = record_index;
-  batch.slab->sources[at] = source;
-  batch.slab->replacements.push_back(std::move(replacement));
-}
-
-void BatchQueue::fail_sample(PendingBatch& batch, int64_t index_in_batch,
-                             std::exception_ptr error) {
-  std::lock_guard lock(batch.queue->mutex_);
-  if (batch.first_failed >= 0 && batch.first_failed < index_in_batch) return;
-  batch.first_failed = index_in_batch;
-  batch.error = std::move(error);
-}
-
-Batch::Slab* BatchQueue::take_front() {
+BatchSlab* BatchQueue::take_front() {
   std::unique_lock lock(mutex_);
   PendingBatch& batch = at(num_taken_);
   completed_.wait(lock, [this] { return front_is_over(); });
@@ -63,7 +61,7 @@ Batch::Slab* BatchQueue::take_front() {
   if (batch.error != nullptr) std::rethrow_exception(batch.error);
   ++num_taken_;
   --num_complete_;
-  Batch::Slab* slab = std::exchange(batch.slab, nullptr);
+  BatchSlab* slab = std::exchange(batch.slab, nullptr);
   return slab;
 }
 
@@ -86,9 +84,9 @@ int64_t BatchQueue::num_complete() const {
   return num_complete_;
 }
 
-std::vector<Batch::Slab*> BatchQueue::close_all() {
+std::vector<BatchSlab*> BatchQueue::close_all() {
   std::lock_guard lock(mutex_);
-  std::vector<Batch::Slab*> slabs;
+  std::vector<BatchSlab*> slabs;
   for (PendingBatch& batch : batches_) {
     if (batch.slab != nullptr) slabs.push_back(std::exchange(batch.slab, nullptr));
   }

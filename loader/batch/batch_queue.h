@@ -1,5 +1,5 @@
-// BatchQueue: the batches of one epoch between the I/O thread that opens them, the decoding threads
-// that fill them in any order and the consumer who takes them in order.
+// BatchQueue: the batches of epochs that follow one another. The I/O thread opens them in order, the
+// decoding threads fill them in any order, and the consumer takes them in order.
 //
 //      taken | front: being filled or complete | ... | newest | not yet opened
 //            |<------------- at most `depth` batches -------->|
@@ -28,8 +28,8 @@ class BatchQueue;
 struct PendingSample {
   std::span<const std::byte> record;  // as stored
   Dataset::Location location;         // where it was read from
-  ReadBufferPool::Buffer* buffer =
-      nullptr;               // where the record lies; null when there is only an error
+  // Where the record lies; null when there is only an error.
+  ReadBufferPool::Buffer* buffer = nullptr;
   bool is_shared = false;    // read together with others
   bool is_cached = false;    // to be read by the decoding thread: there is no `record` yet
   std::exception_ptr error;  // why there is no record
@@ -37,14 +37,23 @@ struct PendingSample {
 
 struct PendingBatch {
   BatchQueue* queue = nullptr;
-  Batch::Slab* slab = nullptr;         // set while the batch is open
+  BatchSlab* slab = nullptr;           // set while the batch is open
   std::vector<PendingSample> samples;  // as many as slab->size
   std::atomic<int64_t> num_left{0};    // samples not yet finished
   // Guarded by the queue's mutex:
   bool is_complete = false;
-  int64_t first_failed =
-      -1;  // index in the batch of the first bad sample, whichever thread came first
+  // Index in the batch of the first bad sample, whichever thread came first.
+  int64_t first_failed = -1;
   std::exception_ptr error;  // of that sample
+
+  // For the decoding threads. Before finish(): another record, of data set `source`, took the place
+  // of a bad one; or a sample could not be had.
+  void replace_sample(Replacement replacement, int64_t record_index, int32_t source);
+  void fail_sample(int64_t index_in_batch, std::exception_ptr failure);
+  // `count` more samples are done with. Returns true to the thread that did the last ones, which
+  // calls complete().
+  bool finish(int64_t count);
+  void complete();
 };
 
 class BatchQueue {
@@ -57,20 +66,9 @@ class BatchQueue {
   // I/O thread: nothing more will come; take_front() throws `error` from now on.
   void fail(std::exception_ptr error);
 
-  // Decoding threads: `count` more samples are done with. True for the thread that did the last
-  // ones: it calls complete().
-  static bool finish(PendingBatch& batch, int64_t count);
-  static void complete(PendingBatch& batch);
-  // Decoding threads, before finish(): another record, of data set `source`, took the place of a
-  // bad one.
-  static void replace_sample(PendingBatch& batch, Replacement replacement, int64_t record_index,
-                             int32_t source);
-  // Decoding threads, before finish(): sample `index_in_batch` could not be had.
-  static void fail_sample(PendingBatch& batch, int64_t index_in_batch, std::exception_ptr error);
-
   // Consumer: blocks until the front batch is complete, closes it and returns its slab. Throws the
   // error of its first bad sample.
-  Batch::Slab* take_front();
+  BatchSlab* take_front();
   // Whether take_front() would return, or throw, without blocking.
   bool front_is_complete() const;
   // The same once that is so, or after `limit`.
@@ -79,9 +77,10 @@ class BatchQueue {
   int64_t num_complete() const;
 
   // The slabs of the batches still open; for the end of the epoch, when no other thread is at work.
-  std::vector<Batch::Slab*> close_all();
+  std::vector<BatchSlab*> close_all();
 
  private:
+  friend struct PendingBatch;
   PendingBatch& at(int64_t step) { return batches_[static_cast<size_t>(step) % batches_.size()]; }
   const PendingBatch& at(int64_t step) const {
     return batches_[static_cast<size_t>(step) % batches_.size()];

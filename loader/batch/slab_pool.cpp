@@ -12,7 +12,7 @@
 
 namespace ffkit {
 
-void Batch::Slab::begin_rows(int64_t num_samples) {
+void BatchSlab::begin_rows(int64_t num_samples) {
   const SlabLayout& layout = pool->layout();
   for (size_t f = 0; f < layout.fields.size(); ++f) {
     if (!layout.fields[f].has_rows) continue;
@@ -21,7 +21,7 @@ void Batch::Slab::begin_rows(int64_t num_samples) {
   }
 }
 
-void join_rows(const SlabLayout& layout, Batch::Slab& slab) {
+void join_rows(const SlabLayout& layout, BatchSlab& slab) {
   for (size_t f = 0; f < layout.fields.size(); ++f) {
     const SlabField& field = layout.fields[f];
     if (!field.has_rows) continue;
@@ -51,7 +51,7 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
       slabs_(static_cast<size_t>(num_slabs)) {
   free_.reserve(slabs_.size());
   try {
-    for (Batch::Slab& slab : slabs_) {
+    for (BatchSlab& slab : slabs_) {
       slab.pool = this;
       for (const SlabField& field : layout_.fields) {
         std::vector<int64_t>& shape = slab.shapes.emplace_back(1);
@@ -68,12 +68,12 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
       free_.push_back(&slab);
     }
   } catch (...) {
-    for (Batch::Slab* slab : free_) allocator_->deallocate(slab->memory, layout_.num_bytes);
+    for (BatchSlab* slab : free_) allocator_->deallocate(slab->memory, layout_.num_bytes);
     throw;
   }
 }
 
-void SlabPool::allocate(Batch::Slab& slab) {
+void SlabPool::allocate(BatchSlab& slab) {
   try {
     slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
     if (slab.memory == nullptr) throw std::bad_alloc();
@@ -93,13 +93,13 @@ void SlabPool::allocate(Batch::Slab& slab) {
 }
 
 SlabPool::~SlabPool() {
-  for (Batch::Slab& slab : slabs_) {
+  for (BatchSlab& slab : slabs_) {
     if (slab.memory != nullptr) allocator_->deallocate(slab.memory, layout_.num_bytes);
   }
 }
 
-Batch::Slab* SlabPool::acquire() {
-  Batch::Slab* slab = nullptr;
+BatchSlab* SlabPool::acquire() {
+  BatchSlab* slab = nullptr;
   {
     std::lock_guard lock(mutex_);
     slab = free_.back();
@@ -115,12 +115,12 @@ Batch::Slab* SlabPool::acquire() {
   return slab;
 }
 
-void SlabPool::discard(Batch::Slab* slab) {
+void SlabPool::discard(BatchSlab* slab) {
   std::lock_guard lock(mutex_);
   free_.push_back(slab);
 }
 
-Batch SlabPool::hand_over(Batch::Slab* slab) {
+Batch SlabPool::hand_over(BatchSlab* slab) {
   for (size_t i = 0; i < slab->shapes.size(); ++i) {
     const bool is_ragged = layout_.fields[i].is_ragged;
     slab->shapes[i][0] = is_ragged ? slab->row_offsets[i].back() : slab->size;
@@ -135,7 +135,7 @@ Batch SlabPool::hand_over(Batch::Slab* slab) {
   }
   // The slab is part of the pool: sharing the pool's reference count allocates nothing and keeps it
   // alive.
-  return Batch(std::shared_ptr<Batch::Slab>(shared_from_this(), slab));
+  return Batch(std::shared_ptr<BatchSlab>(shared_from_this(), slab));
 }
 
 int64_t SlabPool::num_held() const {
@@ -143,7 +143,7 @@ int64_t SlabPool::num_held() const {
   return num_held_;
 }
 
-void SlabPool::give_back(Batch::Slab* slab) {
+void SlabPool::give_back(BatchSlab* slab) {
   if (allocator_->takes_back_each_batch()) {
     allocator_->deallocate(std::exchange(slab->memory, nullptr), layout_.num_bytes);
   }

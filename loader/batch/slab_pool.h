@@ -20,7 +20,7 @@ class SlabPool;
 
 // A batch in memory. Written by the loader's threads until it is handed over, then the Batch's
 // alone.
-struct Batch::Slab {
+struct BatchSlab {
   SlabPool* pool = nullptr;
   std::byte* memory = nullptr;               // as the pool's layout says; may be null while free
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
@@ -44,7 +44,7 @@ struct Batch::Slab {
 };
 
 // Makes the rows of a batch whose samples are all there one array without gaps, in place.
-void join_rows(const SlabLayout& layout, Batch::Slab& slab);
+void join_rows(const SlabLayout& layout, BatchSlab& slab);
 
 class SlabPool : public std::enable_shared_from_this<SlabPool> {
  public:
@@ -62,25 +62,25 @@ class SlabPool : public std::enable_shared_from_this<SlabPool> {
 
   // A slab to fill. Precondition: there is a free one. Throws what the allocator throws, and
   // Error(io) for std::bad_alloc, where slabs go back with each batch.
-  Batch::Slab* acquire();
+  BatchSlab* acquire();
   // Gives back a slab that was not handed over.
-  void discard(Batch::Slab* slab);
+  void discard(BatchSlab* slab);
   // Makes `slab` a Batch, which gives it back when destroyed.
-  Batch hand_over(Batch::Slab* slab);
+  Batch hand_over(BatchSlab* slab);
   // Number of batches handed over and still alive.
   int64_t num_held() const;
 
  private:
   friend class Batch;
-  void give_back(Batch::Slab* slab);
-  void allocate(Batch::Slab& slab);
+  void give_back(BatchSlab* slab);
+  void allocate(BatchSlab& slab);
 
   const std::shared_ptr<SlabAllocator> allocator_;
   const SlabLayout layout_;
-  std::vector<Batch::Slab> slabs_;
+  std::vector<BatchSlab> slabs_;
 
   mutable std::mutex mutex_;  // guards what follows
-  std::vector<Batch::Slab*> free_;
+  std::vector<BatchSlab*> free_;
   int64_t num_held_ = 0;
 };
 

@@ -19,13 +19,13 @@ void ChunkDecoder::decode(int worker, Helpers& helpers, const SampleChunk& chunk
     if (buffer != nullptr && uses_.buffers.release(buffer)) uses_.io_wake.notify();
   }
   uses_.watch.end(entry);
-  const bool is_last = BatchQueue::finish(batch, static_cast<int64_t>(chunk.count));
+  const bool is_last = batch.finish(static_cast<int64_t>(chunk.count));
   if (is_last) {
     join_rows(uses_.layout, *batch.slab);
     uses_.mixer.run(worker, *batch.slab);
   }
   uses_.stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
-  if (is_last) BatchQueue::complete(batch);
+  if (is_last) batch.complete();
 }
 
 }  // namespace ffkit

@@ -4,11 +4,11 @@
 //   1. each sample is decoded into its slab, or fails its batch        SampleDecoder
 //   2. the buffer in the ring that it was read to loses a user; the I/O   ReadBufferPool, Event
 //      thread is woken when it waits for the room
-//   3. the samples count as finished; who finishes the batch's last one  BatchQueue::finish()
+//   3. the samples count as finished; who finishes the batch's last one  PendingBatch::finish()
 //      goes on, the others are done
 //   4. ragged rows become one array                                      join_rows()
 //   5. the images are mixed                                              BatchMixer
-//   6. the batch is complete, and the consumer's                         BatchQueue::complete()
+//   6. the batch is complete, and the consumer's                         PendingBatch::complete()
 //
 // The watch knows of each sample while it is decoded. Time counts as busy up to step 6, after which
 // the consumer may look at it.

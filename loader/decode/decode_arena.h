@@ -1,8 +1,8 @@
 // DecodeArena: the threads that decode. They are TBB's, in one arena for all loaders of the
 // process, which is as large as the largest num_threads of these loaders.
 //
-//   wake() ── enqueue ──▶ drain: works off what the clients have, in turn; lingers for 2 ms when there is nothing and
-//                                nothing is being read; ends
+//   wake() ── enqueue ──▶ drain: does the clients' work, in turn
+//                                lingers for 2 ms when there is none and nothing is being read; ends
 //
 // At most as many drains run as the arena has threads, so loaders that work at the same time share
 // them. When a drain has ended, its thread is TBB's again. In a child of fork(), and where TBB
@@ -47,8 +47,8 @@ class DecodeArena {
   void add(Client& client, int num_threads);
   // Precondition: `client` has no work, and none of its work is going on.
   void remove(Client& client);
-  // `num_threads` threads hang in the work of a client. They count no more: others take their
-  // place, until they are taken_back().
+  // `num_threads` threads hang in the work of a client. They no longer count towards the limit;
+  // replacement threads start, until the others are taken_back().
   void give_up(int num_threads) noexcept;
 
   // Guards the clients' work as well.
@@ -61,7 +61,7 @@ class DecodeArena {
   // One client more, or less, reads what will be work soon: meanwhile drains linger without end.
   // With the mutex held.
   void count_reader(int change);
-  // One of those threads hangs no more. With the mutex held.
+  // One of the threads that were given up has returned. With the mutex held.
   void take_back();
   // Threads that are taken from TBB, for tests.
   int num_running();

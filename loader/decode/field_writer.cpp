@@ -20,7 +20,7 @@ namespace ffkit {
 struct FieldWriter::Sample {
   const RecordView& record;
   const SampleKey& key;
-  Batch::Slab& slab;
+  BatchSlab& slab;
   int64_t index_in_batch;
   int worker;
   int64_t record_index;
@@ -108,7 +108,7 @@ FieldWriter::FieldWriter(const Dataset& dataset, const SamplerOptions& sampler,
   }
 }
 
-void FieldWriter::write(Helpers& helpers, int worker, Batch::Slab& slab, int64_t index_in_batch,
+void FieldWriter::write(Helpers& helpers, int worker, BatchSlab& slab, int64_t index_in_batch,
                         std::span<const std::byte> record, int64_t record_index) {
   const FieldMapping* mapping = is_chain_ ? dataset_.field_mapping(record_index) : nullptr;
   const RecordView view(schema_, record, {}, mapping);

@@ -33,7 +33,7 @@ class FieldWriter {
   // Writes sample `index_in_batch` of `slab` from `record`, which is record `record_index`. Called
   // by the decoding thread `worker`, with whose `helpers` it shares the pieces. Throws what the
   // decoder of the first bad piece throws.
-  void write(Helpers& helpers, int worker, Batch::Slab& slab, int64_t index_in_batch,
+  void write(Helpers& helpers, int worker, BatchSlab& slab, int64_t index_in_batch,
              std::span<const std::byte> record, int64_t record_index);
 
  private:

@@ -48,15 +48,15 @@ void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
         fail_or_replace(job, error, record_index);
     }
   } catch (const std::bad_alloc&) {
-    BatchQueue::fail_sample(
-        batch, index_in_batch,
+    batch.fail_sample(
+        index_in_batch,
         std::make_exception_ptr(Error(
             ErrorCode::io,
             "there is not enough memory for the record; use fewer threads "
             "or smaller batches, or give the process more",
             {.path = dataset_.path().string(), .record = dataset_.index_in_split(record_index)})));
   } catch (...) {
-    BatchQueue::fail_sample(batch, index_in_batch, std::current_exception());
+    batch.fail_sample(index_in_batch, std::current_exception());
   }
   fetcher_.release_large(worker);
 }
@@ -108,8 +108,7 @@ void SampleDecoder::replace(const Job& job, int64_t bad_record, const std::strin
     warn(options_.on_warning,
          fmt::format("record {} is replaced by record {}: {}", dataset_.index_in_split(bad_record),
                      dataset_.index_in_split(candidate), reason));
-    BatchQueue::replace_sample(
-        job.batch,
+    job.batch.replace_sample(
         {.index_in_batch = job.index_in_batch, .bad_record = bad_record, .reason = reason},
         candidate, static_cast<int32_t>(dataset_.source_of(candidate)));
     return;

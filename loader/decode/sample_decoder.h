@@ -2,7 +2,7 @@
 // bad, those of another one, or an error.
 //
 //   PendingSample ─▶ RecordFetcher ─▶ FieldWriter ─▶ slab
-//                      Error ─▶ bad_samples.h ─▶ another record, or BatchQueue::fail_sample()
+//                      Error ─▶ bad_samples.h ─▶ another record, or fail_sample()
 //
 // Thread-safe as long as no two threads are the same `worker` at the same time.
 #pragma once

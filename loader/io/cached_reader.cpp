@@ -17,7 +17,7 @@ CachedReader::CachedReader(const ShardFiles& files, const IoOptions& options, St
 
 bool CachedReader::holds(int64_t shard_index, int64_t offset, int64_t num_bytes) {
   if (!is_on_) return false;
-  const int fd = files_.descriptors()[static_cast<size_t>(shard_index)];
+  const int fd = files_.descriptor(static_cast<size_t>(shard_index));
   char last = 0;
   iovec target{.iov_base = &last, .iov_len = 1};
   const ssize_t result = preadv2(fd, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);
@@ -32,7 +32,7 @@ std::span<const std::byte> CachedReader::read(const Dataset::Location& location,
   const auto num_bytes = static_cast<size_t>(record.stored_bytes);
   if (buffer.size() < num_bytes) buffer.resize(num_bytes);
   const auto shard = static_cast<size_t>(location.shard_index);
-  const int fd = files_.descriptors()[shard];
+  const int fd = files_.descriptor(shard);
   const int64_t begin = now_ns();
   const ReadEngineOptions engine{.num_retries = options_.num_retries};
   ReadProgress progress({.offset = record.offset, .num_bytes = num_bytes, .buffer = buffer.data()});

@@ -20,7 +20,7 @@
 
 namespace ffkit {
 
-// submit() and wait_for() throw Error(io) when the kernel takes no reads at all any more.
+// submit() and wait() throw Error(io) when the kernel takes no reads at all any more.
 class KernelReadEngine : public ReadEngine {
  public:
   virtual const char* name() const = 0;  // "io_uring" or "pread"
@@ -29,7 +29,6 @@ class KernelReadEngine : public ReadEngine {
   std::string description() const override { return name(); }
   int queue_depth() const { return options_.queue_depth; }
   int num_in_flight() const final { return num_in_flight_; }
-  std::span<const ReadCompletion> wait() { return wait_for(1); }
 
  protected:
   explicit KernelReadEngine(ReadEngineOptions options) : options_(std::move(options)) {}

@@ -56,7 +56,7 @@ class PreadReadEngine final : public KernelReadEngine {
     ++num_in_flight_;
   }
 
-  std::span<const ReadCompletion> wait_for(int /*wanted*/) override {
+  std::span<const ReadCompletion> wait(int /*wanted*/) override {
     completions_.clear();
     if (try_page_cache_) std::erase_if(fresh_, [this](size_t slot) { return read_cached(slot); });
     if (!fresh_.empty()) start_fresh();

@@ -1,7 +1,8 @@
 // ReadBufferPool: the memory of reads, from submission to the end of decoding: one ring of a fixed
 // size.
 //
-//      | free | in use, oldest ... newest | free |      buffers are taken at the right end and recycled, in order, from the left
+//      | free | in use, oldest ... newest | free |
+//        recycled from here, in order ◀┘ └▶ taken here
 //
 // A buffer is shared by the samples of one read and freed by the last of them. acquire() belongs to
 // the I/O thread, release() to any thread.

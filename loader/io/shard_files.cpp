@@ -33,7 +33,7 @@ constexpr size_t kDefaultAlignment =
 
 // Opens the file again, and not what may have taken its name since (proc(5)). Without /proc there
 // is only the name; what another file holds is then noticed by the records' checksums.
-int reopen(const OpenFile& file, int flags) {
+int reopen(const ReadFile& file, int flags) {
   const int fd = open_descriptor(fmt::format("/proc/self/fd/{}", file.descriptor), flags);
   return fd < 0 && errno == ENOENT ? open_descriptor(file.path, flags) : fd;
 }
@@ -91,36 +91,34 @@ int64_t bytes_of_records(const Dataset& dataset) {
   return static_cast<int64_t>(num_bytes);
 }
 
-std::vector<OpenFile> open_files(const Dataset& dataset) {
-  std::vector<OpenFile> files;
+std::vector<ReadFile> open_files(const Dataset& dataset) {
+  std::vector<ReadFile> files;
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
     files.push_back({dataset.shard(i).path(), dataset.shard(i).descriptor()});
   }
   return files;
 }
 
-ShardFiles::ShardFiles(const std::vector<OpenFile>& files, int64_t data_bytes, DirectIo direct) {
-  for (const OpenFile& file : files) paths_.push_back(file.path);
-  if (wants_direct_io(direct, data_bytes, usable_memory_bytes())) {
-    try {
-      direct_ = open_direct(files);
-      if (!direct_ && direct == DirectIo::on) {
-        throw Error(ErrorCode::unsupported,
-                    "direct I/O was asked for, but this file system does not take O_DIRECT; "
-                    "leave it automatic or off",
-                    {.path = paths_[own_descriptors_.size()].string()});
-      }
-    } catch (...) {
-      close_own();
-      throw;
+ShardFiles::ShardFiles(const std::vector<ReadFile>& files, int64_t data_bytes, DirectIo direct)
+    : files_(files) {
+  if (!wants_direct_io(direct, data_bytes, usable_memory_bytes())) return;
+  try {
+    direct_ = open_direct();
+    if (!direct_ && direct == DirectIo::on) {
+      throw Error(ErrorCode::unsupported,
+                  "direct I/O was asked for, but this file system does not take O_DIRECT; "
+                  "leave it automatic or off",
+                  {.path = path(own_descriptors_.size()).string()});
     }
+  } catch (...) {
+    close_own();
+    throw;
   }
-  if (direct_) {
-    descriptors_ = own_descriptors_;
+  if (!direct_) {
+    close_own();
     return;
   }
-  close_own();
-  for (const OpenFile& file : files) descriptors_.push_back(file.descriptor);
+  for (size_t i = 0; i < files_.size(); ++i) files_[i].descriptor = own_descriptors_[i];
 }
 
 ShardFiles::~ShardFiles() {
@@ -128,10 +126,10 @@ ShardFiles::~ShardFiles() {
 }
 
 // False when a file refuses; own_descriptors_ then holds those before it.
-bool ShardFiles::open_direct(const std::vector<OpenFile>& files) {
-  own_descriptors_.reserve(files.size());
+bool ShardFiles::open_direct() {
+  own_descriptors_.reserve(files_.size());
   size_t alignment = 1;
-  for (const OpenFile& file : files) {
+  for (const ReadFile& file : files_) {
     const int fd = reopen(file, O_RDONLY | O_DIRECT);
     if (fd < 0) {
       if (errno == EINVAL) return false;
@@ -149,9 +147,15 @@ bool ShardFiles::open_direct(const std::vector<OpenFile>& files) {
   return true;
 }
 
+std::vector<int> ShardFiles::descriptors() const {
+  std::vector<int> all;
+  for (const ReadFile& file : files_) all.push_back(file.descriptor);
+  return all;
+}
+
 int64_t ShardFiles::missing_bytes(size_t shard, int64_t whole_bytes) const {
   struct stat status {};
-  if (fstat(descriptors_[shard], &status) != 0) return 0;
+  if (fstat(descriptor(shard), &status) != 0) return 0;
   return std::max<int64_t>(whole_bytes - status.st_size, 0);
 }
 

@@ -162,7 +162,7 @@ class UringReadEngine final : public KernelReadEngine {
     if (num_prepared_ >= kSubmittedTogether) count_taken(io_uring_submit_and_wait(&ring_, 0));
   }
 
-  std::span<const ReadCompletion> wait_for(int wanted) override {
+  std::span<const ReadCompletion> wait(int wanted) override {
     check_alive();
     if (has_instead_) return wait_instead(wanted);
     completions_.clear();
@@ -216,7 +216,7 @@ class UringReadEngine final : public KernelReadEngine {
   }
 
   std::span<const ReadCompletion> wait_instead(int wanted) {
-    const std::span<const ReadCompletion> completions = instead_->wait_for(wanted);
+    const std::span<const ReadCompletion> completions = instead_->wait(wanted);
     num_in_flight_ = instead_->num_in_flight();
     return completions;
   }

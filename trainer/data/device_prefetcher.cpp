@@ -28,8 +28,7 @@ DeviceBatch on_host(const std::shared_ptr<Batch>& batch) {
     const BatchArray array = batch->field(i);
     DeviceField& field = out.fields.emplace_back();
     field.name = batch->field_name(i);
-    field.values =
-        array.data == batch->images() ? images_tensor(batch) : array_tensor(batch, array);
+    field.values = i == batch->image_field() ? images_tensor(batch) : array_tensor(batch, array);
     if (!batch->has_rows(i)) continue;
     const std::span<const int64_t> offsets = batch->row_offsets(field.name);
     field.row_offsets = at::empty({std::ssize(offsets)}, at::kLong);

@@ -49,7 +49,7 @@ class SimpleEngine final : public ReadEngine {
   std::string description() const override { return "simple"; }
   int num_in_flight() const override { return static_cast<int>(requests_.size()); }
   void submit(const ReadRequest& request) override { requests_.push_back(request); }
-  std::span<const ReadCompletion> wait_for(int /*wanted*/) override {
+  std::span<const ReadCompletion> wait(int /*wanted*/) override {
     completions_.clear();
     for (const ReadRequest& request : requests_) {
       const int descriptor = files_[static_cast<size_t>(request.file)].descriptor;

@@ -155,7 +155,7 @@ TEST(IoUringRefusedLater, ReadsFailAndSayWhatIsRefused) {
     char byte = 0;
     const ReadRequest request{.num_bytes = 1, .buffer = reinterpret_cast<std::byte*>(&byte)};
     engine->submit(request);
-    expect(engine->wait()[0].result == -EPERM, "the read fails");
+    expect(engine->wait(1)[0].result == -EPERM, "the read fails");
     for (int i = 0; i < 2; ++i) {
       try {
         engine->submit(request);
@@ -197,7 +197,7 @@ TEST_P(IoUringRefusedMeanwhile, AutomaticGoesOnWithPread) {
     };
     std::map<uint64_t, int64_t> results;
     const auto wait = [&] {
-      for (const auto& [tag, result] : engine->wait()) results[tag] = result;
+      for (const auto& [tag, result] : engine->wait(1)) results[tag] = result;
     };
     submit(1, 0);
     submit(0, 1);

@@ -86,7 +86,7 @@ TEST_F(NoThreads, PreadReadsOnTheCallersThread) {
     }
     int num_done = 0;
     while (engine->num_in_flight() > 0) {
-      for (const ReadCompletion& done : engine->wait()) {
+      for (const ReadCompletion& done : engine->wait(1)) {
         expect(done.result == (done.tag < 3 ? 4096 : 0), "what there is is read");
         ++num_done;
       }

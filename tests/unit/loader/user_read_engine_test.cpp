@@ -37,7 +37,7 @@ class CallEngine final : public ReadEngine {
   std::string description() const override { return name_; }
   int num_in_flight() const override { return static_cast<int>(requests_.size()); }
   void submit(const ReadRequest& request) override { requests_.push_back(request); }
-  std::span<const ReadCompletion> wait_for(int /*wanted*/) override {
+  std::span<const ReadCompletion> wait(int /*wanted*/) override {
     completions_.clear();
     while (!requests_.empty() && completions_.size() < at_once_) {
       const ReadRequest request = requests_.back();
@@ -186,7 +186,7 @@ TEST_F(UserReadEngineTest, WrongEnginesAreFound) {
     std::string description() const override { return "confused"; }
     int num_in_flight() const override { return num_; }
     void submit(const ReadRequest&) override { ++num_; }
-    std::span<const ReadCompletion> wait_for(int) override {
+    std::span<const ReadCompletion> wait(int) override {
       num_ = 0;
       return {&completion_, 1};
     }

@@ -1,7 +1,8 @@
-// Batch: one batch of decoded samples: arrays by name, of which classification data has an image
-// and a label. Move-only: holds a slab of the loader and gives it back when destroyed.
+// Batch: one batch of decoded samples, as arrays by name. Batches of classification data have an
+// image and a label. Move-only: a batch holds a slab of the loader and gives it back when it is
+// destroyed.
 //
-// A batch may be destroyed on any thread, also after its Loader. The memory stays valid and
+// A batch may be destroyed on any thread, also after its Loader. Its memory stays valid and
 // unchanged as long as the batch lives.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,7 @@
 
 namespace ffkit {
 
+struct BatchSlab;  // private to the loader
 class SlabAllocator;
 
 // An array of a batch. Points into the batch.
@@ -26,94 +29,94 @@ struct BatchArray {
   DType dtype = DType::u8;
   std::span<const int64_t> shape;  // {N, ...}
   void* data = nullptr;            // contiguous, row-major, aligned to 4096 bytes
-  size_t num_bytes() const;
+  [[nodiscard]] size_t num_bytes() const;
 };
 
 // A sample that was replaced because its record is bad (BadSamples::skip).
 struct Replacement {
   int64_t index_in_batch = 0;
-  // whose place was taken, a number as in record_indices(); record_indices()[index_in_batch] took
-  // it
+  // The record that is bad, a number as in record_indices(). record_indices()[index_in_batch] took
+  // its place.
   int64_t bad_record = 0;
-  std::string
-      reason;  // what is wrong with it: the message of its Error, which names file and record
+  std::string reason;  // the message of its Error, which names file and record
 };
 
 class Batch {
  public:
-  Batch();  // empty, as one that was moved from
+  Batch();  // empty, as is a batch that was moved from
   ~Batch();
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  // The same samples in memory of their own, which no loader waits for: such a batch does not count
-  // among held_batches. Throws Error(io) when there is not enough memory.
-  Batch copy() const;
+  // Returns the same samples in memory of their own. Such a batch does not count among
+  // held_batches. Throws Error(io) when there is not enough memory.
+  [[nodiscard]] Batch copy() const;
 
   // Number of samples; batch_size except for the last batch under Tail::exact.
-  int64_t size() const;
+  [[nodiscard]] int64_t size() const noexcept;
   // [size] numbers of the records in the data set.
-  std::span<const int64_t> record_indices() const;
-  // [size] numbers of the data sets that the samples are of, Dataset::source_of(): 0 unless the
-  // loader has a chain.
-  std::span<const int32_t> source() const;
-  int64_t epoch() const;
+  [[nodiscard]] std::span<const int64_t> record_indices() const noexcept;
+  // [size] numbers of the data sets that the samples come from, see Dataset::source_of(); 0 unless
+  // the loader has a chain.
+  [[nodiscard]] std::span<const int32_t> source() const noexcept;
+  [[nodiscard]] int64_t epoch() const noexcept;
   // Number of the batch in this epoch on this rank, from where the epoch was started.
-  int64_t step() const;
-  // Samples that are not those of the sampler, in the order of the batch; empty unless
+  [[nodiscard]] int64_t step() const noexcept;
+  // Samples that replace bad ones, in the order of the batch; empty unless
   // LoaderOptions::bad_samples is skip.
-  std::span<const Replacement> replacements() const;
+  [[nodiscard]] std::span<const Replacement> replacements() const noexcept;
 
   // All arrays, in order: the image and the label, where LoaderOptions asks for them, then its
-  // `fields`. An empty batch has none. By number: throws Error(invalid_argument) for one that is
-  // not 0 .. num_fields()-1.
-  size_t num_fields() const;
-  std::string_view field_name(size_t i) const;
-  BatchArray field(size_t i) const;
-  // Throws Error(not_found) that lists the names there are.
-  BatchArray field(std::string_view name) const;
-  // Whether field `i` has rows, and so row_offsets(). By number as above.
-  bool has_rows(size_t i) const;
-  // Of a field made by a RowsDecoder or a TextDecoder, whose rows are bytes, [size + 1]: the rows
-  // of sample i are offsets[i] .. offsets[i + 1] - 1 where they are ragged; where
-  // they are padded, sample i has offsets[i + 1] - offsets[i] of them. Throws Error(not_found),
-  // also for a field that has no rows.
-  std::span<const int64_t> row_offsets(std::string_view name) const;
+  // `fields`. An empty batch has none. Functions that take a number throw Error(invalid_argument)
+  // unless it is 0 .. num_fields()-1.
+  [[nodiscard]] size_t num_fields() const noexcept;
+  [[nodiscard]] std::string_view field_name(size_t i) const;
+  [[nodiscard]] BatchArray field(size_t i) const;
+  // Throws Error(not_found), which lists the names of the batch.
+  [[nodiscard]] BatchArray field(std::string_view name) const;
+  // Whether field `i` has row_offsets(), and whether it has strings().
+  [[nodiscard]] bool has_rows(size_t i) const;
+  [[nodiscard]] bool has_texts(size_t i) const;
+  // [size + 1] offsets of a field made by a RowsDecoder or a TextDecoder (whose rows are bytes).
+  // Sample i has offsets[i + 1] - offsets[i] rows. If rows are ragged, they are the rows offsets[i]
+  // .. offsets[i + 1] - 1 of the array. Throws Error(not_found), also for a field without rows.
+  [[nodiscard]] std::span<const int64_t> row_offsets(std::string_view name) const;
 
-  // The texts of a field made by copy_string() or another TextDecoder, one a sample; they point
-  // into the batch. Throws Error(not_found) as field() does, and
-  // Error(invalid_argument) for a field of another kind.
-  std::vector<std::string_view> strings(std::string_view name) const;
+  // The texts of a field made by copy_string() or another TextDecoder, one for each sample. They
+  // point into the batch. Throws Error(not_found) as field() does, and Error(invalid_argument) for a
+  // field without texts.
+  [[nodiscard]] std::vector<std::string_view> strings(std::string_view name) const;
 
+  // The number of the field that images() gives; nothing without one.
+  [[nodiscard]] std::optional<size_t> image_field() const noexcept;
   // Images: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader
   // without an image field.
-  const void* images() const;
+  [[nodiscard]] const void* images() const;
   void* images();
-  std::array<int64_t, 4> shape() const;  // of images(); zeros without
-  DType dtype() const;
-  Layout layout() const;
+  [[nodiscard]] std::array<int64_t, 4> shape() const;  // of images(); zeros without
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] Layout layout() const noexcept;
   // [size] labels; empty for a loader without a label field.
-  std::span<const int64_t> labels() const;
-  // 1, unless LoaderOptions::mixing has blended every image with the one before it (the first with
-  // the last): the weight of the image itself. The loss is then lambda * loss(labels) + (1 -
-  // lambda) * loss(labels rolled by one). Drawn from the seed, the epoch and the batch's place in
-  // it, so that an epoch that is resumed with the same batch and world size goes on alike.
-  double mix_lambda() const;
+  [[nodiscard]] std::span<const int64_t> labels() const;
+  // The weight of each image itself, where LoaderOptions::mixing has blended it with the image
+  // before it (the first with the last); else 1. The loss is lambda * loss(labels) + (1 - lambda) *
+  // loss(labels rolled by one). Lambda is drawn from the seed, the epoch and the batch's place in
+  // it, so an epoch that is resumed with the same batch size and world size continues alike.
+  [[nodiscard]] double mix_lambda() const noexcept;
 
-  // What its memory is of; null for an empty batch. With the address of an array, an allocator of
-  // one's own finds what it has for it.
-  SlabAllocator* allocator() const;
-
-  struct Slab;  // private to the loader
-  explicit Batch(std::shared_ptr<Slab> slab);
+  // The allocator of the batch's memory; null for an empty batch.
+  [[nodiscard]] SlabAllocator* allocator() const noexcept;
 
  private:
+  friend class SlabPool;
+  explicit Batch(std::shared_ptr<BatchSlab> slab);
+
   size_t index_of(std::string_view name) const;
   BatchArray image_array() const;  // without data and shape where there is none
 
-  std::shared_ptr<Slab> slab_;
+  std::shared_ptr<BatchSlab> slab_;
 };
 
 }  // namespace ffkit

@@ -2,24 +2,23 @@
 // any order. The loader has two, io_uring and pread (IoOptions::engine); IoOptions::make_engine
 // gives it another one, such as of an object store or of records that are in memory.
 //
-//   submit() submit() submit() ─▶ kernel, threads, ... ─▶ wait_for() ─▶ {tag, result} {tag, result}
+//   submit() submit() submit() ─▶ kernel, threads, ... ─▶ wait() ─▶ {tag, result} {tag, result}
 //
 // Contract:
 //
-// - Threads. submit(), wait_for() and num_in_flight() are called by one thread at a time, but not
-//   always the same; description() by any thread
-//   meanwhile.
-// - Lifetime. `buffer` and buffer_memory stay until the engine is destroyed, which waits for the
-//   reads in flight: nothing is written to a buffer
-//   after that, or after its completion. The engine is destroyed before the files are closed.
-// - Short reads, EINTR and EAGAIN are the engine's to continue. A result that is less than
-//   num_bytes says that the file ends there.
-// - Errors of one read are its result, -errno. -EIO is an unreadable sector: the engine repeats
-//   such a read num_retries times, and the loader then reads
-//   the record alone and asks LoaderOptions::bad_samples. Any other error ends the epoch.
-// - An exception says that the engine as a whole cannot go on: it comes out of Loader::next().
-//   Where reads are in flight then and stay so, the loader
-//   cannot start another epoch, and gives up its memory when it is destroyed.
+// - Threads. submit(), wait() and num_in_flight() are called by one thread at a time, but not always
+//   the same one. description() is called by any thread meanwhile.
+// - Lifetime. `buffer` and buffer_memory stay until the engine is destroyed. Its destructor waits
+//   for the reads in flight. The engine writes nothing to a buffer after that, or after the read's
+//   completion. The engine is destroyed before the files are closed.
+// - The engine continues short reads, and repeats reads that end with EINTR or EAGAIN. A result that
+//   is less than num_bytes says that the file ends there.
+// - The error of one read is its result, -errno. -EIO is an unreadable sector: the engine repeats
+//   such a read num_retries times. The loader then reads the record alone and asks
+//   LoaderOptions::bad_samples. Any other error ends the epoch.
+// - An exception says that the engine as a whole cannot go on. It comes out of Loader::next(). If
+//   reads stay in flight then, the loader cannot start another epoch, and its memory is kept until
+//   the process ends.
 #pragma once
 
 #include <cstddef>
@@ -74,16 +73,16 @@ class ReadEngine {
   ReadEngine& operator=(const ReadEngine&) = delete;
 
   // For people, such as "io_uring (fixed files, fixed buffers)"; LoaderStatistics::io_engine.
-  virtual std::string description() const = 0;
-  // Reads that were submitted and whose completions wait_for() has not returned.
-  virtual int num_in_flight() const = 0;
-  // Takes a read; it need not start before wait_for(). Precondition: num_in_flight() < queue_depth.
+  [[nodiscard]] virtual std::string description() const = 0;
+  // Reads that were submitted and whose completions wait() has not returned.
+  [[nodiscard]] virtual int num_in_flight() const = 0;
+  // Takes a read; it need not start before wait(). Precondition: num_in_flight() < queue_depth.
   virtual void submit(const ReadRequest& request) = 0;
-  // Starts what has been submitted, blocks until at least one read has completed and returns all
-  // that have; valid until the next call. `wanted` is how many the caller would like to have: an
-  // engine may wait for as many, so that each return brings more of them. Precondition:
-  // num_in_flight() > 0.
-  virtual std::span<const ReadCompletion> wait_for(int wanted) = 0;
+  // Starts what has been submitted, blocks until at least one read has completed, and returns all
+  // that have completed. The result is valid until the next call. `wanted` is how many completions
+  // the caller would like to have: an engine may wait for as many, so that each call returns more
+  // of them. Precondition: num_in_flight() > 0.
+  virtual std::span<const ReadCompletion> wait(int wanted) = 0;
 };
 
 // Makes the engine of a loader, for the shards of its data set in their order. Called by the

@@ -75,7 +75,7 @@ TEST(SlabPool, AllocatesEverythingAtOnceAndFreesItWithTheLastBatch) {
   {
     auto pool = make_pool(allocator);
     EXPECT_EQ(allocator->num_allocated, 3);
-    Batch::Slab* slab = pool->acquire();
+    BatchSlab* slab = pool->acquire();
     slab->size = 2;
     batch = pool->hand_over(slab);
     static_cast<int64_t*>(batch.field("label").data)[1] = 8;
@@ -114,7 +114,7 @@ TEST(SlabPool, GivesTheSlabOfEachBatchBackToAnAllocatorThatWantsIt) {
   {
     auto pool = std::make_shared<SlabPool>(allocator, 1, 4, image_and_label());
     for (int i = 1; i <= 3; ++i) {
-      Batch::Slab* slab = pool->acquire();
+      BatchSlab* slab = pool->acquire();
       EXPECT_EQ(inner.num_allocated, i);
       slab->size = 4;
       Batch batch = pool->hand_over(slab);
@@ -148,7 +148,7 @@ TEST(SlabPool, FreesWhatItHasWhenMemoryRunsOut) {
 TEST(Batch, DescribesItsImages) {
   auto pool = std::make_shared<SlabPool>(default_slab_allocator(), 1, 4,
                                          image_and_label(DType::u8, Layout::nhwc));
-  Batch::Slab* slab = pool->acquire();
+  BatchSlab* slab = pool->acquire();
   slab->size = 3;
   slab->epoch = 6;
   slab->step = 9;
@@ -204,7 +204,7 @@ TEST(Batch, GivesItsArraysByName) {
       make_slab_layout({shaped("a", DType::u8, {3}), shaped("b", DType::f32, {2, 5}),
                         shaped("c", DType::i64, {})},
                        4));
-  Batch::Slab* slab = pool->acquire();
+  BatchSlab* slab = pool->acquire();
   slab->size = 3;
   const Batch batch = pool->hand_over(slab);
   EXPECT_EQ(batch.num_fields(), 3U);

@@ -149,7 +149,7 @@ TEST_F(ChunkDecoderTest, LastChunkOfABatchCompletesIt) {
   EXPECT_TRUE(front_is_complete());
   ASSERT_NE(buffers_.acquire(1, 1), nullptr);
   io_wake_.wait();  // it was told of the room that acquire() asked for
-  Batch::Slab* slab = queue_.take_front();
+  BatchSlab* slab = queue_.take_front();
   EXPECT_EQ(slab->row_offsets[0], (std::vector<int64_t>{0, 2, 2, 3}));
   const auto* rows = reinterpret_cast<const int64_t*>(slab->memory);
   EXPECT_EQ(std::vector<int64_t>(rows, rows + 3), (std::vector<int64_t>{2, 2, 1}));

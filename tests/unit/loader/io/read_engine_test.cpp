@@ -84,7 +84,7 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
       // Memory is registered once it has been used.
       for (size_t num_bytes = 0; num_bytes < kFixedBytes; num_bytes += kFixedBytes / 4) {
         engine->submit({.num_bytes = kFixedBytes / 4, .buffer = fixed_memory_.get()});
-        engine->wait();
+        engine->wait(1);
       }
     }
     return engine;
@@ -104,7 +104,7 @@ class ReadEngineTest : public ::testing::TestWithParam<EngineKind> {
   // One read, waited for.
   int64_t read_once(KernelReadEngine& engine, const ReadRequest& request) {
     engine.submit(request);
-    const auto completions = engine.wait();
+    const auto completions = engine.wait(1);
     EXPECT_EQ(completions.size(), 1U);
     EXPECT_EQ(completions[0].tag, request.tag);
     EXPECT_EQ(engine.num_in_flight(), 0);
@@ -228,7 +228,7 @@ TEST_P(ReadEngineTest, ServesManyMoreReadsThanItsQueueIsDeep) {
         ++num_submitted;
       }
       const int before = engine->num_in_flight();
-      const auto completions = engine->wait();
+      const auto completions = engine->wait(1);
       EXPECT_FALSE(completions.empty());
       EXPECT_EQ(engine->num_in_flight(), before - static_cast<int>(completions.size()));
       for (const ReadCompletion& c : completions)
@@ -253,7 +253,7 @@ TEST_P(ReadEngineTest, DestructionWaitsForReadsInFlight) {
                       .buffer = buffers.back().get()});
     };
     while (engine->num_in_flight() < kDepth) submit();
-    engine->wait();
+    engine->wait(1);
     while (engine->num_in_flight() < kDepth) submit();  // some of them not even started
     engine.reset();
     // A read that went on would write to freed memory: AddressSanitizer and the next test's
@@ -288,7 +288,7 @@ TEST_P(ReadEngineTest, SignalsDisturbNothing) {
                       .tag = i});
     }
     while (engine->num_in_flight() > 0) {
-      for (const ReadCompletion& completion : engine->wait()) {
+      for (const ReadCompletion& completion : engine->wait(1)) {
         ASSERT_EQ(completion.result, static_cast<int64_t>(16 * kBlock));
       }
     }

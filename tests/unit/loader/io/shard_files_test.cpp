@@ -28,10 +28,10 @@ class TestFile {
   ~TestFile() { close(file_.descriptor); }
   TestFile(const TestFile&) = delete;
   TestFile& operator=(const TestFile&) = delete;
-  const OpenFile& get() const { return file_; }
+  const ReadFile& get() const { return file_; }
 
  private:
-  OpenFile file_;
+  ReadFile file_;
 };
 
 std::filesystem::path write_file(const std::filesystem::path& path) {
@@ -106,7 +106,7 @@ TEST(ShardFiles, AskingForDirectIoWhereItIsRefusedIsAnError) {
                "/proc/self/status: direct I/O was asked for");
 }
 
-TEST(ShardFiles, DirectIoIsOfTheOpenFileWhateverHasItsNameNow) {
+TEST(ShardFiles, DirectIoIsOfTheReadFileWhateverHasItsNameNow) {
   const testing::TempDir dir;
   const auto path = write_file(dir / "a");
   if (!takes_direct_io(path)) GTEST_SKIP() << path << " does not take O_DIRECT";

@@ -84,7 +84,7 @@ class UringReadEngineTest : public ::testing::Test {
     expect(engine->description().find("buffers") == std::string::npos, "not before it is used");
     for (size_t num_bytes = 0; num_bytes <= memory_.size(); num_bytes += kBytes) {
       engine->submit({.num_bytes = kBytes, .buffer = memory_.data()});
-      engine->wait();
+      engine->wait(1);
     }
     expect(engine->description() == description, engine->description());
     for (int round = 0; round < 3; ++round) {
@@ -93,7 +93,7 @@ class UringReadEngineTest : public ::testing::Test {
         engine->submit({.num_bytes = 1000, .buffer = memory_.data() + i * 4096, .tag = i});
       }
       while (engine->num_in_flight() > 0) {
-        for (const ReadCompletion& completion : engine->wait()) {
+        for (const ReadCompletion& completion : engine->wait(1)) {
           expect(completion.result == 1000, "the read gives all bytes");
         }
       }

@@ -1,0 +1,131 @@
+// Pages of the index are asked for before the loader's I/O thread reads them, so that it does not
+// wait for one after another. The linker leads pread() and posix_fadvise() through here.
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/record.h>
+#include <ffkit/loader/loader.h>
+
+#include "temp_dir.h"
+
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+std::mutex mutex;  // guards what follows
+int64_t num_calls = 0;
+std::map<int64_t, int64_t> announced;                 // the offsets of pages, and in which call
+std::vector<std::pair<int64_t, int64_t>> pages_read;  // likewise, of whole pages that were read
+
+}  // namespace
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
+int __real_posix_fadvise(int fd, off_t offset, off_t num_bytes, int advice);
+
+ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+  {
+    const std::scoped_lock lock(mutex);
+    ++num_calls;
+    if (num_bytes == kPage) pages_read.emplace_back(offset, num_calls);
+  }
+  return __real_pread(fd, data, num_bytes, offset);
+}
+int __wrap_posix_fadvise(int fd, off_t offset, off_t num_bytes, int advice) {
+  {
+    const std::scoped_lock lock(mutex);
+    ++num_calls;
+    if (num_bytes == kPage) announced.try_emplace(offset, num_calls);
+  }
+  return __real_posix_fadvise(fd, offset, num_bytes, advice);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace ffkit {
+namespace {
+
+// 5 pages of index, in one shard.
+Dataset make_numbers(const std::filesystem::path& folder) {
+  const Schema schema{{{.name = "label", .type = FieldType::scalar, .dtype = DType::i64}}};
+  DatasetWriter writer(folder, {.split = "train", .schema = schema}, {});
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < 635; ++i) {
+    RecordBuilder builder(schema);
+    builder.set_scalar<int64_t>(0, i);
+    builder.encode(bytes);
+    writer.append(bytes);
+  }
+  writer.finish();
+  return Dataset::open(folder);
+}
+
+class IndexAheadTest : public ::testing::Test {
+ protected:
+  void start() {
+    const std::scoped_lock lock(mutex);
+    num_calls = 0;
+    announced.clear();
+    pages_read.clear();
+  }
+  static LoaderOptions options(Order order) {
+    LoaderOptions out;
+    out.batch_size = 2;
+    out.num_threads = 1;
+    out.prefetch_batches = 1;
+    out.image_field.clear();
+    out.sampler = {.order = order, .tail = Tail::exact, .seed = 1};
+    return out;
+  }
+
+  testing::TempDir dir_;
+  Dataset dataset_ = make_numbers(dir_ / "train");
+};
+
+TEST_F(IndexAheadTest, PagesAreAskedForBeforeTheyAreRead) {
+  for (const Order order : {Order::shuffle, Order::sequential}) {
+    const Dataset dataset = Dataset::open(dataset_.path());
+    start();
+    Loader loader(dataset, options(order));
+    while (loader.next().has_value()) {
+    }
+    std::set<int64_t> pages;
+    int64_t num_ahead = 0;
+    for (const auto& [offset, call] : pages_read) {
+      pages.insert(offset);
+      ASSERT_TRUE(announced.contains(offset)) << "the page at " << offset << " was not asked for";
+      EXPECT_LT(announced[offset], call);
+      // Other calls in between: the records of the batch before were read meanwhile.
+      num_ahead += call - announced[offset] > 2 ? 1 : 0;
+    }
+    EXPECT_EQ(pages.size(), 5U);
+    EXPECT_GE(num_ahead, 2);
+  }
+}
+
+// What is kept in memory is not asked for again: the next epoch says nothing to the kernel.
+TEST_F(IndexAheadTest, PagesInMemoryAreNotAskedFor) {
+  Loader loader(dataset_, options(Order::shuffle));
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    loader.start_epoch(epoch);
+    while (loader.next().has_value()) {
+    }
+    start();
+  }
+  loader.start_epoch(2);
+  while (loader.next().has_value()) {
+  }
+  EXPECT_TRUE(announced.empty());
+}
+
+}  // namespace
+}  // namespace ffkit
