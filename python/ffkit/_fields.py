@@ -91,10 +91,3 @@ class PythonField:
 
 BatchField = ImageField | ImagesField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
 Fields = Mapping[str, BatchField]
-
-
-def is_text(spec: BatchField) -> bool:
-    """Whether the field is a list of str in a batch."""
-    if isinstance(spec, ZerosWhereNull):
-        return is_text(spec.array)
-    return isinstance(spec, TextField) or (isinstance(spec, _ffkit.FieldDecoder) and spec.is_text)

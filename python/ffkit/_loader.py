@@ -18,7 +18,7 @@ from ._arrays import Arrays, converter, resolve
 from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
-from ._fields import BatchField, is_text
+from ._fields import BatchField
 from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, RandomResizedCrop, Transform
 
 Order = Literal["shuffle", "sequential", "windowed", "weighted"]
@@ -214,9 +214,9 @@ class Loader:
                 "read_ahead_epochs": read_ahead_epochs, "allocate": allocate,
             },
         )
-        self._texts = frozenset(name for name, spec in fields.items() if is_text(spec))
         self._convert: Callable[[Any, int], Any] | None = None
-        self._names: list[str] = []
+        self._names: list[str] = []  # of the fields of a batch ...
+        self._are_texts: list[bool] = []  # ... and which of them are lists of str
         self._epoch_size = epoch_size or len(dataset)
         self._batch_size = batch_size
         self._is_random = order != "sequential"
@@ -234,7 +234,7 @@ class Loader:
             raise InvalidArgumentError(f"pin_memory needs arrays 'torch', not '{self._arrays}': torch alone knows when a copy to the GPU is done, and its memory free")
         if pin_memory is False or self._arrays != "torch":
             return None
-        from .torch import pinned_allocator
+        from ._pinned import pinned_allocator
 
         return pinned_allocator(required=pin_memory is True)
 
@@ -342,9 +342,10 @@ class Loader:
         if self._convert is None:
             self._convert = converter(self._arrays, self._is_pinned)
             self._names = batch.names
+            self._are_texts = [batch.has_texts(i) for i in range(len(self._names))]
         arrays = {}
         for i, name in enumerate(self._names):
-            arrays[name] = batch.strings(name) if name in self._texts else self._convert(batch, i)
+            arrays[name] = batch.strings(name) if self._are_texts[i] else self._convert(batch, i)
         return Batch._made(arrays, Facts(*batch.facts()))
 
     def _is_ready(self) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from typing import Any, Iterator, Mapping, NamedTuple
 
 import torch
 
@@ -12,28 +11,12 @@ from ._batch import Batch
 from ._dataset import Dataset, PathLike, dataset_of
 from ._image import ImageOptions
 from ._loader import IO, EpochSampler, Loader
+from ._pinned import pinned_allocator
 
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 
 def __dir__() -> list[str]:
     return __all__
-
-
-_ALIGNMENT = 4096  # of batches
-
-
-def pinned_allocator(required: bool = False) -> Callable[[int], tuple[int, Any]] | None:
-    """What allocates a batch's memory as pinned memory, by torch's caching allocator: num_bytes -> (address, tensor). None without CUDA, with a warning where it is `required`, as of torch."""
-    if not torch.cuda.is_available():
-        if required:
-            warnings.warn("pin_memory is True, but torch sees no CUDA device; batches lie in ordinary memory", stacklevel=4)
-        return None
-    return lambda num_bytes: _aligned(torch.empty(num_bytes + _ALIGNMENT, dtype=torch.uint8, pin_memory=True))
-
-
-def _aligned(memory: Any) -> tuple[int, Any]:
-    address = memory.data_ptr()
-    return address + -address % _ALIGNMENT, memory
 
 
 def image_options(transform: Any) -> ImageOptions:

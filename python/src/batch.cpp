@@ -127,6 +127,7 @@ void bind_batch(nb::module_& module) {
       .def("facts", &facts_of)
       .def("owner", [](Self self, size_t i) { return owner_of(self, i); })
       .def("strings", &texts_of)
+      .def("has_texts", [](const PyBatch& b, size_t i) { return b.batch().has_texts(i); })
       .def("is_bfloat16",
            [](const PyBatch& b, size_t i) { return b.batch().field(i).dtype == DType::bf16; })
       .def("numpy", [](Self self, size_t i) { return numpy_of(self, i); })

@@ -197,10 +197,7 @@ nb::typed<nb::list, nb::str> take_warnings(PyLoader& self) {
 }  // namespace
 
 void bind_loader(nb::module_& module) {
-  nb::class_<DecoderHandle>(module, "FieldDecoder", "A field decoder of C++.")
-      .def_prop_ro("is_text", [](const DecoderHandle& self) {
-        return dynamic_cast<const TextDecoder*>(self.decoder.get()) != nullptr;
-      });
+  nb::class_<DecoderHandle>(module, "FieldDecoder", "A field decoder of C++.");
   module.def(
       "class_balanced_weights",
       [](const std::vector<int64_t>& labels) -> nb::any {

@@ -8,8 +8,10 @@
 An arrow is an #include. A folder may include those that stand before it in its room's list below, and what the room may include of other
 rooms; so there is no circle. A public header belongs to the folder of the .cpp of its name; one without a .cpp counts as what it includes.
 """
+import ast
 import collections
 import os
+import pathlib
 import re
 import sys
 
@@ -197,6 +199,28 @@ class House:
                 if f'| `{name}` | ' not in text and not (name == '' and ('| (top) | ' in text or len(folders) == 1)):
                     self.problems.append(f'{readme}/README.md: no row that says what `{name}` is for')
 
+    def check_python(self):
+        """Modules of the Python package include no circle, imports inside of functions among them."""
+        modules = {path.stem: ast.parse(path.read_text()) for path in pathlib.Path(ROOT, 'python/ffkit').glob('*.py') if path.stem != '__init__'}
+        edges = {}
+        for name, tree in modules.items():
+            for_checkers = {id(node) for test in ast.walk(tree) if isinstance(test, ast.If) and 'TYPE_CHECKING' in ast.dump(test.test) for node in ast.walk(test)}
+            own = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1 and id(node) not in for_checkers]
+            named = {name for node in own for name in ([node.module] if node.module else [alias.name for alias in node.names])}
+            edges[name] = sorted(named & set(modules))
+
+        def visit(name, path):
+            if name in path:
+                self.problems.append(f'python/ffkit: imports in a circle: {" -> ".join(path[path.index(name):] + [name])}')
+            elif name not in done:
+                for other in edges[name]:
+                    visit(other, path + [name])
+                done.add(name)
+
+        done = set()
+        for name in sorted(edges):
+            visit(name, [])
+
     def print_arrows(self, as_table):
         if as_table:
             print('| folder | files | lines | includes, of its own room | of other rooms |\n| --- | --- | --- | --- | --- |')
@@ -226,6 +250,7 @@ def main():
     house.check_arrows()
     house.check_sizes()
     house.check_readmes()
+    house.check_python()
     for problem in dict.fromkeys(house.problems):
         print(problem)
     return 1 if house.problems else 0
