@@ -7,7 +7,8 @@
 // jpeg_start_decompress(). Whatever looks irregular is left to libjpeg, so that warnings and errors
 // stay its own:
 //
-//   attach() false  ->  libjpeg's decoder goes on        failed() true  ->  decode the image again without attaching
+//   attach() returns false  ->  libjpeg's decoder continues
+//   failed() returns true   ->  decode the image again without attaching
 //
 // Tried on ImageNet photographs without gain: working out every value without a branch instead of
 // keeping small ones in the table; loading before every symbol instead of when few bits are left;

@@ -1,7 +1,9 @@
 // MixedOrder: the sequence of Order::shuffle with a mixture in one epoch, see sampler.h.
 //
-//   the epoch's samples by data set   0 0 0 0 0 0 1 1 1 2 2 2      sample j of a set of R records: j % R of its permutation j / R
+//   the epoch's samples by data set   0 0 0 0 0 0 1 1 1 2 2 2
 //   permuted                          0 2 0 0 1 0 2 1 0 0 2 1
+//
+// Sample j of a data set of R records is record j % R of its permutation j / R.
 //
 // Immutable, so thread-safe.
 #pragma once

@@ -2,9 +2,9 @@
 // normalisation. Plain options, named and parametrised as in torchvision.transforms.v2, with its
 // semantics on PIL images, which users of ImageFolder get.
 //
-// What is drawn depends on (seed, epoch, record) alone. Each augmentation draws from streams of its
-// own kind: adding or removing one of another kind, or an option of the crop, changes nothing of
-// it. Pixels equal Pillow's to the bit for the same parameters.
+// The random numbers depend on (seed, epoch, record) alone. Each kind of augmentation draws from
+// streams of its own, so adding or removing another kind, or changing the crop, does not change
+// them. Pixels equal Pillow's to the bit for the same parameters.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace ffkit {
 class PixelTransform {
  public:
   virtual ~PixelTransform() = default;
-  // Changes `image` in place. Called from many threads at once. `random` is this sample's, in a
-  // stream of this transform's own; use no other source of randomness, or batches depend on the
-  // number of threads. What it throws is thrown by Loader::next(); an Error(corrupt or unsupported)
-  // is a bad sample.
+  // Changes `image` in place. Called from many threads at once. `random` gives this sample's
+  // numbers, from a stream of this transform's own. With any other source of randomness, batches
+  // depend on the number of threads. Loader::next() throws what this throws, but an Error(corrupt)
+  // or Error(unsupported) is a bad sample.
   virtual void apply(const RgbImage& image, CounterRandom& random) const = 0;
 };
 
@@ -75,13 +75,14 @@ struct TrivialAugmentWide {
 };
 
 // PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, before its
-// resize; no other transform takes it, and a ScalePad takes one of it and nothing else. Each of
-// these is done with a probability of 1/2, in this order:
+// resize. Only a ScalePad takes it, one of it and no other augmentation. Each step is done with a
+// probability of 1/2, in this order:
 //
-//   brightness ─▶ contrast, or at the end ─▶ saturation, hue in HSV ─▶ contrast, when it is at the end ─▶ channels in another order
+//   brightness ─▶ contrast ─▶ saturation, hue in HSV ─▶ channels in another order
+//                    └ or contrast after the hue, with a probability of 1/2
 //
 // Values are neither rounded nor cut off to 0 .. 255. HSV is that of cv::cvtColor on floats, which
-// takes colours below black to other ones.
+// changes colours below black.
 struct PhotoMetricDistortion {
   double brightness_delta =
       32;  // 0 .. 255: a number of [-delta, delta] is added to pixels of 0 .. 255

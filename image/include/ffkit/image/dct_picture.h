@@ -2,8 +2,8 @@
 // fast as Huffman codes, and all other bytes of the file. format/DCT.md specifies it.
 //
 // Nothing is lost: pixels decoded from it (ImageDecoder does that, as for a JPEG) are those of the
-// JPEG, whole, scaled or in part, and the file can be made again to the byte. It takes about a
-// quarter more bytes.
+// JPEG, whole, scaled or in part, and the file can be made again to the byte. It takes about 15 %
+// more bytes.
 //
 //   JPEG file  --encode_dct_picture()-->  dct code  --decode_dct_to_jpeg()-->  the same JPEG file
 //                      |                      |

@@ -1,6 +1,7 @@
 // ImageOptions: all that happens between an encoded image and its place in the batch.
 //
-//   decode ─▶ transform (crop, resize, flip) ─▶ augmentations in order ─▶ normalise, convert, lay out ─▶ erasing
+//   decode ─▶ transform (crop, resize, flip) ─▶ augmentations in order
+//          ─▶ normalise, convert, lay out ─▶ erasing
 #pragma once
 
 #include <optional>

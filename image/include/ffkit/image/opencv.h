@@ -3,12 +3,11 @@
 //
 //   void apply(const ffkit::RgbImage& image, ffkit::CounterRandom& random) const override {
 //     cv::Mat pixels = ffkit::as_mat(image);
-// the result must go to the same pixels
 //     cv::GaussianBlur(pixels.clone(), pixels, {5, 5}, 0);
 //   }
 //
-// OpenCV takes three channels for B, G, R in what knows about colours; ffkit's are R, G, B: use
-// cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
+// The result must be written to the same pixels. OpenCV's functions of colours expect B, G, R, but
+// ffkit's channels are R, G, B: use cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
 #pragma once
 
 #include <opencv2/core/mat.hpp>

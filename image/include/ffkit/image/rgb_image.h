@@ -26,8 +26,10 @@ struct RgbImage {
   int width = 0;
   int height = 0;
 
-  size_t num_bytes() const { return 3 * static_cast<size_t>(width) * static_cast<size_t>(height); }
-  uint8_t* row(int y) const { return data + ptrdiff_t{3} * width * y; }
+  [[nodiscard]] size_t num_bytes() const {
+    return 3 * static_cast<size_t>(width) * static_cast<size_t>(height);
+  }
+  [[nodiscard]] uint8_t* row(int y) const { return data + ptrdiff_t{3} * width * y; }
 };
 
 }  // namespace ffkit

@@ -1,5 +1,5 @@
-// CountedRead: counts a read that a field decoder does itself, such as of a further record, so that
-// LoaderStatistics shows it with the loader's own, and a slow disk as such.
+// CountedRead: counts a read by a field decoder, such as of a further record, in LoaderStatistics. A
+// slow disk is then not taken for slow decoding.
 //
 //   {
 //     ffkit::CountedRead read(*scratch);
@@ -7,9 +7,9 @@
 //     read.add_bytes(bytes.size());
 //   }
 //
-// When the thread had to sleep between construction and destruction, what it did not run counts as
-// reading, and not as decoding; the time in which it ran, copying from the page cache for instance,
-// is decoding. One thread's. Takes 0.5 us.
+// If the thread slept between construction and destruction, the time in which it did not run counts
+// as reading. The time in which it ran, such as copying from the page cache, counts as decoding. An
+// object belongs to one thread. It takes 0.5 us.
 #pragma once
 
 #include <cstddef>

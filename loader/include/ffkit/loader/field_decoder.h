@@ -1,14 +1,14 @@
-// FieldDecoder: how one array of a batch is made from the records: `dtype()` numbers of shape [N,
-// shape()...] from N of them.
+// FieldDecoder: makes one array of a batch from its records: from N records an array of dtype() and
+// shape [N, shape()...].
 //
 //   record ─▶ decode_image()   ─▶ "image"  [N, 3, 224, 224] f32
 //          ─▶ decode_integer() ─▶ "label"  [N] i64
 //          ─▶ a user's own     ─▶ ...
 //
-// A decoder sees the whole record, so it may put several fields together. It must depend on the
-// record and the key alone: then batches are the same for any number of threads and ranks.
-// Randomness is drawn from CounterRandom(key, stream); two decoders that draw from the same stream
-// get the same numbers, as when an image and its boxes must be flipped alike.
+// A decoder sees the whole record, so it may combine several fields. Its result must depend on the
+// record and the key alone; then batches are the same for any number of threads and ranks. It draws
+// random numbers from CounterRandom(key, stream). Two decoders that draw from the same stream get
+// the same numbers, so that an image and its boxes can be flipped alike.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +46,10 @@ class FieldDecoder {
 
   virtual ~FieldDecoder() = default;
   // Of one sample, without the batch's dimension; {} is one number. Must not change.
-  virtual DType dtype() const = 0;
-  virtual std::vector<int64_t> shape() const = 0;
+  [[nodiscard]] virtual DType dtype() const = 0;
+  [[nodiscard]] virtual std::vector<int64_t> shape() const = 0;
   // Called once for each decoding thread.
-  virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
+  [[nodiscard]] virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
   // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier
   // batch left there. `out` is aligned to the size of dtype(), no more: the samples of a batch lie
   // behind each other, the first one at a multiple of 4096. Called by many threads at once, each
@@ -60,26 +60,26 @@ class FieldDecoder {
   // ErrorSubject::shard or dataset. std::bad_alloc comes out of next() as Error(io).
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
-  // For decoders that read other records too: called by the I/O thread when it plans to read
-  // `record_index`, its number in the whole split, so that they can be announced to the kernel
-  // (posix_fadvise). Must not block and not throw. CountedRead counts what they take.
+  // For decoders that also read other records: the I/O thread calls this when it plans to read
+  // record `record_index` of the whole split, so that the decoder can announce the others to the
+  // kernel (posix_fadvise). Must not block. CountedRead counts these reads.
   virtual void will_read(int64_t record_index) const noexcept;
 };
 
-// What a decoder may throw beside Error: an exception that wants to know where it happened. The
-// loader tells it the field of the batch and the record, in words, before it comes out of next(),
-// and by the thread that threw it.
+// An exception that a decoder may throw beside Error, and that is told where it happened. The thread
+// that threw it tells it the field of the batch and the record, in words, before it comes out of
+// next().
 class PlacedFailure : public std::exception {
  public:
   virtual void happened_in(const std::string& place) const noexcept = 0;
 };
 
-// A decoder of samples that take a millisecond or more, such as several images, in parts that write
-// different memory: threads with nothing else to do share a sample.
+// A decoder for samples that take a millisecond or more, such as several images. It decodes them in
+// parts that write different memory, and idle threads share the parts of a sample.
 class PartsDecoder : public FieldDecoder {
  public:
   // Must not change.
-  virtual int64_t num_parts() const = 0;
+  [[nodiscard]] virtual int64_t num_parts() const = 0;
   // As decode(), of part 0 .. num_parts()-1 alone; `out` is where the sample begins. Called in any
   // order and by many threads at once.
   virtual void decode_part(const RecordView& record, const SampleKey& key, int64_t part,
@@ -98,13 +98,12 @@ enum class RowLayout {
   padded,
 };
 
-// A decoder of any number of rows for each sample, up to a largest number for which there is room:
-// points, boxes.
+// A decoder of any number of rows for each sample, such as points or boxes, up to max_rows().
 class RowsDecoder : public FieldDecoder {
  public:
   // shape() is the shape of one row. Neither of these may change.
-  virtual int64_t max_rows() const = 0;
-  virtual RowLayout layout() const { return RowLayout::ragged; }
+  [[nodiscard]] virtual int64_t max_rows() const = 0;
+  [[nodiscard]] virtual RowLayout layout() const { return RowLayout::ragged; }
   // As decode(); writes at most max_rows() rows and returns how many. Any other number ends the
   // epoch: Error(invalid_argument).
   virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
@@ -114,10 +113,10 @@ class RowsDecoder : public FieldDecoder {
               void* out) const final;
 };
 
-// A decoder of rows in parts, which threads share as those of a PartsDecoder, such as the clouds of
-// several sweeps as one: the rows of part 0, then those of part 1, and so on. Where a part's rows
-// go is known once those before it are counted or written. So one thread takes a part in steps,
-// with one scratch, in which a step keeps what the next ones need:
+// A decoder of rows in parts, which idle threads share as those of a PartsDecoder: the rows of part
+// 0, then those of part 1, and so on. An example is one cloud from several sweeps. The place of a
+// part's rows is known once the parts before it are counted or written. So one thread takes a part
+// in steps, with one scratch, in which a step keeps what the next ones need:
 //
 //   begin_part() ─▶ count_rows() ─▶ write_rows()
 //
@@ -125,7 +124,7 @@ class RowsDecoder : public FieldDecoder {
 class RowPartsDecoder : public RowsDecoder {
  public:
   // Must not change.
-  virtual int64_t num_parts() const = 0;
+  [[nodiscard]] virtual int64_t num_parts() const = 0;
   // What takes long: reads, decompresses, decodes. Errors are those of decode(), here and in the
   // other steps.
   virtual void begin_part(const RecordView& record, const SampleKey& key, int64_t part,
@@ -141,13 +140,13 @@ class RowPartsDecoder : public RowsDecoder {
                       void* out) const final;
 };
 
-// A decoder of texts, or other bytes, of any length, which Batch::strings() gives: ragged rows of
-// u8. They lie beside the slab, so that a batch takes the memory that its texts need and not room
-// for the longest of each sample; Batch::allocator() does not know them.
+// A decoder of texts, or other bytes, of any length, for Batch::strings(): ragged rows of u8. Texts
+// lie beside the slab, so a batch takes only the memory that its texts need. Batch::allocator() does
+// not know them.
 class TextDecoder : public FieldDecoder {
  public:
-  DType dtype() const final { return DType::u8; }
-  std::vector<int64_t> shape() const final { return {}; }
+  [[nodiscard]] DType dtype() const final { return DType::u8; }
+  [[nodiscard]] std::vector<int64_t> shape() const final { return {}; }
   // The text of a sample, which lies in the record or in the scratch. Errors are those of decode().
   virtual std::string_view decode_text(const RecordView& record, const SampleKey& key,
                                        Scratch* scratch) const = 0;
@@ -182,21 +181,22 @@ std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
                                                 int64_t max_bytes = 0);
 
-// Of a data set whose records do not all have a field, such as a Dataset::chain() of sets with and
-// without depth. A record in which a field is null is a bad sample for the decoders above,
-// copy_string() aside; with these it is an ordinary one: zeros in the array, and a mask beside it.
+// For a data set in which some records lack a field, such as a Dataset::chain() of sets with and
+// without depth. For the decoders above, except copy_string(), a record in which the field is null
+// is a bad sample. With these it is an ordinary sample: zeros in the array, and a mask beside it.
 //
-//   .fields = {{"depth", zeros_where_null(schema, "depth", copy_field(schema, "depth"))}, {"depth_valid", decode_valid(schema, "depth")}}
+//   .fields = {{"depth", zeros_where_null(schema, "depth", copy_field(schema, "depth"))},
+//              {"depth_valid", decode_valid(schema, "depth")}}
 
 // u8, 1 where the field is not null and 0 where it is: {} of one field, [number of fields] of
 // several. A field of any type.
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
                                                  const std::vector<std::string>& fields);
-// What `decoder` makes, or zeros where `field` is null in the record; of a RowsDecoder no rows, of
-// a TextDecoder an empty text. Parts stay parts, but those of a RowPartsDecoder are decoded by
-// one thread. `decoder` must not need other fields that may be null. Throws Error(invalid_argument)
-// when it is null.
+// What `decoder` makes, or zeros where `field` is null in the record: for a RowsDecoder no rows, for
+// a TextDecoder an empty text. The parts of a PartsDecoder stay parts; those of a RowPartsDecoder
+// are decoded by one thread. `decoder` must not need other fields that may be null. Throws
+// Error(invalid_argument) when `decoder` is null.
 std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
                                                      std::shared_ptr<const FieldDecoder> decoder);
 

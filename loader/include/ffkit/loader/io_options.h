@@ -25,26 +25,26 @@ struct IoOptions {
   IoEngine engine = IoEngine::automatic;
   DirectIo direct = DirectIo::automatic;
   int queue_depth = 64;  // reads in flight, 1 .. 4096
-  // Read buffers in use, from submission to the end of decoding, >= 64 KiB; one record may exceed
-  // it alone.
+  // Bytes of read buffers in use, from submission to the end of decoding, >= 64 KiB. A single
+  // record may exceed it.
   int64_t max_bytes_in_flight = 64LL << 20;
   int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
-  // What has not been read after this many seconds is taken for a file system that hangs: next()
-  // throws Error(io) naming the record, and may be called again, which goes on once the file system
-  // answers. start_epoch() and restore() throw likewise when what they have to wait for does not
-  // end within this time, and 10 s. 0.01 .. 1e6. Decoding a sample counts as reading.
+  // After this many seconds a read counts as hanging, 0.01 .. 1e6. next() then throws Error(io),
+  // which names the record. next() may be called again, and continues once the file system answers.
+  // start_epoch() and restore() throw likewise when they wait longer than this, or 10 s. Decoding a
+  // sample counts as reading.
   double read_timeout_s = 300;
-  // io_uring with a kernel thread that takes the reads, so that submitting needs no system call; it
-  // keeps a core busy while there are any. Error(unsupported) where the kernel refuses it to
-  // IoEngine::io_uring, a line in the log under automatic.
+  // io_uring with a kernel thread that takes the reads. Submitting a read then needs no system
+  // call, but the thread keeps a core busy while there are reads. If the kernel refuses it,
+  // IoEngine::io_uring throws Error(unsupported), and IoEngine::automatic logs a line.
   bool sqpoll = false;
-  // Through the page cache: what it holds is copied by the decoding threads, the I/O thread reads
-  // the rest. False: it reads all.
+  // Without O_DIRECT: the decoding threads copy what the page cache holds, and the I/O thread reads
+  // the rest. False: the I/O thread reads all.
   bool decoders_read_cache = true;
-  // An engine of your own, see read_engine.h. Then `engine` is not looked at, DirectIo::automatic
-  // is off, and decoders_read_cache is false: every record is read by the engine. The pages of the
-  // index, a record that is read alone after an error or takes the place of a bad one, and what
-  // field decoders read themselves are read from the data set's files all the same.
+  // The user's engine, see read_engine.h. Then `engine` is ignored, DirectIo::automatic means off,
+  // and decoders_read_cache is false: the engine reads every record. Still read from the data set's
+  // files are the pages of the index, records that are read alone after an error or that replace
+  // bad ones, and what field decoders read.
   MakeReadEngine make_engine = nullptr;
 };
 

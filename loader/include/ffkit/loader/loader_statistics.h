@@ -1,7 +1,7 @@
 // LoaderStatistics: where the time goes. A snapshot; plain value.
 //
-// Reads that field decoders do themselves (CountedRead) count with the loader's own: what their
-// threads waited is in read_seconds, and not in decode_seconds and busy_seconds.
+// Reads by field decoders (CountedRead) count like the loader's own reads. The time that their
+// threads waited is in read_seconds, not in decode_seconds or busy_seconds.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,16 @@ struct LoaderStatistics {
   int prefetch_batches = 0;    // the most that can be ready
   double reads_in_flight = 0;  // mean
   double ready_batches = 0;    // mean number of batches that waited when next() was called
-  std::string
-      io_engine;  // "pread" or "io_uring (fixed files, fixed buffers)": what the kernel granted
-  bool direct_io = false;  // O_DIRECT in use
+  std::string io_engine;       // what the kernel granted: "io_uring (fixed files, fixed buffers)"
+  bool direct_io = false;      // O_DIRECT in use
 
-  // What was counted between `earlier` and this snapshot of the same loader; means are those of
-  // that time.
-  LoaderStatistics since(const LoaderStatistics& earlier) const;
+  // What was counted between `earlier` and this snapshot of the same loader. Means are of that time.
+  [[nodiscard]] LoaderStatistics since(const LoaderStatistics& earlier) const;
   // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or
   // "consumer-bound: ..." when batches wait for training, as they should.
-  std::string verdict() const;
-  // One line a stage, for people; the verdict last.
-  std::string to_string() const;
+  [[nodiscard]] std::string verdict() const;
+  // For people: one line for each stage, then the verdict.
+  [[nodiscard]] std::string to_string() const;
 };
 
 }  // namespace ffkit

@@ -1,9 +1,9 @@
 // Mixture: how many samples of each of several data sets an epoch has. A plain value and a pure
 // function of it: thread-safe.
 //
-//   records        0 .......... 999 | 1000 .. 1099 |      data set 0 has 1000 of them, 1 has 100
-//   equal shares   1000 samples     | 1000 samples |      each record of data set 1 ten times
-//   weights 3, 1    825             |  275         |      of an epoch of as many samples as there are records: 1100
+//   records        0 .......... 999 | 1000 .. 1099 |   data set 0 has 1000 of them, 1 has 100
+//   equal shares   1000 samples     | 1000 samples |   each record of data set 1 ten times
+//   weights 3, 1    825             |  275         |   an epoch of 1100 samples, as many as records
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Mixture {
   bool operator==(const Mixture&) const = default;
 };
 
-// Samples of each data set in an epoch of `epoch_size`, which is their sum; 0: of the epoch that a
-// Sampler makes by default, as many as there are records in all data sets, or with equal shares the
-// number of data sets times the records of the largest. A share is rounded down, and what is left
-// goes to the largest remainders, the first of equal ones. Throws Error(invalid_argument) for
-// values out of range, and for a data set of which the epoch would have no sample.
+// Returns the samples of each data set in an epoch of `epoch_size` samples. An epoch_size of 0 is
+// the Sampler's default: the number of all records, or with equal shares the number of data sets
+// times the records of the largest. Shares are rounded down; the samples that are left go to the
+// largest remainders, of equal ones to the first. Throws Error(invalid_argument) for values out of
+// range, and for a data set that would have no sample in the epoch.
 std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size = 0);
 
 }  // namespace ffkit

@@ -1,11 +1,11 @@
 // Permutation: a pseudo-random permutation of 0 .. n-1 in O(1) memory.
 //
 // A generalised Feistel network (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002,
-// method 3): i is written as left * b
-// + right with left < a and right < b, a = ceil(sqrt(n)), b = ceil(n / a); each round adds a keyed function of one half to the other,
-// modulo its size. Since a * b exceeds n by less than a, values outside the range, which are
-// permuted again, hardly occur: the cost is the same at any n. The same (n, key) gives the same
-// permutation on every machine and in every release.
+// method 3). i is written as left * b + right with left < a and right < b, a = ceil(sqrt(n)) and
+// b = ceil(n / a). Each round adds a keyed function of one half to the other, modulo its size.
+// Values outside the range are permuted again. They are rare, because a * b exceeds n by less than
+// a, so the cost is the same for any n. The same (n, key) gives the same permutation on every
+// machine and in every release.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class Permutation {
   // `n` >= 1; throws Error(invalid_argument) otherwise.
   Permutation(int64_t n, uint64_t key);
 
-  int64_t size() const { return n_; }
+  [[nodiscard]] int64_t size() const noexcept { return n_; }
   // Image of `i`, 0 <= i < n.
-  int64_t operator()(int64_t i) const;
+  [[nodiscard]] int64_t operator()(int64_t i) const;
 
  private:
   static constexpr int kMaxRounds = 12;

@@ -8,11 +8,11 @@
 //   start                 + G                 + 2G            G = world_size * batch_size
 //     | rank 0 | rank 1 |   rank 0 | rank 1 |   ...
 //
-// Where there is not enough memory, all of it throws Error(io).
+// All functions throw Error(io) when there is not enough memory.
 //
-// Any position of it is found in O(1) time, and in O(1) memory but for Order::weighted; with groups
-// of different sizes a batch takes O(number of groups). Immutable, so thread-safe; copies share the
-// table of the weights.
+// A position is found in O(1) time and O(1) memory, with two exceptions: Order::weighted keeps a
+// table, and with groups of different sizes a batch takes O(number of groups). Immutable, so
+// thread-safe; copies share the table of the weights.
 #pragma once
 
 #include <cstdint>
@@ -52,19 +52,18 @@ enum class Order {
 // What happens to the records at the end that do not fill a step of all ranks.
 enum class Tail {
   drop,  // left out; every rank has the same number of full batches
-  pad,   // the sequence goes on from its beginning; every rank has the same number of full batches
+  pad,   // the sequence repeats from its beginning; every rank has the same number of full batches
   // every record exactly once; the last batch is smaller, and on the last ranks may be empty
   exact,
-  // What torch's DistributedSampler gives a training: the sequence goes on from its beginning until
-  // the ranks share it evenly, world_size - 1 samples at most; every rank has the same number of
-  // samples and of batches, the last of which is smaller.
+  // As torch's DistributedSampler: the sequence repeats from its beginning until the ranks share it
+  // evenly, at most world_size - 1 samples. Every rank has the same number of samples and of
+  // batches. The last batch is smaller.
   even,
-  // Every record exactly once, as exact, but shared so that every rank has the same number of
-  // batches: a model that averages over ranks in each step would wait for those that have none. The
-  // last step's samples are shared evenly, those of two ranks differ by one at most; where they are
-  // fewer than ranks, each rank has one of them, and the last ranks one less in the step before.
-  // Where that cannot be, with fewer samples than ranks or a batch_size of 1, the last ranks have a
-  // batch less.
+  // Every record exactly once, as exact, but every rank has the same number of batches, for models
+  // that average over ranks in each step. The ranks share the samples of the last step evenly; two
+  // ranks differ by at most one sample. If the last step has fewer samples than ranks, each rank has
+  // one sample in it, and the last ranks have one less in the step before. This is impossible with
+  // fewer samples than ranks and with a batch_size of 1; then the last ranks have one batch less.
   balanced,
 };
 
@@ -75,9 +74,8 @@ struct SamplerOptions {
   int rank = 0;        // 0 .. world_size-1
   int world_size = 1;  // number of processes that share the epoch
 
-  // Samples in an epoch; 0: as many as there are records, or those of mixture_counts(). Less than
-  // that takes the beginning of the epoch's sequence; more is for Order::weighted and mixtures
-  // alone.
+  // Samples in an epoch; 0: the number of records, or the sum of mixture_counts(). A smaller number
+  // takes the beginning of the epoch's sequence. Only Order::weighted and mixtures take a larger one.
   int64_t epoch_size = 0;
 
   // Of Order::windowed, both >= 1: records in a block, blocks in a window.
@@ -128,18 +126,18 @@ class Sampler {
   // step of all ranks.
   Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options);
 
-  int64_t num_records() const { return num_records_; }
+  [[nodiscard]] int64_t num_records() const noexcept { return num_records_; }
   // Length of an epoch's sequence: the positions are 0 .. epoch_size()-1.
-  int64_t epoch_size() const { return epoch_size_; }
-  int64_t batch_size() const { return batch_size_; }
+  [[nodiscard]] int64_t epoch_size() const noexcept { return epoch_size_; }
+  [[nodiscard]] int64_t batch_size() const noexcept { return batch_size_; }
   // `weights` is null here: the table has taken their place.
-  const SamplerOptions& options() const { return options_; }
+  [[nodiscard]] const SamplerOptions& options() const noexcept { return options_; }
 
   // Number of steps from global position `start` to the end of an epoch; the same on every rank.
   // Under Tail::exact and Tail::balanced a rank's share of the last step may be empty.
-  int64_t num_batches(int64_t start = 0) const;
+  [[nodiscard]] int64_t num_batches(int64_t start = 0) const;
   // Number of samples of this rank's batch `step`, counted from global position `start`.
-  int64_t num_samples(int64_t start, int64_t step) const;
+  [[nodiscard]] int64_t num_samples(int64_t start, int64_t step) const;
 
   // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what
   // `out` held. Throws Error(invalid_argument) for a step below 0 and a start that is not within
@@ -156,20 +154,20 @@ class Sampler {
   // mixture it is of the same data set; with groups it is the nearest of the group of `bad` (of
   // eight tried, the earlier first), then the one at its place in other groups, the same ones for
   // the whole group. Else every record is equally likely. It may be `bad` itself.
-  int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
+  [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
   // What the sequences of this sampler depend on besides the data and the seed, as text: order,
   // epoch size, windows, and a hash of the weights or groups, or samples and records of each data
   // set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
-  const std::string& description() const { return description_; }
+  [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
   // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and
   // Tail::even it may lie behind the end.
-  int64_t first_position(int64_t start, int64_t step) const;
+  [[nodiscard]] int64_t first_position(int64_t start, int64_t step) const;
 
   // Samples that all ranks together have consumed after `num_steps` steps from `start`: the
   // position to go on from.
-  int64_t position_after(int64_t start, int64_t num_steps) const;
+  [[nodiscard]] int64_t position_after(int64_t start, int64_t num_steps) const;
 
  private:
   // The positions of this rank in a step.

@@ -1,6 +1,5 @@
-// SlabAllocator: where batches live. The loader asks for all its slabs at construction, uses them
-// again and again, and gives them back at destruction.
-// Implementations must be thread-safe.
+// SlabAllocator: the memory of batches. The loader allocates all its slabs at construction, reuses
+// them, and deallocates them at destruction. Implementations must be thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,11 @@ class SlabAllocator {
   // Returns `num_bytes` bytes aligned to at least 4096, never null; throws std::bad_alloc.
   virtual void* allocate(size_t num_bytes) = 0;
   virtual void deallocate(void* slab, size_t num_bytes) noexcept = 0;
-  // Whether a slab goes back to the allocator with its batch, and the next batch gets another one:
-  // for memory of which the allocator alone knows when nobody reads it any more, such as pinned
-  // memory that a GPU may still copy from when the batch is gone. allocate() should then be cheap.
-  // Must not change.
-  virtual bool takes_back_each_batch() const { return false; }
+  // Whether a slab is deallocated with its batch, and each batch gets a new one. This is for memory
+  // that may still be read when the batch is gone, such as pinned memory that a GPU copies from:
+  // only the allocator knows when nobody reads it any more. allocate() should then be cheap. Must
+  // not change.
+  [[nodiscard]] virtual bool takes_back_each_batch() const { return false; }
 };
 
 // Page-aligned memory from the C++ heap, with transparent huge pages advised.

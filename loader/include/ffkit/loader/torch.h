@@ -2,12 +2,12 @@
 // nothing else of the loader needs it.
 //
 //   auto batch = std::make_shared<ffkit::Batch>(std::move(*loader.next()));
-// shares the batch: when the last tensor goes, the slab is recycled
 //   at::Tensor images = ffkit::images_tensor(batch);
 //
-// The tensors may be used and dropped on any thread. A copy to a GPU that is asynchronous
-// (non_blocking) reads the memory after the call: pinned slabs must then be those of a
-// TensorSlabAllocator, such as trainer/pinned_allocator.h gives.
+// A tensor shares its batch; the slab is recycled when the last tensor is gone. Tensors may be used
+// and dropped on any thread. An asynchronous (non_blocking) copy to a GPU reads the memory after the
+// call, so pinned slabs must then come from a TensorSlabAllocator, such as that of
+// trainer/pinned_allocator.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -59,10 +59,10 @@ inline at::ScalarType scalar_type(DType dtype) {
   throw Error(ErrorCode::unsupported, "libtorch has no such dtype");
 }
 
-// Slabs that are tensors. The arrays of a batch are then views of its slab's storage, and the slab
-// goes back to libtorch when the last of them is gone. So libtorch does for it what it does for any
-// tensor: of pinned memory, its allocator knows the copies to a GPU that are under way, and waits
-// for them before it gives the memory to somebody else.
+// Slabs that are tensors. The arrays of a batch are views of its slab's storage, and the slab goes
+// back to libtorch when the last view is gone. So libtorch treats it like any tensor: its allocator
+// of pinned memory knows the copies to a GPU that are under way, and waits for them before it reuses
+// the memory.
 class TensorSlabAllocator final : public SlabAllocator {
  public:
   // make(n): a tensor of n bytes, contiguous, on the CPU.
@@ -91,10 +91,10 @@ class TensorSlabAllocator final : public SlabAllocator {
     dropped = std::move(found->second);
     slabs_.erase(found);
   }
-  bool takes_back_each_batch() const override { return true; }
+  [[nodiscard]] bool takes_back_each_batch() const override { return true; }
 
   // The slab that `data` lies in, of a batch that lives; undefined for other memory.
-  at::Tensor slab_of(const void* data) const {
+  [[nodiscard]] at::Tensor slab_of(const void* data) const {
     const std::lock_guard lock(mutex_);
     auto behind = slabs_.upper_bound(const_cast<void*>(data));
     if (behind == slabs_.begin()) return {};

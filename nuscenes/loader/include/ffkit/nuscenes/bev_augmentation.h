@@ -1,10 +1,11 @@
 // Augmentation of a scene seen from above: points and boxes of a keyframe turned, scaled and
 // mirrored about the lidar, all alike.
 //
-//   p' = flip * scale * rotation * p        what GlobalRotScaleTrans and RandomFlip3D of mmdetection3d do, in this order
+//   p' = flip * scale * rotation * p
 //
-// The lidar's frame is another one after that: matrices from it to the cameras take the way back
-// first. Pure functions: thread-safe.
+// This is what GlobalRotScaleTrans and RandomFlip3D of mmdetection3d do, in this order. It changes
+// the lidar's frame, so matrices from this frame to the cameras undo it first. Pure functions:
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -33,12 +34,12 @@ struct DrawnBev {
   bool flip_y = false;
 
   // Of points.
-  Transform matrix() const;
+  [[nodiscard]] Transform matrix() const;
   // The way back.
-  Transform inverse_matrix() const;
+  [[nodiscard]] Transform inverse_matrix() const;
   // centre, size l w h, yaw, velocity x y: the centre moved, the size scaled, yaw and velocity
   // turned, the velocity scaled too.
-  std::array<float, 9> operator()(const std::array<float, 9>& box) const;
+  [[nodiscard]] std::array<float, 9> operator()(const std::array<float, 9>& box) const;
 };
 
 // What a sample with this key gets, in all its fields.

@@ -6,25 +6,34 @@
 //   options.fields = ffkit::nuscenes::keyframe_fields(split, {});
 //   ffkit::Loader loader(split.keyframes, options);
 //
-//   field            shape of a batch of B        what
-//   images           [B, C, 3, H, W]              the C cameras
-//   intrinsics       [B, C, 3, 3] f32             of the pixels of `images`: resize, crop and flip are in them
-//   lidar_to_camera  [B, C, 4, 4] f32             from the (augmented) lidar frame to each camera's, at its own time
-//   lidar_to_image   [B, C, 4, 4] f32             intrinsics * lidar_to_camera
-//   lidar_to_global  [B, 4, 4] f64                from the (augmented) lidar frame
-//   points           [sum of rows, 6] f32         x y z intensity ring time lag; see sweeps.h
-//   radar_points     [sum of rows, 19] f32        the 18 columns of kRadarFields, x y z in the lidar frame (the others as they are), time lag
-//   boxes            [sum of rows, 9] f32         centre x y z, size l w h, yaw, velocity x y, in the (augmented) lidar frame
-//   box_classes      [sum of rows] i64            position in kClasses
-//   timestamp        [B] i64                      microseconds
-//   can_bus          [B, 18] f64                  of BEVFormer, when asked for: position 3, orientation 4, acceleration 3, rotation rate 3, velocity 3, 0, 0
-//   motion           [B, 18] f64                  BEVFormer's vector as its network takes it, when asked for, in place of can_bus; see KeyframeOptions::motion
-//   sample_token, scene_token                     texts (Batch::strings()), with identity
-//   frame_index      [B] i64                      the keyframe's place in its scene, from 0, with identity
-//   camera_valid     [B, C] u8, lidar_valid [B] u8, radar_valid [B, 5] u8 (as kRadars)   with allow_missing: whether the conversion had the file
+//   field            shape of a batch of B   what
+//   images           [B, C, 3, H, W]         the C cameras
+//   intrinsics       [B, C, 3, 3] f32        for the pixels of `images`, after resize, crop and flip
+//   lidar_to_camera  [B, C, 4, 4] f32        from the lidar frame to each camera's, at its own time
+//   lidar_to_image   [B, C, 4, 4] f32        intrinsics * lidar_to_camera
+//   lidar_to_global  [B, 4, 4] f64           from the lidar frame
+//   points           [sum of rows, 6] f32    x y z intensity ring time lag; see sweeps.h
+//   radar_points     [sum of rows, 19] f32   the 18 columns of kRadarFields, time lag
+//   boxes            [sum of rows, 9] f32    centre x y z, size l w h, yaw, velocity x y
+//   box_classes      [sum of rows] i64       position in kClasses
+//   timestamp        [B] i64                 microseconds
+//   can_bus          [B, 18] f64             when asked for; of BEVFormer: position 3, orientation 4,
+//                                            acceleration 3, rotation rate 3, velocity 3, 0, 0
+//   motion           [B, 18] f64             when asked for, in place of can_bus: BEVFormer's vector
+//                                            as its network takes it; see KeyframeOptions::motion
+//   with identity:
+//   sample_token, scene_token                texts (Batch::strings())
+//   frame_index      [B] i64                 the keyframe's place in its scene, from 0
+//   with allow_missing, whether the conversion had the file:
+//   camera_valid     [B, C] u8
+//   lidar_valid      [B] u8
+//   radar_valid      [B, 5] u8               as kRadars
 //
-// All random numbers of a sample come from its SampleKey, so that images, points, boxes and
-// matrices agree, for any number of threads and ranks. Thread-safe as field decoders are.
+// The lidar frame is the augmented one. Of radar points, x y z are in it, and the other columns are
+// as stored. Boxes are in it too.
+//
+// All random numbers of a sample come from its SampleKey. So images, points, boxes and matrices
+// agree, for any number of threads and ranks. Thread-safe as field decoders are.
 #pragma once
 
 #include <cstdint>
@@ -62,13 +71,13 @@ struct CameraOptions {
 
 struct PointOptions {
   bool is_on = true;
-  // Clouds of a channel, the keyframe's own among them, 1 .. 100; fewer at a scene's beginning, and
-  // where the conversion stored fewer.
+  // Clouds of a channel, including the keyframe's own, 1 .. 100. There are fewer at a scene's
+  // beginning, and if the conversion stored fewer.
   int num_sweeps = 10;
   double min_distance = 1;  // metres; see sweeps.h
-  // Room for points of a sample; what is more, the oldest, is left out. 0: for 35,000 points a
-  // lidar sweep and 125 a radar's, which are all that nuScenes has; more are then an
-  // Error(unsupported).
+  // Room for the points of a sample. If there are more, the oldest are left out. 0: room for 35,000
+  // points of each lidar sweep and 125 of each radar sweep, which are all that nuScenes has; more
+  // are then an Error(unsupported).
   int64_t max_points = 0;
   RowLayout layout = RowLayout::ragged;
 };
@@ -87,8 +96,8 @@ struct BoxOptions {
   bool only_valid = true;             // those with a lidar or radar point inside
   bool only_classes = true;           // those of the ten classes; the others have class -1
   bool zero_unknown_velocity = true;  // as mmdetection3d trains; false: NaN
-  std::optional<BevRange> range =
-      {};  // keeps boxes whose centre, in the (augmented) lidar frame, is inside; nothing: all
+  // Keeps boxes whose centre, in the (augmented) lidar frame, is inside; nothing: all boxes.
+  std::optional<BevRange> range = {};
   int64_t max_boxes = 500;  // room for boxes of a sample; Error(unsupported) for one that has more
   RowLayout layout = RowLayout::ragged;
 };
@@ -115,15 +124,18 @@ struct KeyframeOptions {
   CanBusRule can_bus = CanBusRule::none;
   // The field `motion`, as get_data_info() of BEVFormer's CustomNuScenesDataset makes it;
   // to_differences() in windows.h makes of it what the network takes.
-  //   0-2    translation of LIDAR_TOP's ego pose, global frame     3-6    its quaternion w, x, y, z
-  //   7-15   acceleration, rotation rate, velocity by the rule `can_bus`; zeros for the rule none, and where the set or the scene has no CAN bus
-  //   16     yaw of that pose in radians, 0 .. 2 pi                17     the same in degrees, 0 .. 360
+  //   0-2    translation of LIDAR_TOP's ego pose, global frame
+  //   3-6    its quaternion w, x, y, z
+  //   7-15   acceleration, rotation rate, velocity by the rule `can_bus`; zeros for the rule none,
+  //          and where the set or the scene has no CAN bus
+  //   16     yaw of that pose in radians, 0 .. 2 pi
+  //   17     the same in degrees, 0 .. 360
   // There is no field `can_bus` then.
   bool motion = false;
   bool identity = false;  // the fields sample_token, scene_token and frame_index
-  // Of a set that was converted with --allow-partial: an image without a file is zeros (its
-  // matrices are those of a 1600 x 900 picture), a cloud without one has no points, and
-  // camera_valid, lidar_valid and radar_valid say so. false: such a keyframe is a bad sample
+  // For a set that was converted with the converter's option allow_partial. An image without a file
+  // is zeros (its matrices are those of a 1600 x 900 image), and a cloud without a file has no
+  // points; camera_valid, lidar_valid and radar_valid say so. False: such a keyframe is a bad sample
   // (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
   bool allow_missing = false;
 };

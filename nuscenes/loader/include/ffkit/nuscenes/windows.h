@@ -1,8 +1,9 @@
 // Keyframes in sequence: scenes that stay together, and windows of a frame and those before it, for
 // temporal models.
 //
-//   keyframes  0 1 2 | 3 4 ...            scenes of 3 and of 2
-//   windows of 2 previous frames, oldest first:   0 0 0 | 0 0 1 | 0 1 2 | 3 3 3 | 3 3 4 ...    repeated: 1 1 0 | 1 0 0 | 0 0 0 | 1 1 0 ...
+//   keyframes     0 1 2 | 3 4 ...                           scenes of 3 and of 2
+//   windows       0 0 0 | 0 0 1 | 0 1 2 | 3 3 3 | 3 3 4     of 2 previous frames, oldest first
+//   is_repeated   1 1 0 | 1 0 0 | 0 0 0 | 1 1 0 | 1 0 0
 //
 // Pure functions: thread-safe.
 #pragma once
@@ -22,10 +23,9 @@ namespace ffkit::nuscenes {
 std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes);
 
 struct Windows {
-  Dataset
-      // for the Loader: window w is its records w * length .. w * length + length - 1, the last of
-      // them keyframe w
-      frames;
+  // For the Loader: window w is its records w * length .. w * length + length - 1. The last of them
+  // is keyframe w.
+  Dataset frames;
   int64_t length = 1;
   // [frames.num_records()] 1 where a scene has no frame so far back and its first one stands in.
   std::vector<uint8_t> is_repeated;
@@ -36,17 +36,17 @@ struct Windows {
   void apply(SamplerOptions& options) const;
   // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of
   // `frames`.
-  std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
+  [[nodiscard]] std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
   // Of a batch's samples, whole windows one after another: 1 for a frame that has one before it in
   // its window, 0 for the first of a window, for one whose frame before only stands in, and where a
   // replacement (BadSamples::skip) tore them apart. Where it is 0, a temporal model starts anew.
   // Error as mask().
-  std::vector<uint8_t> has_previous(std::span<const int64_t> record_indices) const;
+  [[nodiscard]] std::vector<uint8_t> has_previous(std::span<const int64_t> record_indices) const;
   // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. Those
   // of make_windows() and draw_windows() are numbered as their keyframes. A window that is there
   // twice draws two augmentations. Error(invalid_argument) for a number that is out of range.
-  Windows select(std::span<const int64_t> windows) const;
-  int64_t num_windows() const { return std::ssize(*groups); }
+  [[nodiscard]] Windows select(std::span<const int64_t> windows) const;
+  [[nodiscard]] int64_t num_windows() const { return std::ssize(*groups); }
 };
 
 // From the field `motion` of a batch, [samples * 18], to what BEVFormer's network takes
