@@ -1,9 +1,9 @@
 // TokenOrder: in which order an epoch takes blocks, documents and samples. A pure function of data
 // set, options and epoch.
 //
-//   blocks      b0 b1 b2 ...     permuted                          ─▶ units (tokens, or documents) are numbered behind each other
-//   documents   of each block, permuted                            (OpenBlocks)
-//   samples     unit 0 .. , of `context` tokens or one document    ─▶ permuted among the samples of a window
+//   blocks      b0 b1 b2 ...    permuted; their units (tokens or documents) are numbered in order
+//   documents   of each block   permuted (OpenBlocks)
+//   samples     unit 0 ..       of `context` tokens or one document; permuted within a window
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,19 @@
 // TokenLoader: batches of token sequences from a data set that `ffconvert text` wrote.
 //
-//   stream      blocks in another order each epoch, and the documents of each block, too; all of them behind each other, with end-of-text between them;
-//               every `context` tokens a sample begins, of context + 1 tokens: inputs are the first ones, targets the last ones
-//   documents   a sample is one document, cut to context + 1 tokens, or padded with end-of-text; loss_mask says which targets count
+//   stream      All documents follow each other, with end-of-text between them. Each epoch has
+//               another order of the blocks, and of the documents in a block. A sample begins every
+//               `context` tokens and has context + 1: the inputs are the first `context` of them,
+//               the targets the last.
+//   documents   A sample is one document, cut to context + 1 tokens or padded with end-of-text.
+//               loss_mask says which targets count.
 //
-// Samples are shuffled in windows of neighbouring blocks (window_tokens), so that a block is read
-// about once an epoch and not once a sample. All follows from (seed, epoch): the sequence of
-// samples is the same for every world size, and batches are dealt to ranks as Sampler says.
+// Samples are shuffled in windows of neighbouring blocks (window_tokens), so a block is read about
+// once an epoch, not once a sample. The sequence of samples depends on (seed, epoch) alone. It is
+// the same for every world size, and ranks share the batches as Sampler says.
 //
-// At the start the numbers of tokens of all blocks are read, 8 bytes for about 65,000 tokens, and
-// no document. Reads are done by the thread that calls next(), from pages that the kernel was asked
-// for a window ahead. Each record is checked by its checksum when it is read.
+// The constructor reads the number of tokens of each block, 8 bytes for about 65,000 tokens, but no
+// document. The thread that calls next() reads the records, from pages that the kernel was asked
+// for a window earlier, and verifies their checksums.
 //
 // Not thread-safe. Batches are values, and own their memory.
 #pragma once
@@ -36,12 +39,11 @@ struct TokenLoaderOptions {
   int64_t batch_size = 8;  // samples, per rank; >= 1
   int64_t context = 1024;  // >= 1
   TokenSamples samples = TokenSamples::stream;
-  // false: blocks and documents as they are stored, samples one after the other, the same in all
-  // epochs.
+  // False: blocks and documents in the order in which they are stored, the same in all epochs.
   bool shuffle = true;
-  // Neighbouring samples in the epoch's order of blocks, about this many tokens of them, are
-  // shuffled among each other. Twice as much is kept in memory, 2 or 4 bytes a token. More than the
-  // data set has: any sample may follow any other.
+  // Samples are shuffled within windows of about this many tokens, in the epoch's order of blocks.
+  // Twice as many tokens are kept in memory, at 2 or 4 bytes each. If the data set has fewer, any
+  // sample may follow any other.
   int64_t window_tokens = 1 << 24;
   Tail tail = Tail::drop;
   uint64_t seed = 0;
@@ -72,16 +74,16 @@ class TokenLoader {
   TokenLoader(TokenLoader&&) noexcept;
   TokenLoader& operator=(TokenLoader&&) noexcept;
 
-  const Dataset& dataset() const;
-  const TokenLoaderOptions& options() const;
-  int64_t vocabulary_size() const;
-  uint32_t end_of_text() const;
-  int64_t num_tokens() const;  // of the data set
-  int64_t num_documents() const;
+  [[nodiscard]] const Dataset& dataset() const;
+  [[nodiscard]] const TokenLoaderOptions& options() const;
+  [[nodiscard]] int64_t vocabulary_size() const;
+  [[nodiscard]] uint32_t end_of_text() const;
+  [[nodiscard]] int64_t num_tokens() const;  // of the data set
+  [[nodiscard]] int64_t num_documents() const;
   // Of an epoch, all ranks together: floor((num_tokens() - 1) / context), or num_documents().
-  int64_t num_samples() const;
+  [[nodiscard]] int64_t num_samples() const;
   // Of an epoch on this rank; under Tail::exact without those in which its share is empty.
-  int64_t num_batches() const;
+  [[nodiscard]] int64_t num_batches() const;
 
   // Starts `epoch` from its beginning.
   void start_epoch(int64_t epoch);
@@ -90,8 +92,8 @@ class TokenLoader {
   std::optional<TokenBatch> next();
 
   // The state after the batches that next() has returned: position counts samples of all ranks.
-  LoaderState state() const;
-  // Goes on from `state`, also with another batch size, rank or world size. Throws
+  [[nodiscard]] LoaderState state() const;
+  // Continues from `state`, also with another batch size, rank or world size. Throws
   // Error(invalid_argument) when it belongs to another data set, seed, context, kind of samples or
   // window.
   void restore(const LoaderState& state);
