@@ -45,13 +45,28 @@ Dataset open_split(const TrainOptions& options, const std::string& split) {
   return Dataset::open(options.data.only(), split, {.max_record_bytes = options.max_record_bytes});
 }
 
+namespace {
+
+bool normalises_bytes(const LoaderOptions& options) {
+  const ImageOutput& output = options.image.output;
+  return !options.image_field.empty() && output.dtype == DType::u8 && output.normalize;
+}
+
+LoaderOptions options_of_loader(LoaderOptions options) {
+  if (normalises_bytes(options)) options.image.output.normalize = false;
+  return options;
+}
+
+}  // namespace
+
 LoaderSource::LoaderSource(Dataset dataset, LoaderOptions options, int64_t limit_batches,
                            c10::Device device)
-    : loader_(std::move(dataset), std::move(options)),
+    : normalises_bytes_(normalises_bytes(options)),
+      loader_(std::move(dataset), options_of_loader(std::move(options))),
       prefetcher_(loader_, device),
       limit_batches_(limit_batches) {
+  if (!normalises_bytes_) return;
   const ImageOutput& output = loader_.options().image.output;
-  if (loader_.options().image_field.empty() || output.dtype != DType::u8) return;
   // (byte / 255 - mean) / std
   const at::Tensor mean = at::empty({3, 1, 1}, at::kDouble);
   const at::Tensor deviation = at::empty({3, 1, 1}, at::kDouble);
@@ -88,7 +103,7 @@ std::optional<DeviceBatch> LoaderSource::next() {
   if (!batch) return std::nullopt;
   ++num_returned_;
   if (num_returned_ == num_batches()) report_replaced();
-  if (scale_.defined()) {
+  if (normalises_bytes_) {
     const std::string& image = loader_.options().image_field;
     batch->replace(image, batch->field(image).to(at::kFloat).mul_(scale_).add_(shift_));
   }

@@ -173,7 +173,7 @@ TEST_F(WindowsTest, WithoutMemoryAreAnError) {
     testing::expect_error_without_memory(12 << 20, "mini_val: there is not enough memory", call);
   };
   expect_error([&] { make_windows(many, 1000); });
-  expect_error([&] { windows.mask(records); });
+  expect_error([&] { static_cast<void>(windows.mask(records)); });
 }
 
 TEST_F(WindowsTest, RefusesScenesThatAreNotWhole) {

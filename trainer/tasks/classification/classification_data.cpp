@@ -208,7 +208,6 @@ void write_bytes(LoaderOptions& options) {
   const bool is_mixed = options.mixing.mixup_alpha > 0 || options.mixing.cutmix_alpha > 0;
   if (is_mixed || options.image.erasing) return;
   options.image.output.dtype = DType::u8;
-  options.image.output.normalize = false;
 }
 
 }  // namespace ffkit

@@ -50,8 +50,8 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPla
 LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                  c10::Device device = c10::kCPU);
 
-// Makes a loader write pictures as bytes, a quarter of the memory that is copied to a device;
-// LoaderSource normalises them there. Nothing where the loader changes normalised pictures: with
+// For a LoaderSource: its loader writes pictures as bytes, a quarter of the memory that is copied
+// to a device, and they are normalised there. Nothing where the loader changes normalised pictures: with
 // MixUp, CutMix or erasing.
 void write_bytes(LoaderOptions& options);
 

@@ -3,7 +3,9 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
+#include <optional>
 
 #include <ffkit/trainer/classification.h>
 
@@ -140,6 +142,23 @@ TEST_F(ClassificationData, NormalisesBytesAsTheLoaderDoes) {
       EXPECT_TRUE(bytes.field("label").equal(floats.field("label")));
     }
   }
+}
+
+// Who asks for bytes without normalize gets bytes.
+TEST_F(ClassificationData, LeavesBytesAsTheyAreWithoutNormalize) {
+  LoaderOptions o = val_loader_options(options_, {});
+  o.image.output.dtype = DType::u8;
+  o.image.output.normalize = false;
+  Loader loader(dataset("val"), o);
+  const std::optional<Batch> expected = loader.next();
+  LoaderSource source(dataset("val"), o, 0);
+  source.start_epoch(0);
+  const at::Tensor images = source.next()->field("image");
+  ASSERT_EQ(images.scalar_type(), at::kByte);
+  const BatchArray array = expected->field("image");
+  ASSERT_EQ(images.nbytes(), array.num_bytes());
+  // In memory both have the layout of the loader.
+  EXPECT_EQ(std::memcmp(images.data_ptr(), array.data, array.num_bytes()), 0);
 }
 
 // They change normalised values.

@@ -78,8 +78,11 @@ void require_a_step(const TrainOptions& options, const Dataset& train);
 std::vector<std::string> mixture_notes(const TrainOptions& options, const Dataset& train,
                                        const Dataset* val);
 
-// From a loader. A batch shares its memory: it lives until the last tensor over it is gone. Images
-// of bytes are normalised on the device, by mean and std of the loader's output options.
+// From a loader. A batch shares its memory: it lives until the last tensor over it is gone.
+//
+// With an image output of u8 and `normalize`, which a loader alone refuses, the loader gives bytes,
+// and they are normalised on the device, by mean and std of the options. Without `normalize`, bytes
+// stay bytes.
 class LoaderSource final : public BatchSource {
  public:
   // `limit_batches` cuts every epoch; 0: none. Throws as Loader's constructor. `options` are for
@@ -99,10 +102,10 @@ class LoaderSource final : public BatchSource {
   // Says how many samples of an epoch were replaced, when it is over.
   void report_replaced();
 
+  const bool normalises_bytes_;
   Loader loader_;
   DevicePrefetcher prefetcher_;
-  at::Tensor scale_,
-      shift_;  // [3,1,1] f32: of bytes to normalised values; undefined for a loader that normalises
+  at::Tensor scale_, shift_;  // [3,1,1] f32, from bytes to normalised values
   int64_t limit_batches_;
   int64_t num_returned_ = 0;
   int64_t num_replaced_before_ = 0;
