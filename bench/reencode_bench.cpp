@@ -78,13 +78,18 @@ class Repeated : public Source {
 };
 
 std::unique_ptr<Repeated> open_source(const Settings& settings, int max_resolution) {
-  SourceArguments arguments{.path = settings.images, .images = {.max_resolution = max_resolution}};
-  std::string kind = settings.kind;
-  if (settings.images.empty()) {
-    kind = "demo";
-    arguments.numbers = {{"images", 32}, {"size", 500}};
+  const bool is_demo = settings.images.empty();
+  KindConversion conversion(source_kind(is_demo ? "demo" : settings.kind));
+  const auto give = [&](const char* name, int64_t value) {
+    conversion.table().find(name)->give(value);
+  };
+  give("max-resolution", max_resolution);
+  if (is_demo) {
+    give("images", 32);
+    give("size", 500);
   }
-  return std::make_unique<Repeated>(source_kind(kind).open(arguments), settings.num_pictures);
+  return std::make_unique<Repeated>(conversion.open(settings.images, {}, false),
+                                    settings.num_pictures);
 }
 
 // The files as they are.

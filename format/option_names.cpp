@@ -22,7 +22,7 @@ bool is_option(std::string_view name) {
 }
 
 // Fields of structs whose names differ from those of their options.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFields = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFields = {{
     {"threads", "num_threads"},
     {"shard_size", "shard_bytes"},
     {"zstd", "zstd_level"},
@@ -30,6 +30,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFields =
     {"max_record", "max_record_bytes"},
     {"check_images", "check"},
     {"payload", "content"},
+    {"sweeps", "lidar_sweeps"},
+    {"scenes", "num_train_scenes"},
+    {"val_scenes", "num_val_scenes"},
+    {"frames", "num_keyframes"},
 }};
 
 std::string_view field_of(std::string_view option) {

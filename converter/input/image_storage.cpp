@@ -5,18 +5,12 @@
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 namespace ffkit {
 namespace {
 
 constexpr int kMaxSide = 65500;  // of a JPEG, as libjpeg has it
-
-void require_side(const char* name, int value) {
-  if (value < 0 || value > kMaxSide) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is {}; it must be 1 .. {}, or 0 for none", name, value, kMaxSide));
-  }
-}
 
 // `side` when `from` becomes `to`, rounded down.
 int scaled(int side, int from, int to) {
@@ -76,25 +70,85 @@ ImageStorage as_they_are(StoreAs store, ExifUse exif) {
       fmt::format("store is '{}'; it must be jpeg or dct for this source", to_string(store)));
 }
 
+void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table) {
+  constexpr const char* kDct =
+      "dct: JPEGs in a code that is decoded about twice as fast and takes about 15 % more bytes; "
+      "their files can be made again to the byte";
+  const bool is_all = use == PictureUse::all;
+  table.group("Pictures");
+  if (is_all) {
+    table
+        .add("max-resolution", storage.max_resolution,
+             "Resizes pictures whose longer side has more than N pixels; others keep their bytes")
+        .set_range_or_zero(1, kMaxSide);
+    table
+        .add("short-side", storage.short_side,
+             "Resizes pictures whose shorter side has more than N pixels; others keep their bytes")
+        .set_range_or_zero(1, kMaxSide);
+    table
+        .add("jpeg-quality", storage.jpeg_quality, "JPEG quality of pictures that are encoded anew")
+        .set_range(1, 100);
+    table.add_choice(
+        "store", storage.store, parse_store_as, {"jpeg", "dct", "raw", "smart"},
+        fmt::format(
+            "jpeg: pictures keep their bytes, or become JPEG when resized; {}; raw: pixels, "
+            "which are large and need no decoding; smart: {} of the pictures as pixels, "
+            "the others as JPEG",
+            kDct, option_name("raw_share")));
+    table
+        .add("raw-share", storage.raw_share,
+             fmt::format("With {}: the share of pictures stored as pixels, chosen with {}",
+                         option_set("store", "smart"), option_name("seed")))
+        .set_range(0, 1);
+    table.add("fix-odd", storage.fix_odd,
+              "Turns CMYK JPEGs, PNGs and everything else that is not a plain JPEG into RGB JPEGs; "
+              "DST/report.jsonl names them");
+  } else if (use == PictureUse::store) {
+    table.add_choice("store", storage.store, parse_store_as, {"jpeg", "dct"},
+                     fmt::format("jpeg: pictures keep their bytes; {}", kDct));
+  }
+  if (takes_exif || is_all) {
+    table
+        .add_choice("exif", storage.exif, parse_exif_use, {"apply", "ignore"},
+                    "ignore: pixels as they are in the file, as torchvision takes them; apply: "
+                    "pictures that EXIF data turn or mirror are stored upright, encoded anew; "
+                    "DST/report.jsonl names them")
+        .is_offered = takes_exif;
+  }
+  if (is_all) {
+    table.add_choice("check-images", storage.check, parse_image_check, {"header", "decode"},
+                     "Check of each picture. header: its size and kind; decode: all of its pixels");
+  }
+}
+
+void validate(const ImageStorage& storage, const OptionTable& table) {
+  const auto refuse = [](const std::string& message, const char* option) {
+    throw Error(ErrorCode::invalid_argument, message,
+                {.subject = ErrorSubject::argument, .name = option});
+  };
+  validate(storage);
+  const std::string raw_share = option_name("raw_share");
+  if (table.is_given("raw-share") && storage.store != StoreAs::smart) {
+    refuse(raw_share + " serves only " + option_set("store", "smart"), "raw_share");
+  }
+  if (storage.fix_odd && storage.store == StoreAs::raw) {
+    refuse(fmt::format("{} has nothing to do with {}, which stores the pixels of every picture",
+                       option_name("fix_odd"), option_set("store", "raw")),
+           "fix_odd");
+  }
+}
+
 void validate(const ImageStorage& storage) {
-  require_side("the longest side of pictures", storage.max_resolution);
-  require_side("the short side of pictures", storage.short_side);
-  if (storage.max_resolution != 0 && storage.short_side != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("pictures are to have a longer side of at most {} and a shorter side "
-                            "of {}; give only one of the two",
-                            storage.max_resolution, storage.short_side));
-  }
-  if (storage.jpeg_quality < 1 || storage.jpeg_quality > 100) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the JPEG quality is {}; it must be 1 .. 100", storage.jpeg_quality));
-  }
-  // Also refuses what is no number.
-  if (!(storage.raw_share >= 0 && storage.raw_share <= 1)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the share of raw pictures is {}; it must be 0 .. 1", storage.raw_share));
-  }
+  ImageStorage copy = storage;
+  OptionTable table;
+  describe(copy, PictureUse::all, true, table);
+  table.check();
+  if (storage.max_resolution == 0 || storage.short_side == 0) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("pictures are to have a longer side of at most {} and a shorter side of "
+                          "{}; give only one of the two",
+                          storage.max_resolution, storage.short_side),
+              {.subject = ErrorSubject::argument, .name = "short_side"});
 }
 
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage) {

@@ -6,6 +6,7 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/format/compression.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
 
 namespace ffkit {
 
@@ -75,35 +76,80 @@ ConvertPart parse_part(std::string_view text) {
               fmt::format("the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text));
 }
 
+void describe(ConvertOptions& options, OptionTable& table) {
+  table.group("Conversion");
+  table
+      .add("threads", options.num_threads,
+           "Number of threads; 0: one for each core. The output is the same for any number")
+      .set_range(0, 1024);
+  table.add("shard-size", options.shard_bytes, "Size of a shard: 64M, 1G, ... (powers of 1024)")
+      .set_size()
+      .set_range(1 << 20, 1LL << 40);
+  table.add_choice("order", options.order, parse_record_order, {"shuffled", "source"},
+                   "Order of the records. shuffled: training splits are shuffled with " +
+                       option_name("seed") + "; source: the order of the source");
+  table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
+  table.add_choice(
+      "on-error", options.on_error, parse_on_error, {"fail", "skip", "keep"},
+      "What happens to a sample that cannot be read. fail: the conversion fails; skip: the sample "
+      "(of texts the document) is left out; keep: its bytes are stored as they are. "
+      "DST/report.jsonl names each one");
+  table
+      .add("zstd", options.zstd_level,
+           "Compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off. JPEG "
+           "pictures do not shrink")
+      .set_range(-7, 22);
+  table
+      .add("zstd-dictionary", options.zstd_dictionary_bytes,
+           "With " + option_name("zstd") +
+               ": trains a dictionary of this size on the first records of each split, which helps "
+               "small records; usually 112K")
+      .set_size()
+      .set_range_or_zero(256, kMaxDictionaryBytes);
+  table.add_choice(
+      "read", options.read, parse_read_mode, {"auto", "direct", "gather"},
+      "How archives are read. direct: each picture when its turn comes; gather: once from front to "
+      "back, through temporary files in DST, for slow disks; auto: measures which is faster");
+  table
+      .add_words(
+          "part",
+          [&options] {
+            return options.part.count == 1
+                       ? std::string()
+                       : fmt::format("{}/{}", options.part.index, options.part.count);
+          },
+          [&options](const std::string& text) { options.part = parse_part(text); },
+          "Makes only part i of n, for n machines; 'ffconvert merge DST PART...' joins the parts")
+      .set_type_name("i/n")
+      .set_default("the whole");
+  table
+      .add("max-record", options.max_record_bytes,
+           "Refuses longer records than this, as what reads the data set does unless it is given "
+           "the same")
+      .set_size()
+      .set_range(1, 1LL << 60);
+  table.add("resume", options.resume,
+            "Continues what the same command left in DST when it was stopped; begins when there is "
+            "nothing. Without it, what is left is removed first");
+}
+
 void validate(const ConvertOptions& options) {
-  const auto require = [](bool holds, const std::string& message) {
-    if (!holds) throw Error(ErrorCode::invalid_argument, message);
+  const auto require = [](bool holds, const char* option, const std::string& message) {
+    if (holds) return;
+    throw Error(ErrorCode::invalid_argument, message,
+                {.subject = ErrorSubject::argument, .name = option});
   };
-  require(options.num_threads >= 0 && options.num_threads <= 1024,
-          fmt::format("the number of threads is {}; it must be 0 (one a processor) .. 1024",
-                      options.num_threads));
-  require(
-      options.shard_bytes >= (1LL << 20) && options.shard_bytes <= (1LL << 40),
-      fmt::format("the shard size is {} bytes; it must be 1 MiB .. 1 TiB", options.shard_bytes));
-  require(options.max_bytes_in_flight >= (1LL << 20),
+  check_options(options);
+  require(options.max_bytes_in_flight >= (1LL << 20), "max_bytes_in_flight",
           fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
                       options.max_bytes_in_flight));
-  require(options.max_record_bytes >= 1,
-          fmt::format("the limit on a record's bytes is {}; it must be 1 or more",
-                      options.max_record_bytes));
   require(options.part.count >= 1 && options.part.index >= 1 &&
               options.part.index <= options.part.count,
+          "part",
           fmt::format("the part is {}/{}; it must be i/n with i from 1 to n", options.part.index,
                       options.part.count));
-  require(options.zstd_level >= -7 && options.zstd_level <= 22,
-          fmt::format("the zstd level is {}; it must be -7 .. 22", options.zstd_level));
-  require(options.zstd_dictionary_bytes == 0 || options.zstd_level != 0,
+  require(options.zstd_dictionary_bytes == 0 || options.zstd_level != 0, "zstd_dictionary",
           "a zstd dictionary serves only compressed records; give a zstd level as well");
-  require(
-      options.zstd_dictionary_bytes == 0 || (options.zstd_dictionary_bytes >= 256 &&
-                                             options.zstd_dictionary_bytes <= kMaxDictionaryBytes),
-      fmt::format("the zstd dictionary has {} bytes; it must have 256 bytes .. 16 MiB",
-                  options.zstd_dictionary_bytes));
 }
 
 }  // namespace ffkit

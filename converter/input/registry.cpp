@@ -6,39 +6,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
-#include "input/argument_values.h"
-
 namespace ffkit {
-
-int64_t SourceArguments::number(const SourceParameter& parameter) const {
-  const auto found = numbers.find(parameter.name);
-  return found == numbers.end() ? parameter.default_value : found->second;
-}
-
-bool SourceArguments::flag(const std::string& name) const {
-  const auto found = flags.find(name);
-  return found != flags.end() && found->second;
-}
-
-std::string SourceArguments::text(const std::string& name) const {
-  const auto found = texts.find(name);
-  return found == texts.end() ? "" : found->second;
-}
-
-void check_arguments(const SourceKind& kind, const SourceArguments& arguments) {
-  for (const auto& [name, text] : arguments.texts) {
-    if (!text.empty()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: its text is empty; leave the option out for its default",
-                            option_name(key_of(name))));
-  }
-  if (arguments.images.exif == ExifUse::apply && !kind.takes_exif) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("pictures of '{}' are stored as they are in their files; leave {} out",
-                            kind.name, option_name("exif")));
-  }
-  if (kind.check != nullptr) kind.check(arguments);
-}
 
 const SourceKind& source_kind(const std::string& name) {
   const std::span<const SourceKind> kinds = source_kinds();
@@ -47,6 +15,68 @@ const SourceKind& source_kind(const std::string& name) {
   std::string names;
   for (const SourceKind& kind : kinds) names += std::string(names.empty() ? "" : ", ") + kind.name;
   throw Error(ErrorCode::not_found, "there is no source '" + name + "'; there are " + names);
+}
+
+KindConversion::KindConversion(const SourceKind& kind) : kind_(kind), own_(kind.options()) {
+  own_->describe(table_);
+  describe(images_, kind.pictures, kind.takes_exif, table_);
+  describe(options_, table_);
+  if (!own_->keeps_order()) return;
+  // Not offered; still known, since check() says why they are refused.
+  for (const char* name : {"order", "on-error"}) table_.find(name)->is_offered = false;
+}
+
+void KindConversion::check() {
+  validate(options_);
+  validate(images_, table_);
+  const auto refuse = [](const std::string& message, const char* option) {
+    throw Error(ErrorCode::invalid_argument, message,
+                {.subject = ErrorSubject::argument, .name = option});
+  };
+  if (images_.exif == ExifUse::apply && !kind_.takes_exif) {
+    refuse(fmt::format("pictures of '{}' are stored as they are in their files; leave {} out",
+                       kind_.name, option_name("exif")),
+           "exif");
+  }
+  // Pictures that come as pixels may become JPEGs, but no source here has such.
+  if (table_.is_given("jpeg-quality") && !manifest_options(images_).contains("jpeg_quality")) {
+    refuse(
+        fmt::format("{} serves only pictures that are re-encoded as JPEG; give {}, {}, {} or {} "
+                    "as well",
+                    option_name("jpeg_quality"), option_name("max_resolution"),
+                    option_name("short_side"), option_on("fix_odd"), option_set("exif", "apply")),
+        "jpeg_quality");
+  }
+  own_->check(table_);
+  if (!own_->keeps_order()) return;
+  constexpr const char* kWhy = "its records refer to each other by number";
+  if (table_.is_given("order") && options_.order == RecordOrder::shuffled) {
+    refuse(fmt::format("{}: {}; training shuffles them when it reads",
+                       option_set("order", "shuffled"), kWhy),
+           "order");
+  }
+  if (options_.on_error != OnError::fail) {
+    refuse(fmt::format("{}: {}, so none can be left out{}", option_name("on_error"), kWhy,
+                       table_.find("allow-partial") == nullptr
+                           ? ""
+                           : fmt::format("; see {}", option_name("allow_partial"))),
+           "on_error");
+  }
+  options_.order = RecordOrder::source;
+}
+
+std::unique_ptr<Source> KindConversion::open(const std::filesystem::path& path,
+                                             const std::filesystem::path& destination,
+                                             bool is_dry_run) const {
+  SourceArguments arguments{.path = path,
+                            .seed = options_.seed,
+                            .num_threads = options_.num_threads,
+                            .is_dry_run = is_dry_run,
+                            .temporary_folder = destination,
+                            .cancel = options_.cancel,
+                            .images = images_};
+  arguments.images.seed = options_.seed;
+  return own_->open(arguments);
 }
 
 }  // namespace ffkit

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,35 @@
 #include "plan/merge_plan.h"
 
 namespace ffkit {
+
+const char* to_string(ShardTransfer transfer) {
+  switch (transfer) {
+    case ShardTransfer::link:
+      return "link";
+    case ShardTransfer::move:
+      return "move";
+    case ShardTransfer::copy:
+      return "copy";
+  }
+  throw std::logic_error("unknown ShardTransfer");
+}
+
+ShardTransfer parse_shard_transfer(std::string_view name) {
+  for (const ShardTransfer transfer :
+       {ShardTransfer::link, ShardTransfer::move, ShardTransfer::copy}) {
+    if (name == to_string(transfer)) return transfer;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("transfer is '{}'; it must be link, move or copy", name));
+}
+
+void describe(MergeOptions& options, OptionTable& table) {
+  table.add_choice(
+      "transfer", options.transfer, parse_shard_transfer, {"link", "move", "copy"},
+      "How shards come into DST. link: hard links, and copies where they cannot be linked; move: "
+      "removes them from the sources when the result is safe on disk; copy: copies them");
+}
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include <ffkit/converter/v1.h>
@@ -250,12 +251,38 @@ void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
 
 }  // namespace
 
+const char* to_string(V1Content content) {
+  switch (content) {
+    case V1Content::automatic:
+      return "auto";
+    case V1Content::raw:
+      return "raw";
+    case V1Content::imagenet:
+      return "imagenet";
+  }
+  throw std::logic_error("unknown V1Content");
+}
+
 V1Content parse_v1_content(std::string_view name) {
-  if (name == "auto") return V1Content::automatic;
-  if (name == "raw") return V1Content::raw;
-  if (name == "imagenet") return V1Content::imagenet;
+  for (const V1Content content : {V1Content::automatic, V1Content::raw, V1Content::imagenet}) {
+    if (name == to_string(content)) return content;
+  }
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the payload is '{}'; it must be auto, raw or imagenet", name));
+}
+
+void describe(V1Options& options, OptionTable& table) {
+  table.add_choice("payload", options.content, parse_v1_content, {"auto", "raw", "imagenet"},
+                   "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
+                   "of one field; auto: imagenet where possible");
+  table.add("field", options.field, "Writing v1: the field whose bytes are written")
+      .set_default("the first of type image or bytes");
+}
+
+void check_for_writing_v1(const OptionTable& table) {
+  table.refuse(
+      {"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part", "read", "resume"},
+      "is for reading FFRecord v1; SRC is a data set of ffkit");
 }
 
 ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& destination,

@@ -90,7 +90,7 @@ class Writer:
                 "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
             )
         self._options = {
-            **picture_options(pictures),
+            "pictures": picture_options(pictures),
             "seed": seed,
             "pixels": pixels,
             "threads": threads,

@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # Each room's folders, bottom to top; '' is the room's own. A new folder gets a place here and a
 # line in the room's README.md.
 FOLDERS = {
-    'format': ['', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
+    'format': ['', 'options', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'decode', ''],
     'nuscenes': [''],
@@ -32,7 +32,7 @@ FOLDERS = {
                   'sources/webdataset', 'sources/jsonl', 'sources/text', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
                   'sources', 'pack', 'plan', 'output', 'merge',
                   'v1', ''],
-    'trainer': ['launch', 'model', 'option_table', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
+    'trainer': ['launch', 'model', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
                 'checkpoint', 'step', 'tasks/classification', 'tasks/bevformer/loss', 'tasks/bevformer/network',
                 'tasks/bevformer/data', 'tasks/bevformer/evaluation', 'tasks/bevformer',
                 'tasks/rootnet/network', 'tasks/rootnet/data', 'tasks/rootnet/evaluation', 'tasks/rootnet',

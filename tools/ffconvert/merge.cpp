@@ -7,15 +7,21 @@
 #include <vector>
 
 #include <ffkit/converter/merge.h>
+#include <ffkit/format/option_table.h>
 
 #include "commands.h"
 #include "options.h"
 #include "tools/stop_signals.h"
+#include "tools/table_options.h"
 
 namespace ffkit {
 namespace {
 
 struct MergeArguments {
+  MergeArguments() { describe(options, table); }
+
+  MergeOptions options;
+  OptionTable table;  // over `options`
   std::string destination;
   std::vector<std::filesystem::path> sources;
   bool move = false;
@@ -27,11 +33,13 @@ using Join = ConvertSummary (*)(const std::filesystem::path&,
                                 const std::vector<std::filesystem::path>&, const MergeOptions&);
 
 void run_merge(const MergeArguments& arguments, Join join) {
-  MergeOptions options{.cancel = stop_flag(), .command = finishing_command(false)};
+  MergeOptions options = arguments.options;
+  options.cancel = stop_flag();
+  options.command = finishing_command(false);
   if (arguments.move) options.transfer = ShardTransfer::move;
   if (arguments.copy) options.transfer = ShardTransfer::copy;
   if (!arguments.quiet) {
-    options.note = [](const std::string& sentence) { say("ffconvert: note: {}\n", sentence); };
+    options.note = say_note;
   }
   const ConvertSummary summary = join(arguments.destination, arguments.sources, options);
   if (arguments.quiet) return;
@@ -54,14 +62,15 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
   command.add_option("SRC", arguments->sources, "Data set folders to take shards from")
       ->required()
       ->option_text("...");
+  WhenParsed none;
+  Option& transfer = arguments->table.options().front();
+  add_table_option(command, transfer, none, false);
   CLI::Option* const move =
-      command.add_flag("--move", arguments->move,
-                       "Moves the shards: removes them from the sources when the "
-                       "result is safe on disk. Default: hard links");
-  command
-      .add_flag("--copy", arguments->copy,
-                "Copies the shards, which also happens where they cannot be linked")
-      ->excludes(move);
+      command.add_flag("--move", arguments->move, "The same as --transfer move")
+          ->excludes(command.get_option("--transfer"));
+  command.add_flag("--copy", arguments->copy, "The same as --transfer copy")
+      ->excludes(move)
+      ->excludes(command.get_option("--transfer"));
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback(
       [&chosen, arguments, join] { chosen = [arguments, join] { run_merge(*arguments, join); }; });

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <vector>
 
@@ -15,8 +14,8 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/with_commas.h"
-#include "tools/max_record_option.h"
 #include "tools/stop_signals.h"
+#include "tools/table_options.h"
 
 namespace ffkit {
 namespace {
@@ -31,16 +30,6 @@ std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
-}
-
-// CLI11 would take "-4" and octal "010" without a word.
-uint64_t parse_seed(const std::string& text) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    throw CLI::ValidationError("--seed", text + " is not a number from 0 to 2^64-1");
-  }
-  return seed;
 }
 
 void print_summary(const ConvertSummary& summary, const std::string& destination, const char* noun,
@@ -102,109 +91,63 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-void add_convert_options(CLI::App& command, ConvertArguments& arguments) {
-  ConvertOptions& options = arguments.options;
-  command
-      .add_option("--threads", options.num_threads,
-                  "Number of threads; 0: one for each core. The output is the same for any number")
-      ->capture_default_str();
-  command
-      .add_option("--shard-size", options.shard_bytes,
-                  "Size of a shard: 64M, 1G, ... (powers of 1024)")
-      ->transform(CLI::AsSizeValue(false))
-      ->option_text("SIZE=256M");
-  command
-      .add_option_function<std::string>(
-          "--order",
-          [&options](const std::string& name) { options.order = parse_record_order(name); },
-          "Order of the records. shuffled: training splits are shuffled with --seed; source: the "
-          "order of the source")
-      ->check(CLI::IsMember({"shuffled", "source"}))
-      ->option_text("shuffled|source");
-  command
-      .add_option_function<std::string>(
-          "--seed", [&options](const std::string& text) { options.seed = parse_seed(text); },
-          "Seed of everything random; 0 .. 2^64-1")
-      ->option_text("NUMBER=0");
-  command
-      .add_option_function<std::string>(
-          "--on-error",
-          [&options](const std::string& name) { options.on_error = parse_on_error(name); },
-          "What happens to a sample that cannot be read. fail: the conversion fails; skip: the "
-          "sample (of texts the document) is "
-          "left out; keep: its bytes are stored as they are. DST/report.jsonl names each one")
-      ->check(CLI::IsMember({"fail", "skip", "keep"}))
-      ->option_text("fail|skip|keep");
-  command
-      .add_option(
-          "--zstd", options.zstd_level,
-          "Compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off. JPEG "
-          "pictures do not shrink")
-      ->option_text("LEVEL=0");
-  command
-      .add_option(
-          "--zstd-dictionary", options.zstd_dictionary_bytes,
-          "With --zstd: trains a dictionary of this size on the first records of each split, which "
-          "helps small records; 256 .. 16M, usually 112K")
-      ->transform(CLI::AsSizeValue(false))
-      ->option_text("SIZE");
-  command
-      .add_option_function<std::string>(
-          "--read", [&options](const std::string& name) { options.read = parse_read_mode(name); },
-          "How archives are read. direct: each picture when its turn comes; gather: once from "
-          "front to "
-          "back, through temporary files in DST, for slow disks; auto: measures which is faster")
-      ->check(CLI::IsMember({"auto", "direct", "gather"}))
-      ->option_text("auto|direct|gather");
-  command
-      .add_option_function<std::string>(
-          "--part",
-          [&options](const std::string& text) {
-            try {
-              options.part = parse_part(text);
-            } catch (const Error& error) {
-              throw CLI::ValidationError("--part", error.text(OptionStyle::command_line));
-            }
-          },
-          "Makes only part i of n, for n machines; 'ffconvert merge DST PART...' joins the parts")
-      ->option_text("i/n");
-  add_max_record_option(command, options.max_record_bytes,
-                        "Refuse longer records than this, as what reads the data set does unless "
-                        "it is given the same");
-  command.add_flag("--resume", options.resume,
-                   "Continues what the same command left in DST when it was stopped; begins when "
-                   "there is nothing. Without "
-                   "--resume, what is left is removed first");
+void add_folders(CLI::App& command, std::string* source, const std::string& source_help,
+                 ConvertArguments& arguments) {
+  if (source != nullptr) {
+    command.add_option("SRC", *source, source_help)->required()->option_text(" ");
+  }
+  command.add_option("DST", arguments.destination, "Data set folder to make; new or empty")
+      ->required()
+      ->option_text(" ");
+}
+
+void add_options(CLI::App& command, OptionTable& table, ConvertArguments& arguments,
+                 std::function<void()> when_parsed) {
+  WhenParsed set_flags;
+  for (const std::string& group : groups_of(table)) {
+    command.option_defaults()->group(
+        group.empty() ? "Options" : with_option_names(group, OptionStyle::command_line));
+    for (Option& option : table.options()) {
+      if (option.group == group) add_table_option(command, option, set_flags, false);
+    }
+  }
   command.add_flag("--dry-run", arguments.dry_run,
                    "Only prints what would be written, its size and the time; writes nothing");
   command.add_flag("--quiet", arguments.quiet, "Print errors only");
+  command.callback([&command, set_flags, when_parsed = std::move(when_parsed)] {
+    for (const auto& set : set_flags) set();
+    as_wrong_use(command.get_name(), when_parsed);
+  });
 }
 
-void validate_options(const CLI::App& command, const ConvertArguments& arguments) {
+void as_wrong_use(const std::string& command, const std::function<void()>& check) {
   try {
-    validate(arguments.options);
+    check();
   } catch (const Error& error) {
-    throw CLI::ValidationError(command.get_name(), error.text(OptionStyle::command_line));
+    throw CLI::ValidationError(command, error.text(OptionStyle::command_line));
   }
 }
 
-void run_conversion(ConvertArguments& arguments,
+void say_note(const std::string& sentence) {
+  say("ffconvert: note: {}\n", with_option_names(sentence, OptionStyle::command_line));
+}
+
+void run_conversion(const ConvertArguments& arguments, ConvertOptions& options,
                     const std::function<std::unique_ptr<Source>()>& open) {
   ProgressBar bar(STDERR_FILENO);
   const auto note = [&](const std::string& sentence) {
     if (arguments.quiet) return;
     bar.wipe();
-    say("ffconvert: note: {}\n", with_option_names(sentence, OptionStyle::command_line));
+    say_note(sentence);
   };
-  ConvertOptions& options = arguments.options;
   options.cancel = stop_flag();
   options.note = note;
   options.command = finishing_command(true);
   if (!arguments.quiet) {
     options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
   }
-  check_destination(arguments.destination,
-                    options.resume);  // before minutes go into listing the source
+  // Before minutes go into listing the source.
+  check_destination(arguments.destination, options.resume);
   const auto source = open();
   for (const std::string& sentence : source->notes()) note(sentence);
   if (arguments.dry_run) {
@@ -213,7 +156,7 @@ void run_conversion(ConvertArguments& arguments,
   const ConvertSummary summary = convert(*source, arguments.destination, options);
   bar.wipe();
   if (arguments.quiet) return;
-  const bool can_be_trained = !source->classes().empty() && arguments.options.part.count == 1 &&
+  const bool can_be_trained = !source->classes().empty() && options.part.count == 1 &&
                               source->schema().difference(image_classification_schema()).empty();
   print_summary(summary, arguments.destination, record_noun(*source), can_be_trained);
 }

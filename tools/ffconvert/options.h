@@ -14,23 +14,28 @@
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
+#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 
+// What is the program's own, beside the options of the converter's tables.
 struct ConvertArguments {
   std::string destination;
-  ConvertOptions options;
   bool quiet = false;
   bool dry_run = false;
 };
 
-// Adds --threads, --shard-size, --zstd and so on; they write to `arguments`, which must outlive
-// `command`.
-void add_convert_options(CLI::App& command, ConvertArguments& arguments);
-// Throws CLI::ValidationError where validate() would throw.
-void validate_options(const CLI::App& command, const ConvertArguments& arguments);
+// Adds SRC, if `source` is not null, and DST.
+void add_folders(CLI::App& command, std::string* source, const std::string& source_help,
+                 ConvertArguments& arguments);
+// Adds the options of `table`, --dry-run and --quiet. `when_parsed` is called once all values are
+// in the table; what it throws as Error is wrong use. All must outlive `command`.
+void add_options(CLI::App& command, OptionTable& table, ConvertArguments& arguments,
+                 std::function<void()> when_parsed);
+// Calls `check`; an Error of it is wrong use of `command`.
+void as_wrong_use(const std::string& command, const std::function<void()>& check);
 // Opens the source after a look at the destination, converts it, and tells stderr how it went.
-void run_conversion(ConvertArguments& arguments,
+void run_conversion(const ConvertArguments& arguments, ConvertOptions& options,
                     const std::function<std::unique_ptr<Source>()>& open);
 
 // Keeps the command line for finishing_command().
@@ -45,6 +50,9 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
 }
+
+// On stderr, with options as they are on the command line.
+void say_note(const std::string& sentence);
 
 // On stdout; throws Error(io) when it cannot be written. `parts`: what a split consists of.
 void print_estimate(const ConvertEstimate& estimate, const char* records, const char* parts);

@@ -12,6 +12,8 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
+#include <ffkit/format/option_table.h>
 
 #include "commands.h"
 #include "options.h"
@@ -21,55 +23,49 @@ namespace ffkit {
 namespace {
 
 struct V1Arguments : ConvertArguments {
+  V1Arguments() {
+    convert.order = RecordOrder::source;
+    describe(v1, table);
+    describe(convert, table);
+    table.find("shard-size")->set_default("256M; writing v1: one part for each shard");
+  }
+
   std::string source;
-  std::string payload = "auto";
-  std::string field;
+  V1Options v1;
+  ConvertOptions convert;
+  OptionTable table;  // over the members above
 };
 
-bool is_given(const CLI::App& command, const std::string& option) {
-  return command.get_option(option)->count() > 0;
+void check_for_reading_v1(const V1Arguments& arguments, const Dataset& split) {
+  arguments.table.refuse({"field"}, "is for writing FFRecord v1; SRC already is");
+  const bool is_imagenet = split.schema().index_of("label") >= 0;
+  const V1Content content = arguments.v1.content;
+  if (content == V1Content::automatic || (content == V1Content::imagenet) == is_imagenet) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("{}: the records of SRC are {}", option_set("payload", to_string(content)),
+                  is_imagenet ? "ImageNet's, and are read as pictures and labels"
+                              : "no pickles of image and label"));
 }
 
-[[noreturn]] void refuse_option(const CLI::App& command, const std::string& option,
-                                const std::string& reason) {
-  throw CLI::ValidationError(command.get_name(), option + " " + reason);
+void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {
+  as_wrong_use("v1", [&] { check_for_reading_v1(arguments, splits.front()); });
+  run_conversion(arguments, arguments.convert, [&] { return open_datasets(std::move(splits)); });
 }
 
-void read_v1(const CLI::App& command, V1Arguments& arguments, std::vector<Dataset> splits) {
-  if (is_given(command, "--field")) {
-    refuse_option(command, "--field", "is for writing FFRecord v1; SRC already is");
-  }
-  const bool is_imagenet = splits.front().schema().index_of("label") >= 0;
-  const V1Content content = parse_v1_content(arguments.payload);
-  if (content != V1Content::automatic && (content == V1Content::imagenet) != is_imagenet) {
-    refuse_option(command, "--payload",
-                  fmt::format("{}: the records of SRC are {}", arguments.payload,
-                              is_imagenet ? "ImageNet's, and are read as images and labels"
-                                          : "no pickles of image and label"));
-  }
-  run_conversion(arguments, [&] { return open_datasets(std::move(splits)); });
-}
-
-void write_as_v1(const CLI::App& command, V1Arguments& arguments,
-                 const std::vector<Dataset>& splits) {
-  for (const char* option : {"--threads", "--order", "--seed", "--on-error", "--zstd",
-                             "--zstd-dictionary", "--part", "--read", "--resume"}) {
-    if (is_given(command, option)) {
-      refuse_option(command, option, "is for reading FFRecord v1; SRC is a data set of ffkit");
-    }
-  }
-  V1Options options{.content = parse_v1_content(arguments.payload),
-                    .field = arguments.field,
-                    .max_record_bytes = arguments.options.max_record_bytes,
-                    .cancel = stop_flag(),
-                    .command = finishing_command(false)};
-  if (is_given(command, "--shard-size")) options.shard_bytes = arguments.options.shard_bytes;
+void write_as_v1(V1Arguments& arguments, const std::vector<Dataset>& splits) {
+  as_wrong_use("v1", [&] { check_for_writing_v1(arguments.table); });
+  V1Options& options = arguments.v1;
+  options.max_record_bytes = arguments.convert.max_record_bytes;
+  options.cancel = stop_flag();
+  options.command = finishing_command(false);
+  if (arguments.table.is_given("shard-size")) options.shard_bytes = arguments.convert.shard_bytes;
   ProgressBar bar(STDERR_FILENO);
   if (!arguments.quiet) {
     options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
     options.note = [&bar](const std::string& sentence) {
       bar.wipe();
-      say("ffconvert: note: {}\n", sentence);
+      say_note(sentence);
     };
   }
   if (arguments.dry_run) {
@@ -86,15 +82,15 @@ void write_as_v1(const CLI::App& command, V1Arguments& arguments,
       static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
 }
 
-void run_v1(const CLI::App& command, V1Arguments& arguments) {
-  check_destination(arguments.destination, arguments.options.resume);
+void run_v1(V1Arguments& arguments) {
+  check_destination(arguments.destination, arguments.convert.resume);
   std::vector<Dataset> splits =
-      open_splits(arguments.source, {.max_record_bytes = arguments.options.max_record_bytes});
+      open_splits(arguments.source, {.max_record_bytes = arguments.convert.max_record_bytes});
   const auto version = [](const Dataset& split) { return split.format_version(); };
   if (std::ranges::all_of(splits, [&](const Dataset& split) { return version(split) == 1; })) {
-    read_v1(command, arguments, std::move(splits));
+    read_v1(arguments, std::move(splits));
   } else if (std::ranges::none_of(splits, [&](const Dataset& s) { return version(s) == 1; })) {
-    write_as_v1(command, arguments, splits);
+    write_as_v1(arguments, splits);
   } else {
     throw Error(ErrorCode::invalid_argument,
                 "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
@@ -113,35 +109,12 @@ void add_v1_command(CLI::App& app, Action& chosen) {
       "meta.pkl\n"
       "  ffconvert v1 /fast/imagenet /data/imagenet-v1");
   const auto arguments = std::make_shared<V1Arguments>();
-  arguments->options.order = RecordOrder::source;
-  command
-      .add_option(
-          "SRC", arguments->source,
-          "FFRecord v1 (a file, a folder of parts, a data set), or a data set folder of ffkit")
-      ->required()
-      ->option_text(" ");
-  command.add_option("DST", arguments->destination, "Data set folder to make; new or empty")
-      ->required()
-      ->option_text(" ");
-  command
-      .add_option("--payload", arguments->payload,
-                  "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
-                  "of one field; "
-                  "auto: imagenet where possible")
-      ->check(CLI::IsMember({"auto", "raw", "imagenet"}))
-      ->option_text("auto|raw|imagenet");
-  command
-      .add_option("--field", arguments->field,
-                  "Writing v1: the field whose bytes are written; default: the first of type image "
-                  "or bytes")
-      ->option_text("NAME");
-  add_convert_options(command, *arguments);
-  command.get_option("--order")->option_text("shuffled|source, default source");
-  command.get_option("--shard-size")
-      ->option_text("SIZE=256M; writing v1: default one part for each shard");
-  command.callback([&command, &chosen, arguments] {
-    validate_options(command, *arguments);
-    chosen = [&command, arguments] { run_v1(command, *arguments); };
+  add_folders(command, &arguments->source,
+              "FFRecord v1 (a file, a folder of parts, a data set), or a data set folder of ffkit",
+              *arguments);
+  add_options(command, arguments->table, *arguments, [&chosen, arguments] {
+    validate(arguments->convert);
+    chosen = [arguments] { run_v1(*arguments); };
   });
 }
 

@@ -19,6 +19,7 @@
 #include <ffkit/trainer/task_registry.h>
 
 #include "tools/launch_options.h"
+#include "tools/table_options.h"
 
 namespace ffkit {
 namespace {
@@ -43,115 +44,18 @@ Exit status: 0: done; 1: failed; 2: wrong use; 75: stopped by SIGTERM, SIGUSR1 o
 A training that is stopped writes a checkpoint first. The same command with --resume continues it. It writes none before its first step,
 or after it has waited for data or for another process for 20 s. The checkpoint before is then the last one.)";
 
-// What an option's value is set from.
-template <typename T>
-CLI::Option* add_values(CLI::App& app, const Option& option) {
-  const std::string name = "--" + option.name;
-  if (option.parts.size() == 1) {
-    return app.add_option_function<T>(
-        name, [&option](const T& value) { option.parts[0].set(value); }, option.help);
-  }
-  return app
-      .add_option_function<std::vector<T>>(
-          name,
-          [&option](const std::vector<T>& values) {
-            for (size_t i = 0; i < option.parts.size(); ++i) option.parts[i].set(values.at(i));
-          },
-          option.help)
-      ->type_size(static_cast<int>(option.parts.size()))
-      ->expected(1);
-}
-
-// A number, or the word that stands for 0.
-CLI::Option* add_number_or_word(CLI::App& app, const Option& option) {
-  return app.add_option_function<std::string>(
-      "--" + option.name,
-      [&option](const std::string& text) {
-        double number = 0;
-        if (text != option.zero_word && !CLI::detail::lexical_cast(text, number)) {
-          throw CLI::ValidationError("--" + option.name,
-                                     "'" + text + "' is neither a number nor " + option.zero_word);
-        }
-        option.parts[0].set(number);
-      },
-      option.help);
-}
-
-// Each time with one value.
-CLI::Option* let_repeat(CLI::Option* option) {
-  return option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-}
-
-CLI::Option* add_repeated(CLI::App& app, const Option& option) {
-  return let_repeat(app.add_option_function<std::vector<std::string>>(
-      "--" + option.name,
-      [&option](const std::vector<std::string>& words) { option.parts[0].set(words); },
-      option.help));
-}
-
-CLI::Option* add_by_type(CLI::App& app, const Option& option) {
-  const OptionValue value = option.parts[0].get();
-  if (option.is_repeated) return add_repeated(app, option);
-  if (!option.zero_word.empty()) return add_number_or_word(app, option);
-  if (std::holds_alternative<int64_t>(value)) return add_values<int64_t>(app, option);
-  if (std::holds_alternative<uint64_t>(value))
-    return add_values<uint64_t>(app, option)
-        ->check(CLI::Validator(
-            [](const std::string& text) {
-              return text.starts_with('-') ? "Value " + text + " is below 0" : std::string();
-            },
-            ""));
-  if (std::holds_alternative<double>(value)) return add_values<double>(app, option);
-  return add_values<std::string>(app, option);
-}
-
-// CLI11 sets a flag's bool itself; it goes into the table once all is parsed.
-void add_flag(CLI::App& app, const Option& option,
-              std::vector<std::function<void()>>& when_parsed) {
-  const auto is_on = std::make_shared<bool>(std::get<bool>(option.parts[0].get()));
-  app.add_flag("--" + option.name + ",!--no-" + option.name, *is_on, option.help);
-  when_parsed.emplace_back([is_on, &option] { option.parts[0].set(*is_on); });
-}
-
-void add_table_option(CLI::App& app, const Option& option,
-                      std::vector<std::function<void()>>& when_parsed) {
-  if (std::holds_alternative<bool>(option.parts[0].get())) {
-    add_flag(app, option, when_parsed);
-    return;
-  }
-  CLI::Option* added = add_by_type(app, option);
-  const std::string text = option.text();
-  added->default_str(!option.zero_word.empty() && text == "0" ? option.zero_word : text);
-  if (!option.type_name.empty()) added->type_name(option.type_name);
-  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
-  if (option.is_size) {
-    added->transform(CLI::AsSizeValue(false))
-        ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
-        ->option_text(fmt::format("SIZE={}M", std::get<int64_t>(option.parts[0].get()) >> 20));
-  }
-}
-
 // The options of `table` whose group is `group`, under the heading `title`.
-void add_group(CLI::App& app, const OptionTable& table, const std::string& group,
-               const std::string& title, std::vector<std::function<void()>>& when_parsed) {
+void add_group(CLI::App& app, OptionTable& table, const std::string& group,
+               const std::string& title, WhenParsed& when_parsed) {
   app.option_defaults()->group(title);
-  for (const Option& option : table.options()) {
-    if (option.group == group) add_table_option(app, option, when_parsed);
+  for (Option& option : table.options()) {
+    if (option.group == group) add_table_option(app, option, when_parsed, true);
   }
-}
-
-std::vector<std::string> groups_of(const OptionTable& table) {
-  std::vector<std::string> groups;
-  for (const Option& option : table.options()) {
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
-      groups.push_back(option.group);
-  }
-  return groups;
 }
 
 // Those of the run, with those of its task behind the first group.
 void add_table_options(CLI::App& app, TrainCommand& command) {
-  std::vector<std::function<void()>> when_parsed;
+  WhenParsed when_parsed;
   bool is_first = true;
   for (const std::string& group : groups_of(command.tables.general)) {
     add_group(app, command.tables.general, group, group, when_parsed);

@@ -13,20 +13,14 @@
 namespace ffkit {
 namespace {
 
-void require_range(const char* name, int64_t value, int64_t low, int64_t high) {
-  if (value < low || value > high) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("demo: {} is {}; it must be {} .. {}", name, value, low, high));
-  }
-}
-
 class DemoSource : public Source {
  public:
   explicit DemoSource(const DemoOptions& options) : options_(options), storer_(options.images) {
-    require_range("the number of classes", options.num_classes, 2, kMaxDemoClasses);
-    require_range("the number of pictures", options.num_train, 1, 100'000'000);
-    require_range("the number of validation pictures", options.num_val, 0, 100'000'000);
-    require_range("the size", options.size, 16, 2048);
+    check_options(options);
+    if (options.size < 16 || options.size > 2048) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("demo: the size is {}; it must be 16 .. 2048", options.size));
+    }
     splits_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
     if (options.num_val > 0) splits_.push_back({.name = "val", .num_samples = options.num_val});
     for (int64_t label = 0; label < options.num_classes; ++label) {

@@ -1,127 +1,132 @@
 #include <fmt/format.h>
 
-#include <array>
-#include <span>
+#include <initializer_list>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
-#include "input/argument_values.h"
+#include "sources/demo/demo_painter.h"
 #include "sources/demo_nuscenes/root_writer.h"
 
 namespace ffkit {
+
+void describe(DemoOptions& options, OptionTable& table) {
+  table.add("classes", options.num_classes, "Number of classes").set_range(2, kMaxDemoClasses);
+  table.add("images", options.num_train, "Number of training pictures").set_range(1, 100'000'000);
+  table.add("val-images", options.num_val, "Number of validation pictures; 0: no validation split")
+      .set_range(0, 100'000'000);
+}
+
+void describe(DemoNuScenesOptions& options, OptionTable& table) {
+  table.add("scenes", options.num_train_scenes, "Number of training scenes").set_range(1, 700);
+  table
+      .add("val-scenes", options.num_val_scenes,
+           "Number of validation scenes; 0: no validation split")
+      .set_range(0, 150);
+  table.add("frames", options.num_keyframes, "Number of keyframes of a scene, half a second apart")
+      .set_range(2, 100);
+  table
+      .add("root", options.root,
+           "A new or empty folder that keeps the files in the official layout")
+      .set_stored(false)
+      .set_default("a temporary folder below TMPDIR");
+}
+
 namespace {
 
-// clang-format off
-constexpr std::array kDemoParameters = {
-    SourceParameter{.name = "kind", .help = "What is made. pictures (default): pictures of classes; nuscenes: scenes of driving in nuScenes' layout, with six cameras and a lidar, for detectors; pose: figures of people before a known camera, for RootNet", .type = SourceParameter::Type::text},
-    SourceParameter{"size", "Width and height in pixels; of pose 128 by default. Of nuscenes: width, a multiple of 16 from 64 to 1600, 320 by default", 64, 16, 2048},
-    SourceParameter{"classes", "Number of classes", 10, 2, 1152},
-    SourceParameter{"images", "Number of training pictures", 2000, 1, 100'000'000},
-    SourceParameter{"val-images", "Number of validation pictures; 0: no validation split", 500, 0, 100'000'000},
-    SourceParameter{"scenes", "With --kind nuscenes: number of training scenes", 60, 1, 700},
-    SourceParameter{"val-scenes", "With --kind nuscenes: number of validation scenes; 0: no validation split", 12, 0, 150},
-    SourceParameter{"frames", "With --kind nuscenes: number of keyframes of a scene, half a second apart", 10, 2, 100},
-    SourceParameter{.name = "root", .help = "With --kind nuscenes: a new or empty folder that keeps the files in the official layout. Default: a temporary folder below TMPDIR", .type = SourceParameter::Type::text},
-};
-// clang-format on
-
-constexpr size_t kSize = 1;
-// Parameters of one kind of demo alone.
-constexpr std::span<const SourceParameter> kOfPictures = std::span(kDemoParameters).subspan(2, 3);
-constexpr std::span<const SourceParameter> kOfNuScenes = std::span(kDemoParameters).subspan(5);
-
-// Likewise those of pictures and pose.
-constexpr std::span<const SourceParameter> kOfClasses = kOfPictures.first(1);
-
-bool is_demo_pose(const SourceArguments& arguments) {
-  return arguments.text("kind") == "pose";
-}
-
-bool is_demo_nuscenes(const SourceArguments& arguments) {
-  return arguments.text("kind") == "nuscenes";
-}
-
-DemoOptions picture_options(const SourceArguments& arguments) {
-  return {.num_classes = arguments.number(kOfPictures[0]),
-          .num_train = arguments.number(kOfPictures[1]),
-          .num_val = arguments.number(kOfPictures[2]),
-          .size = arguments.number(kDemoParameters[kSize]),
-          .seed = arguments.seed,
-          .images = arguments.images};
-}
-
-DemoPoseOptions pose_options(const SourceArguments& arguments) {
-  DemoPoseOptions options{.num_train = arguments.number(kOfPictures[1]),
-                          .num_val = arguments.number(kOfPictures[2]),
-                          .seed = arguments.seed,
-                          .images = arguments.images};
-  if (const auto size = arguments.numbers.find(kDemoParameters[kSize].name);
-      size != arguments.numbers.end()) {
-    options.size = size->second;
+class DemoKind final : public SourceOptions {
+ public:
+  void describe(OptionTable& table) override {
+    table
+        .add(
+            "kind", kind_,
+            "What is made. pictures: pictures of classes; nuscenes: scenes of driving in nuScenes' "
+            "layout, with six cameras and a lidar, for detectors; pose: figures of people before "
+            "a known camera, for RootNet")
+        .set_choices({"pictures", "nuscenes", "pose"});
+    table
+        .add("size", size_,
+             "Width and height in pixels. Of nuscenes: width, a multiple of 16 from 64 to 1600")
+        .set_range(16, 2048)
+        .set_unset(0, "64; of pose 128; of nuscenes 320");
+    table.group("Pictures that are made");
+    ffkit::describe(pictures_, table);
+    table.group("Driving that is made (" + option_set("kind", "nuscenes") + ")");
+    ffkit::describe(driving_, table);
   }
-  return options;
-}
 
-DemoNuScenesOptions nuscenes_options(const SourceArguments& arguments) {
-  DemoNuScenesOptions options{.num_train_scenes = arguments.number(kOfNuScenes[0]),
-                              .num_val_scenes = arguments.number(kOfNuScenes[1]),
-                              .num_keyframes = arguments.number(kOfNuScenes[2]),
-                              .seed = arguments.seed,
-                              .num_threads = arguments.num_threads,
-                              .cancel = arguments.cancel,
-                              .images = arguments.images};
-  if (const auto size = arguments.numbers.find(kDemoParameters[kSize].name);
-      size != arguments.numbers.end()) {
-    options.width = size->second;
-  }
-  if (!arguments.is_dry_run) options.root = arguments.text("root");
-  return options;
-}
-
-void check_demo(const SourceArguments& arguments) {
-  const std::string kind = arguments.text("kind");
-  if (!kind.empty() && kind != "pictures" && kind != "nuscenes" && kind != "pose") {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is '{}'; it must be pictures, nuscenes or pose",
-                            option_name("kind"), kind));
-  }
-  const bool is_nuscenes = is_demo_nuscenes(arguments);
-  const auto refuse_any = [&](std::span<const SourceParameter> parameters) {
-    for (const SourceParameter& parameter : parameters) {
-      if (!arguments.numbers.contains(parameter.name) &&
-          !arguments.texts.contains(parameter.name)) {
-        continue;
+  void check(const OptionTable& table) const override {
+    const auto refuse_any = [&](std::initializer_list<std::string_view> names) {
+      for (const std::string_view name : names) {
+        if (!table.is_given(name)) continue;
+        const std::string option = table.find(name)->key();
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{} has no effect with {}; leave it out", option_name(option),
+                                option_set("kind", kind_)),
+                    {.subject = ErrorSubject::argument, .name = option});
       }
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("{} has no effect with {}; leave it out", option_name(key_of(parameter.name)),
-                      option_set("kind", kind.empty() ? "pictures" : kind)));
-    }
-  };
-  refuse_any(is_nuscenes ? kOfPictures : kOfNuScenes);
-  if (is_demo_pose(arguments)) refuse_any(kOfClasses);
-  if (is_nuscenes) nuscenes::demo::validate(nuscenes_options(arguments));
-}
+    };
+    if (kind_ == "pose") refuse_any({"classes"});
+    if (kind_ != "nuscenes") return refuse_any({"scenes", "val-scenes", "frames", "root"});
+    refuse_any({"classes", "images", "val-images"});
+    nuscenes::demo::validate(driving({}));
+  }
 
-std::unique_ptr<Source> open_demo(const SourceArguments& arguments) {
-  if (is_demo_nuscenes(arguments)) return make_demo_nuscenes(nuscenes_options(arguments));
-  if (is_demo_pose(arguments)) return make_demo_pose(pose_options(arguments));
-  return make_demo(picture_options(arguments));
-}
+  bool keeps_order() const override { return kind_ == "nuscenes"; }
+
+  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
+    if (kind_ == "nuscenes") return make_demo_nuscenes(driving(arguments));
+    if (kind_ == "pose") {
+      return make_demo_pose({.num_train = pictures_.num_train,
+                             .num_val = pictures_.num_val,
+                             .size = size_ != 0 ? size_ : DemoPoseOptions().size,
+                             .seed = arguments.seed,
+                             .images = arguments.images});
+    }
+    DemoOptions options = pictures_;
+    if (size_ != 0) options.size = size_;
+    options.seed = arguments.seed;
+    options.images = arguments.images;
+    return make_demo(options);
+  }
+
+ private:
+  DemoNuScenesOptions driving(const SourceArguments& arguments) const {
+    DemoNuScenesOptions options = driving_;
+    if (size_ != 0) options.width = size_;
+    if (arguments.is_dry_run) options.root.clear();
+    options.seed = arguments.seed;
+    options.num_threads = arguments.num_threads;
+    options.cancel = arguments.cancel;
+    options.images = arguments.images;
+    return options;
+  }
+
+  std::string kind_ = "pictures";
+  int64_t size_ = 0;  // 0: the default of the kind
+  DemoOptions pictures_;
+  DemoNuScenesOptions driving_;
+};
 
 }  // namespace
 
-// clang-format off
 SourceKind demo_kind() {
-  SourceKind kind{"demo", "Made-up data that a model can learn, for trying things out: pictures of classes, a nuScenes set, or people", "/tmp/demo --classes 10 --images 2000\n  ffconvert demo /tmp/driving --kind nuscenes --scenes 60 --val-scenes 12", false, kDemoParameters, open_demo, check_demo, true};
-  kind.keeps_order_with = is_demo_nuscenes;
-  kind.place = 90;
-  return kind;
+  return {.name = "demo",
+          .description =
+              "Made-up data that a model can learn, for trying things out: pictures of "
+              "classes, a nuScenes set, or people",
+          .example =
+              "/tmp/demo --classes 10 --images 2000\n"
+              "  ffconvert demo /tmp/driving --kind nuscenes --scenes 60 --val-scenes 12",
+          .options = make_source_options<DemoKind>,
+          .needs_path = false,
+          .pictures = PictureUse::all,
+          .place = 90};
 }
-// clang-format on
 
 }  // namespace ffkit

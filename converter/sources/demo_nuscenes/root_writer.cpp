@@ -36,12 +36,6 @@ namespace fs = std::filesystem;
 constexpr int kJpegQuality = 90;
 constexpr std::array<const char*, 2> kSplits = {"train", "val"};
 
-void require(const char* name, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("demo: {} is {}; it must be {} .. {}", name, value, low, high));
-}
-
 void make_folders(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -191,14 +185,11 @@ void write_map(const fs::path& root, uint64_t seed) {
 }  // namespace
 
 void validate(const DemoNuScenesOptions& options) {
-  require("the number of scenes", options.num_train_scenes, 1, 700);
-  require("the number of validation scenes", options.num_val_scenes, 0, 150);
-  require("the number of keyframes of a scene", options.num_keyframes, 2, 100);
-  require("the width of pictures", options.width, 64, 1600);
-  if (options.width % 16 == 0) return;
+  check_options(options);
+  if (options.width % 16 == 0 && options.width >= 64 && options.width <= 1600) return;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("demo: the width of pictures is {}; it must be a multiple of 16, because "
-                          "their height is 9/16 of it",
+              fmt::format("demo: the width of pictures is {}; it must be a multiple of 16 from 64 to "
+                          "1600, because their height is 9/16 of it",
                           options.width));
 }
 

@@ -82,16 +82,7 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
                         .lidar_sweeps = options.lidar_sweeps > 0,
                         .radar_sweeps = options.radar_sweeps > 0,
                         .camera_sweeps = options.camera_sweeps > 0};
-  if (options.lidar_dtype != DType::f32 && options.lidar_dtype != DType::f16) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the lidar's dtype is {}; it must be f32 or f16",
-                            to_string(options.lidar_dtype)));
-  }
-  for (const int sweeps : {options.lidar_sweeps, options.radar_sweeps, options.camera_sweeps}) {
-    if (sweeps >= 0 && sweeps <= 100) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the number of sweeps is {}; it must be 0 .. 100", sweeps));
-  }
+  check_options(options);
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
     throw Error(ErrorCode::invalid_argument,

@@ -75,6 +75,7 @@ std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions
 }
 
 PersonsOptions resolved(PersonsOptions options) {
+  check_options(options);
   const PersonSet& set = person_set(options.set);
   const auto take = [](int64_t& value, int64_t otherwise) {
     if (value < 0) value = otherwise;
@@ -100,9 +101,6 @@ PersonsOptions resolved(PersonsOptions options) {
     throw Error(ErrorCode::invalid_argument,
                 "human36m has three files a subject in SRC/annotations; leave out " +
                     option_name("annotations"));
-  }
-  if (options.protocol < 1 || options.protocol > 2) {
-    throw Error(ErrorCode::invalid_argument, option_name("protocol") + " must be 1 or 2");
   }
   return options;
 }

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
 
 [[noreturn]] void refuse_options(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
@@ -393,17 +392,7 @@ class Text : public Source {
 
 void check_text_options(const TextOptions& options) {
   const bool is_ready = !options.tokens_field.empty();
-  const auto require = [](const char* option, int64_t value, int64_t min, int64_t max) {
-    if (value >= min && value <= max) return;
-    refuse_options(
-        fmt::format("{} is {}; it must be {} .. {}", option_name(option), value, min, max));
-  };
-  require("block_bytes", options.block_bytes, 1 << 10, 1 << 30);
-  require("max_document_bytes", options.max_document_bytes, 1 << 10, 1 << 30);
-  if (options.document != "" && options.document != "line" && options.document != "file") {
-    refuse_options(
-        fmt::format("{}: it must be one of line, file", option_set("document", options.document)));
-  }
+  check_options(options);
   if (options.tokenizer.empty()) {
     if (!is_ready) {
       refuse_options(
@@ -415,12 +404,10 @@ void check_text_options(const TextOptions& options) {
                                  option_name("tokenizer"), option_name("vocabulary_size"),
                                  option_name("end_of_text")));
     }
-    require("vocabulary_size", options.vocabulary_size, 1, kMaxVocabulary);
   } else if (options.vocabulary_size != 0) {
     refuse_options(fmt::format("{} is what {} says; leave it out", option_name("vocabulary_size"),
                                option_name("tokenizer")));
   }
-  require("end_of_text", options.end_of_text, -1, kMaxVocabulary - 1);
 }
 
 std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& options) {

@@ -19,12 +19,15 @@
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
+#include <ffkit/format/option_table.h>
 #include <ffkit/loader/permutation.h>
 
 #include "bindings.h"
 #include "convert/python_source.h"
 #include "convert/sample_values.h"
 #include "convert/summaries.h"
+#include "convert/table_values.h"
 #include "convert/watched.h"
 
 namespace nb = nanobind;
@@ -32,37 +35,38 @@ namespace nb = nanobind;
 namespace ffkit::python {
 namespace {
 
-// What all conversions have, from the dict that ffkit/_convert_options.py makes.
-struct Arguments {
-  Arguments(std::string path, nb::dict options)
+// How a conversion is watched, from the dict that ffkit/convert.py makes.
+struct Call {
+  Call(std::string path, nb::dict control)
       : destination(std::move(path)),
-        is_dry_run(nb::cast<bool>(options["dry_run"])),
-        storage(storage_of(options)),
-        watched(options["on_progress"], options["on_note"]) {
-    convert.num_threads = nb::cast<int>(options["threads"]);
-    convert.shard_bytes = nb::cast<int64_t>(options["shard_bytes"]);
-    convert.order = parse_record_order(nb::cast<std::string>(options["order"]));
-    convert.seed = nb::cast<uint64_t>(options["seed"]);
-    convert.on_error = parse_on_error(nb::cast<std::string>(options["on_error"]));
-    convert.read = parse_read_mode(nb::cast<std::string>(options["read"]));
-    if (!options["part"].is_none()) {
-      convert.part = parse_part(nb::cast<std::string>(options["part"]));
-    }
-    convert.resume = nb::cast<bool>(options["resume"]);
-    convert.zstd_level = nb::cast<int>(options["zstd"]);
-    convert.zstd_dictionary_bytes = nb::cast<int64_t>(options["zstd_dictionary"]);
-    convert.max_record_bytes = nb::cast<int64_t>(options["max_record"]);
-    convert.cancel = watched.cancel();
-    convert.progress = watched.progress();
-    convert.note = watched.note();
-    validate(convert);
+        is_dry_run(nb::cast<bool>(control["dry_run"])),
+        watched(control["on_progress"], control["on_note"]) {}
+
+  void watch(ConvertOptions& options) {
+    options.cancel = watched.cancel();
+    options.progress = watched.progress();
+    options.note = watched.note();
   }
 
   std::string destination;
   bool is_dry_run;
-  ImageStorage storage;
   Watched watched;
-  ConvertOptions convert;
+};
+
+// A conversion that is none of a kind: its options and those of pictures.
+struct PlainConversion {
+  PlainConversion(Call& call, nb::dict given, PictureUse pictures) {
+    describe(images, pictures, true, table);
+    describe(options, table);
+    give(table, std::move(given));
+    validate(options);
+    images.seed = options.seed;
+    call.watch(options);
+  }
+
+  ImageStorage images;
+  ConvertOptions options;
+  OptionTable table;  // over the members above
 };
 
 // What a conversion gives back: its summary, or the estimate of a dry run.
@@ -76,77 +80,51 @@ struct Outcome {
   }
 };
 
-// Opens the source and converts it; without the GIL.
-Outcome convert_source(Arguments& arguments, const std::function<std::unique_ptr<Source>()>& open) {
-  check_destination(arguments.destination, arguments.convert.resume);
-  const std::unique_ptr<Source> source = open();
-  for (const std::string& sentence : source->notes()) arguments.convert.note(sentence);
-  Outcome outcome{.is_estimate = arguments.is_dry_run};
-  if (arguments.is_dry_run) {
-    outcome.estimate = estimate_conversion(*source, arguments.convert);
+// Converts a source; without the GIL.
+Outcome convert_open(const Call& call, const Source& source, const ConvertOptions& options) {
+  for (const std::string& sentence : source.notes()) options.note(sentence);
+  Outcome outcome{.is_estimate = call.is_dry_run};
+  if (call.is_dry_run) {
+    outcome.estimate = estimate_conversion(source, options);
   } else {
-    outcome.summary = convert(*source, arguments.destination, arguments.convert);
+    outcome.summary = convert(source, call.destination, options);
   }
   return outcome;
 }
 
-nb::dict convert_kind(const std::string& name, const std::string& path,
-                      const std::string& destination, nb::dict parameters, nb::dict options) {
-  const SourceKind& kind = source_kind(name);
-  Arguments arguments(destination, options);
-  SourceArguments source{.path = path,
-                         .seed = arguments.convert.seed,
-                         .num_threads = arguments.convert.num_threads,
-                         .is_dry_run = arguments.is_dry_run,
-                         .temporary_folder = arguments.destination,
-                         .cancel = arguments.watched.cancel(),
-                         .images = arguments.storage};
-  for (const SourceParameter& parameter : kind.parameters) {
-    if (!parameters.contains(parameter.name)) continue;
-    const nb::object value = parameters[parameter.name];
-    switch (parameter.type) {
-      case SourceParameter::Type::number: {
-        const auto number = nb::cast<int64_t>(value);
-        if (number < parameter.min_value || number > parameter.max_value) {
-          throw Error(ErrorCode::invalid_argument,
-                      std::string(parameter.name) + " is " + std::to_string(number) +
-                          "; it must be " + std::to_string(parameter.min_value) + " to " +
-                          std::to_string(parameter.max_value));
-        }
-        source.numbers[parameter.name] = number;
-        break;
-      }
-      case SourceParameter::Type::flag:
-        source.flags[parameter.name] = nb::cast<bool>(value);
-        break;
-      case SourceParameter::Type::text:
-        source.texts[parameter.name] = nb::cast<std::string>(value);
-        break;
-    }
-  }
-  check_arguments(kind, source);
-  if (kind.keeps_order || (kind.keeps_order_with != nullptr && kind.keeps_order_with(source))) {
-    arguments.convert.order = RecordOrder::source;
-  }
+// Opens the source and converts it, without the GIL. Opening may change the options.
+nb::dict run(Call& call, const ConvertOptions& options,
+             const std::function<std::unique_ptr<Source>()>& open) {
   Outcome outcome;
-  arguments.watched.run(
-      [&] { outcome = convert_source(arguments, [&] { return kind.open(source); }); });
+  call.watched.run([&] {
+    check_destination(call.destination, options.resume);
+    const std::unique_ptr<Source> source = open();
+    outcome = convert_open(call, *source, options);
+  });
   return outcome.to_python();
 }
 
+nb::dict convert_kind(const std::string& name, const std::string& path,
+                      const std::string& destination, nb::dict given, nb::dict control) {
+  Call call(destination, std::move(control));
+  KindConversion conversion(source_kind(name));
+  give(conversion.table(), std::move(given));
+  call.watch(conversion.options());
+  conversion.check();
+  return run(call, conversion.options(),
+             [&] { return conversion.open(path, destination, call.is_dry_run); });
+}
+
 nb::dict convert_python_source(nb::object python_source, const std::string& destination,
-                               nb::dict options) {
-  Arguments arguments(destination, options);
-  const std::unique_ptr<Source> source = open_python_source(std::move(python_source), options);
-  Outcome outcome{.is_estimate = arguments.is_dry_run};
+                               const std::string& pixels, nb::dict given, nb::dict control) {
+  Call call(destination, std::move(control));
+  const PlainConversion conversion(call, std::move(given), PictureUse::all);
+  validate(conversion.images, conversion.table);
+  const std::unique_ptr<Source> source =
+      open_python_source(std::move(python_source), conversion.images, pixels);
+  Outcome outcome;
   try {
-    arguments.watched.run([&] {
-      if (arguments.is_dry_run) {
-        outcome.estimate = estimate_conversion(*source, arguments.convert);
-      } else {
-        outcome.summary = convert(*source, arguments.destination, arguments.convert);
-      }
-    });
+    call.watched.run([&] { outcome = convert_open(call, *source, conversion.options); });
   } catch (const Error& error) {
     const nb::object raised = raised_by(*source, error);
     if (raised.is_none()) throw;
@@ -160,33 +138,14 @@ nb::dict convert_python_source(nb::object python_source, const std::string& dest
   return outcome.to_python();
 }
 
-nb::dict transcode(const std::string& path, const std::string& destination, bool keeps_shards,
-                   bool keeps_compression, nb::dict options) {
-  Arguments arguments(destination, options);
-  arguments.convert.order = RecordOrder::source;
-  Outcome outcome;
-  arguments.watched.run([&] {
-    outcome = convert_source(arguments, [&] {
-      std::vector<Dataset> splits =
-          open_splits(path, {.max_record_bytes = arguments.convert.max_record_bytes});
-      if (keeps_compression) take_over_compression(splits, arguments.convert);
-      return open_transcoded(std::move(splits),
-                             {.store = arguments.storage.store, .keeps_shards = keeps_shards});
-    });
-  });
-  return outcome.to_python();
-}
-
-nb::dict from_v1(const std::string& path, const std::string& destination, nb::dict options) {
-  Arguments arguments(destination, options);
-  Outcome outcome;
-  arguments.watched.run([&] {
-    outcome = convert_source(arguments, [&] {
-      return open_datasets(
-          open_splits(path, {.max_record_bytes = arguments.convert.max_record_bytes}));
-    });
-  });
-  return outcome.to_python();
+nb::dict transcode(const std::string& path, const std::string& destination, nb::dict given,
+                   nb::dict control) {
+  Call call(destination, std::move(control));
+  TranscodeConversion conversion;
+  give(conversion.table(), std::move(given));
+  call.watch(conversion.options());
+  conversion.check();
+  return run(call, conversion.options(), [&] { return conversion.open(path); });
 }
 
 // Whether all splits at `path` are of FFRecord v1. Throws when only some are.
@@ -203,30 +162,36 @@ bool is_v1(const std::string& path, int64_t max_record_bytes) {
   return num_v1 != 0;
 }
 
-std::vector<int64_t> permutation(int64_t num_samples, uint64_t seed) {
-  const nb::gil_scoped_release release;
-  const Permutation permuted(num_samples, seed);
-  std::vector<int64_t> order(static_cast<size_t>(num_samples));
-  for (int64_t i = 0; i < num_samples; ++i) order[static_cast<size_t>(i)] = permuted(i);
-  return order;
-}
-
-nb::dict to_v1(const std::string& path, const std::string& destination, const std::string& payload,
-               const std::string& field, int64_t part_bytes, nb::dict options) {
-  Arguments arguments(destination, options);
-  const V1Options v1{.content = parse_v1_content(payload),
-                     .field = field,
-                     .shard_bytes = part_bytes,
-                     .max_record_bytes = arguments.convert.max_record_bytes,
-                     .cancel = arguments.watched.cancel(),
-                     .progress = arguments.watched.progress(),
-                     .note = arguments.watched.note()};
-  Outcome outcome{.is_estimate = arguments.is_dry_run};
-  arguments.watched.run([&] {
+// Reads FFRecord v1, or writes it, by what `path` is.
+nb::dict v1(const std::string& path, const std::string& destination, nb::dict given,
+            nb::dict control) {
+  Call call(destination, std::move(control));
+  V1Options v1;
+  ConvertOptions options{.order = RecordOrder::source};
+  OptionTable table;
+  describe(v1, table);
+  describe(options, table);
+  give(table, std::move(given));
+  call.watch(options);
+  validate(options);
+  if (is_v1(path, options.max_record_bytes)) {
+    table.refuse({"payload", "field"}, "is for writing FFRecord v1; src already is");
+    return run(call, options, [&] {
+      return open_datasets(open_splits(path, {.max_record_bytes = options.max_record_bytes}));
+    });
+  }
+  check_for_writing_v1(table);
+  if (table.is_given("shard-size")) v1.shard_bytes = options.shard_bytes;
+  v1.max_record_bytes = options.max_record_bytes;
+  v1.cancel = options.cancel;
+  v1.progress = options.progress;
+  v1.note = options.note;
+  Outcome outcome{.is_estimate = call.is_dry_run};
+  call.watched.run([&] {
     check_destination(destination);
     const std::vector<Dataset> splits =
         open_splits(path, {.max_record_bytes = v1.max_record_bytes});
-    if (arguments.is_dry_run) {
+    if (call.is_dry_run) {
       outcome.estimate = estimate_v1(splits, v1);
     } else {
       outcome.summary = write_v1(splits, destination, v1);
@@ -235,18 +200,23 @@ nb::dict to_v1(const std::string& path, const std::string& destination, const st
   return outcome.to_python();
 }
 
+std::vector<int64_t> permutation(int64_t num_samples, uint64_t seed) {
+  const nb::gil_scoped_release release;
+  const Permutation permuted(num_samples, seed);
+  std::vector<int64_t> order(static_cast<size_t>(num_samples));
+  for (int64_t i = 0; i < num_samples; ++i) order[static_cast<size_t>(i)] = permuted(i);
+  return order;
+}
+
 nb::dict merge(const std::string& destination, const std::vector<std::string>& sources,
-               const std::string& transfer, bool is_append, nb::object on_note) {
+               nb::dict given, bool is_append, nb::object on_note) {
   Watched watched(nb::none(), std::move(on_note));
-  MergeOptions options{.cancel = watched.cancel(), .note = watched.note()};
-  if (transfer == "move") {
-    options.transfer = ShardTransfer::move;
-  } else if (transfer == "copy") {
-    options.transfer = ShardTransfer::copy;
-  } else if (transfer != "link") {
-    throw Error(ErrorCode::invalid_argument,
-                "transfer is '" + transfer + "'; it must be link, move or copy");
-  }
+  MergeOptions options;
+  OptionTable table;
+  describe(options, table);
+  give(table, std::move(given));
+  options.cancel = watched.cancel();
+  options.note = watched.note();
   const std::vector<std::filesystem::path> paths(sources.begin(), sources.end());
   ConvertSummary summary;
   watched.run([&] {
@@ -256,26 +226,43 @@ nb::dict merge(const std::string& destination, const std::vector<std::string>& s
   return to_python(summary);
 }
 
-// {"imagenet": {"images": True, "store": False, "exif": True, "path": True, "parameters":
-// {"splits": "text", ...}}, ...}
-nb::dict kinds() {
+// {"folder": {"description": "Folders of ...", "path": True, "options": [{"name": ...}, ...]},
+// ...}, with "transcode", "v1", "merge", "pictures" and "conversion" beside the kinds.
+nb::dict option_tables() {
   nb::dict all;
-  for (const SourceKind& kind : source_kinds()) {
-    nb::dict parameters;
-    for (const SourceParameter& parameter : kind.parameters) {
-      const char* type = parameter.type == SourceParameter::Type::number ? "number"
-                         : parameter.type == SourceParameter::Type::flag ? "flag"
-                                                                         : "text";
-      parameters[parameter.name] = type;
-    }
+  const auto add = [&all](const char* name, const char* description, bool has_path,
+                          const OptionTable& table) {
     nb::dict facts;
-    facts["images"] = kind.has_images;
-    facts["store"] = kind.takes_store;
-    facts["exif"] = kind.takes_exif;
-    facts["path"] = kind.needs_path;
-    facts["parameters"] = parameters;
-    all[kind.name] = facts;
+    facts["description"] = description;
+    facts["path"] = has_path;
+    facts["options"] = to_python(table);
+    all[name] = facts;
+  };
+  for (const SourceKind& kind : source_kinds()) {
+    const KindConversion conversion(kind);
+    add(kind.name, kind.description, kind.needs_path, conversion.table());
   }
+  add("transcode", "A data set of ffkit with its pictures in the dct code, or back to JPEG", true,
+      TranscodeConversion().table());
+  ImageStorage images;
+  ConvertOptions options;
+  MergeOptions merging;
+  V1Options v1;
+  OptionTable of_pictures;
+  OptionTable of_conversions;
+  OptionTable of_v1;
+  OptionTable of_merge;
+  describe(images, PictureUse::all, true, of_pictures);
+  describe(options, of_conversions);
+  describe(merging, of_merge);
+  describe(v1, of_v1);
+  describe(options, of_v1);
+  of_v1.find("order")->set_default("source");
+  of_v1.find("shard-size")->set_default("256M; writing v1: one part for each shard");
+  add("v1", "FFRecord v1 to a data set of ffkit, or back", true, of_v1);
+  add("merge", "Joins several data sets to a new one", true, of_merge);
+  add("pictures", "How pictures are stored", true, of_pictures);
+  add("conversion", "What all conversions share", true, of_conversions);
   return all;
 }
 
@@ -283,19 +270,19 @@ nb::dict kinds() {
 
 void bind_convert(nb::module_& module) {
   module.def("convert_kind", &convert_kind, nb::arg("name"), nb::arg("path"),
-             nb::arg("destination"), nb::arg("parameters"), nb::arg("options"));
+             nb::arg("destination"), nb::arg("given"), nb::arg("control"));
   module.def("convert_python_source", &convert_python_source, nb::arg("source"),
-             nb::arg("destination"), nb::arg("options"));
-  module.def("transcode", &transcode, nb::arg("path"), nb::arg("destination"),
-             nb::arg("keeps_shards"), nb::arg("keeps_compression"), nb::arg("options"));
-  module.def("from_v1", &from_v1, nb::arg("path"), nb::arg("destination"), nb::arg("options"));
-  module.def("to_v1", &to_v1, nb::arg("path"), nb::arg("destination"), nb::arg("payload"),
-             nb::arg("field"), nb::arg("part_bytes"), nb::arg("options"));
-  module.def("merge", &merge, nb::arg("destination"), nb::arg("sources"), nb::arg("transfer"),
+             nb::arg("destination"), nb::arg("pixels"), nb::arg("given"), nb::arg("control"));
+  module.def("transcode", &transcode, nb::arg("path"), nb::arg("destination"), nb::arg("given"),
+             nb::arg("control"));
+  module.def("v1", &v1, nb::arg("path"), nb::arg("destination"), nb::arg("given"),
+             nb::arg("control"));
+  module.def("merge", &merge, nb::arg("destination"), nb::arg("sources"), nb::arg("given"),
              nb::arg("is_append"), nb::arg("on_note").none());
-  module.def("is_v1", &is_v1, nb::arg("path"), nb::arg("max_record"));
   module.def("permutation", &permutation, nb::arg("num_samples"), nb::arg("seed"));
-  module.def("source_kinds", &kinds);
+  module.def(
+      "check_pictures", [](nb::dict given) { storage_of(std::move(given)); }, nb::arg("given"));
+  module.def("option_tables", &option_tables);
 }
 
 }  // namespace ffkit::python

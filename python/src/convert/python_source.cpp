@@ -21,10 +21,10 @@ namespace {
 
 class PythonSource final : public Source {
  public:
-  PythonSource(nb::object source, nb::dict options)
+  PythonSource(nb::object source, const ImageStorage& images, const std::string& pixels)
       : source_(std::move(source)),
-        storer_(storage_of(options)),
-        pixels_(parse_pixels_as(nb::cast<std::string>(options["pixels"]))),
+        storer_(images),
+        pixels_(parse_pixels_as(pixels)),
         schema_(schema_of(source_.attr("fields"))),
         classes_(nb::cast<std::vector<std::string>>(source_.attr("classes"))),
         class_names_(nb::cast<std::vector<std::string>>(source_.attr("class_names"))),
@@ -97,8 +97,9 @@ class PythonSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_python_source(nb::object source, nb::dict options) {
-  return std::make_unique<PythonSource>(std::move(source), std::move(options));
+std::unique_ptr<Source> open_python_source(nb::object source, const ImageStorage& images,
+                                           const std::string& pixels) {
+  return std::make_unique<PythonSource>(std::move(source), images, pixels);
 }
 
 nb::object raised_by(const Source& source, const Error& error) {

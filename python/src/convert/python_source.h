@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/error.h>
 
@@ -14,7 +15,9 @@ namespace ffkit::python {
 // called from the conversion's threads, each time with the GIL; what it raises becomes an Error of
 // the sample, and the first such exception is kept for raised_by(). The object must be made and
 // destroyed with the GIL.
-std::unique_ptr<Source> open_python_source(nanobind::object source, nanobind::dict options);
+// `pixels`: how pictures that come as pixels are stored, as parse_pixels_as() takes it.
+std::unique_ptr<Source> open_python_source(nanobind::object source, const ImageStorage& images,
+                                           const std::string& pixels);
 
 // The exception that `source` has raised for the sample that ended the conversion with `error`, or
 // None. With the GIL.

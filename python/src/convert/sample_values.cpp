@@ -10,6 +10,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "convert/table_values.h"
+
 namespace nb = nanobind;
 
 namespace ffkit::python {
@@ -190,17 +192,12 @@ Schema schema_of(nb::handle fields) {
   return schema;
 }
 
-ImageStorage storage_of(nb::dict options) {
-  ImageStorage storage{.max_resolution = nb::cast<int>(options["max_resolution"]),
-                       .short_side = nb::cast<int>(options["short_side"]),
-                       .jpeg_quality = nb::cast<int>(options["jpeg_quality"]),
-                       .store = parse_store_as(nb::cast<std::string>(options["store"])),
-                       .raw_share = nb::cast<double>(options["raw_share"]),
-                       .seed = nb::cast<uint64_t>(options["seed"]),
-                       .fix_odd = nb::cast<bool>(options["fix_odd"]),
-                       .exif = parse_exif_use(nb::cast<std::string>(options["exif"])),
-                       .check = parse_image_check(nb::cast<std::string>(options["check_images"]))};
-  validate(storage);
+ImageStorage storage_of(nb::dict given) {
+  ImageStorage storage;
+  OptionTable table;
+  describe(storage, PictureUse::all, true, table);
+  give(table, std::move(given));
+  validate(storage, table);
   return storage;
 }
 

@@ -21,11 +21,6 @@ enum class PixelsAs : uint8_t { png, jpeg, raw };
 // Inverse of "png", "jpeg" and "raw"; throws Error(invalid_argument).
 PixelsAs parse_pixels_as(const std::string& name);
 
-struct PictureOptions {
-  ImageStorage storage;
-  PixelsAs pixels = PixelsAs::png;
-};
-
 // One field's value: a copy, so that the caller may change its arrays at once.
 struct Value {
   enum class Kind : uint8_t { null, bytes, pixels, list };
@@ -53,8 +48,7 @@ void set_fields(const Schema& schema, const Sample& sample, const ImageStorer& s
 
 // From a list of tuples (name, type, dtype, column, item), all but `column` texts.
 Schema schema_of(nanobind::handle fields);
-// From a dict with the names of ConvertOptions and ImageStorage, as ffkit/_convert_options.py makes
-// it.
-ImageStorage storage_of(nanobind::dict options);
+// From a dict of the options of pictures that are given. Throws as give() and validate().
+ImageStorage storage_of(nanobind::dict given);
 
 }  // namespace ffkit::python

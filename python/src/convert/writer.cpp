@@ -25,11 +25,17 @@ namespace nb = nanobind;
 namespace ffkit::python {
 namespace {
 
+ImageStorage pictures_of(nb::dict options) {
+  ImageStorage storage = storage_of(nb::cast<nb::dict>(options["pictures"]));
+  storage.seed = nb::cast<uint64_t>(options["seed"]);
+  return storage;
+}
+
 class PythonWriter {
  public:
   PythonWriter(const std::string& destination, const std::string& split, nb::list fields,
                nb::dict options)
-      : storer_(std::make_shared<ImageStorer>(storage_of(options))),
+      : storer_(std::make_shared<ImageStorer>(pictures_of(options))),
         pixels_(parse_pixels_as(nb::cast<std::string>(options["pixels"]))) {
     SampleWriterOptions writer_options{
         .num_threads = nb::cast<int>(options["threads"]),

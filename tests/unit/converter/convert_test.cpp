@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
@@ -94,6 +96,20 @@ TEST(Convert, CallsRecordsWhatTheyAre) {
   EXPECT_STREQ(record_noun(*open_jsonl(dir / "a.jsonl")), "records");
 }
 
+// What a table says is what help, Python and pages show; this is what they rely on.
+TEST(Registry, DescribesEveryOption) {
+  for (const SourceKind& kind : source_kinds()) {
+    KindConversion conversion(kind);
+    EXPECT_NO_THROW(conversion.table().check()) << kind.name;
+    std::set<std::string> names;
+    for (const Option& option : conversion.table().options()) {
+      EXPECT_TRUE(names.insert(option.key()).second) << kind.name << ": " << option.name;
+      EXPECT_FALSE(option.help.empty()) << option.name;
+      EXPECT_FALSE(option.help.ends_with('.')) << option.name;
+    }
+  }
+}
+
 TEST(Convert, RefusesADestinationInTheSource) {
   const TempDir dir;
   write_pictures(dir / "src");
@@ -134,12 +150,18 @@ TEST(Convert, IsRefusedByReadersUntilItIsDone) {
 TEST(Registry, OpensEachKindByName) {
   const TempDir dir;
   write_pictures(dir / "src");
-  EXPECT_EQ(source_kind("folder").open({.path = dir / "src"})->splits().size(), 2U);
-  const auto demo = source_kind("demo").open({.numbers = {{"images", 7}, {"val-images", 0}}});
+  const auto open = [&](const char* kind, const fs::path& path) {
+    return KindConversion(source_kind(kind)).open(path, dir / "out", false);
+  };
+  EXPECT_EQ(open("folder", dir / "src")->splits().size(), 2U);
+  KindConversion conversion(source_kind("demo"));
+  conversion.table().find("images")->give(int64_t{7});
+  conversion.table().find("val-images")->give(int64_t{0});
+  const auto demo = conversion.open({}, dir / "out", false);
   ASSERT_EQ(demo->splits().size(), 1U);
   EXPECT_EQ(demo->splits()[0].num_samples, 7);
   EXPECT_EQ(demo->classes().size(), 10U);
-  EXPECT_ERROR(source_kind("imagenet").open({.path = dir / "src/train"}), not_found, "neither");
+  EXPECT_ERROR(open("imagenet", dir / "src/train"), not_found, "neither");
   EXPECT_ERROR(source_kind("cocoa"), not_found, "there are imagenet, folder, webdataset, coco");
 }
 

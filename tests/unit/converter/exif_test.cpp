@@ -128,13 +128,15 @@ TEST(ExifUse, IsParsedAndRefusedWhereRecordsHavePlacesInPixels) {
   }
   EXPECT_ERROR(parse_exif_use("turn"), invalid_argument, "exif is 'turn'");
   for (const SourceKind& kind : source_kinds()) {
-    SourceArguments arguments;
-    arguments.path = "nowhere";
-    arguments.images.exif = ExifUse::apply;
+    KindConversion conversion(kind);
+    Option* const exif = conversion.table().find("exif");
+    EXPECT_EQ(exif != nullptr, kind.takes_exif || kind.pictures == PictureUse::all) << kind.name;
+    if (exif == nullptr) continue;
+    exif->give(std::string("apply"));
     if (kind.takes_exif) {
-      EXPECT_NO_THROW(check_arguments(kind, arguments)) << kind.name;
+      EXPECT_NO_THROW(conversion.check()) << kind.name;
     } else {
-      EXPECT_ERROR(check_arguments(kind, arguments), invalid_argument, "leave exif out");
+      EXPECT_ERROR(conversion.check(), invalid_argument, "leave exif out");
     }
   }
   EXPECT_ERROR(open_nuscenes("nowhere", {.images = kApply}), invalid_argument, "leave exif out");

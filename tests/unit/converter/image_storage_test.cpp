@@ -83,10 +83,10 @@ TEST(ImageStorage, RefusesWhatCannotBeMeant) {
   EXPECT_ERROR(validate(ImageStorage{.max_resolution = 400, .short_side = 256}), invalid_argument,
                "give only one of the two");
   EXPECT_ERROR(validate(ImageStorage{.max_resolution = -1}), invalid_argument,
-               "longest side of pictures is -1");
+               "max_resolution is -1; it must be 0, or 1 .. 65500");
   EXPECT_ERROR(validate(ImageStorage{.short_side = 65501}), invalid_argument, "1 .. 65500");
   EXPECT_ERROR(validate(ImageStorage{.jpeg_quality = 0}), invalid_argument, "quality is 0");
-  EXPECT_ERROR(validate(ImageStorage{.raw_share = 1.5}), invalid_argument, "share of raw pictures");
+  EXPECT_ERROR(validate(ImageStorage{.raw_share = 1.5}), invalid_argument, "raw_share is 1.5");
   EXPECT_ERROR(validate(ImageStorage{.raw_share = std::nan("")}), invalid_argument, "0 .. 1");
   EXPECT_ERROR(ImageStorer(ImageStorage{.jpeg_quality = 101}), invalid_argument, "quality is 101");
   for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include <ffkit/converter/source.h>
+#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 
@@ -94,9 +95,20 @@ inline constexpr std::array kPictureRemarks = {kKept16Bits, kLost16Bits, kKeptAn
 // For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for
 // others.
 ImageStorage as_they_are(StoreAs store, ExifUse exif = ExifUse::ignore);
+// What a source takes of ImageStorage.
+enum class PictureUse : uint8_t {
+  none,
+  store,  // `store` alone, jpeg or dct: pictures stay as they are otherwise
+  all,
+};
+// Declares what a user may set of `storage`, which must outlive `table`. `takes_exif`: nothing in
+// the records is in pixels of the picture.
+void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table);
 // Throws Error(invalid_argument) naming the first value that is out of range or does not go with
 // another.
 void validate(const ImageStorage& storage);
+// As validate(), and refuses an option that is given and changes nothing.
+void validate(const ImageStorage& storage, const OptionTable& table);
 // For the manifest's options: what differs from storing pictures as they are; empty by default.
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage);
 

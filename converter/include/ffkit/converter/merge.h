@@ -13,9 +13,11 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/converter/summary.h>
+#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 
@@ -35,6 +37,12 @@ struct MergeOptions {
   // told. Empty: not known.
   std::string command;
 };
+
+const char* to_string(ShardTransfer transfer);
+// Inverse of to_string; throws Error(invalid_argument).
+ShardTransfer parse_shard_transfer(std::string_view name);
+// Declares `transfer`; `options` must outlive `table`.
+void describe(MergeOptions& options, OptionTable& table);
 
 // Makes the new data set `destination` of `sources`, data set folders. All or nothing, as
 // convert(): the folder must be new or empty, readers refuse it until it is whole. Parts of one

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/format/option_table.h>
 #include <ffkit/format/shard_facts.h>
 
 namespace ffkit {
@@ -99,7 +100,10 @@ struct ConvertOptions {
   std::string command;
 };
 
-// Throws Error(invalid_argument) naming the first value that is out of range.
+// Declares what a user may set; `options` must outlive `table`.
+void describe(ConvertOptions& options, OptionTable& table);
+// Throws Error(invalid_argument) naming the first value that is out of range, or does not go with
+// another.
 void validate(const ConvertOptions& options);
 
 }  // namespace ffkit

@@ -1,33 +1,29 @@
 // Registry: the kinds of sources there are, for tools that let a user pick one by name. Immutable,
 // thread-safe.
+//
+// A kind is a file sources/<name>_kind.cpp with the function
+//
+//   SourceKind <name>_kind();
+//
+// whose call is written from the name of the file: a new kind needs no other change. The file may
+// hold the source itself, too.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 
 #include <ffkit/converter/image_storage.h>
+#include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
+#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 
-// Something that a kind of source wants to know: "--<name> N", "--<name> TEXT" or the flag
-// "--<name>" on the command line.
-struct SourceParameter {
-  enum class Type : uint8_t { number, flag, text };
-
-  const char* name;
-  const char* help;
-  int64_t default_value = 0;  // of a number
-  int64_t min_value = 0;
-  int64_t max_value = 0;
-  Type type = Type::number;
-};
-
+// What all kinds are opened with.
 struct SourceArguments {
   std::filesystem::path path;  // SRC; empty for kinds without one
   uint64_t seed = 0;           // for kinds that draw their samples
@@ -36,55 +32,92 @@ struct SourceArguments {
   // Where large temporary files may be, as on the disk of the destination, which need not be there;
   // empty: $TMPDIR or /tmp.
   std::filesystem::path temporary_folder;
-  const std::atomic<bool>* cancel =
-      nullptr;          // for kinds that work while they are opened; may be null
-  ImageStorage images;  // for kinds that have images, or take a part of it
-  // By SourceParameter::name; missing ones take their defaults, and are false or empty. A text that
-  // is given is not empty.
-  std::map<std::string, int64_t> numbers;
-  std::map<std::string, bool> flags;
-  std::map<std::string, std::string> texts;
-
-  int64_t number(const SourceParameter& parameter) const;
-  bool flag(const std::string& name) const;
-  std::string text(const std::string& name) const;
+  // For kinds that work while they are opened; may be null.
+  const std::atomic<bool>* cancel = nullptr;
+  ImageStorage images;  // for kinds that have pictures, or take a part of it
 };
 
-// A kind is a file sources/<name>_kind.cpp with the function
-//
-//   SourceKind <name>_kind();
-//
-// whose call is written from the name of the file: a new kind needs no other change. The file may
-// hold the source itself, too.
+// The options of one call of a kind, beside those that all conversions have. Not thread-safe.
+class SourceOptions {
+ public:
+  virtual ~SourceOptions() = default;
+  // Declares the options in `table`, which refers to this object from then on.
+  virtual void describe(OptionTable& table) = 0;
+  // Throws Error(invalid_argument) for options that no data could make right: wrong use, told
+  // before the source is opened. `table` is the described one, and says what was given.
+  virtual void check(const OptionTable& /*table*/) const {}
+  // Source::has_record_references(): not shuffled, nothing left out.
+  virtual bool keeps_order() const { return false; }
+  virtual std::unique_ptr<Source> open(const SourceArguments& arguments) const = 0;
+};
+
+template <typename Options>
+std::unique_ptr<SourceOptions> make_source_options() {
+  return std::make_unique<Options>();
+}
+
 struct SourceKind {
-  const char* name;         // "imagenet"
-  const char* description;  // one line for --help
-  const char* example;      // the arguments of an example call
-  bool needs_path;
-  std::span<const SourceParameter> parameters;
-  std::unique_ptr<Source> (*open)(const SourceArguments&);
-  // Throws Error(invalid_argument) for arguments that no data could make right: wrong use, told
-  // before the source is opened. May be null.
-  void (*check)(const SourceArguments&) = nullptr;
-  bool has_images = false;   // takes SourceArguments::images
-  bool keeps_order = false;  // Source::has_record_references(): not shuffled, nothing left out
-  // The same where it depends on the arguments. May be null.
-  bool (*keeps_order_with)(const SourceArguments&) = nullptr;
-  // Takes SourceArguments::images.store alone, jpeg or dct (and images.exif with takes_exif):
-  // pictures stay as they are otherwise. Not together with has_images.
-  bool takes_store = false;
-  // takes SourceArguments::images.exif: nothing in its records is in pixels of the picture
-  bool takes_exif = false;
-  int place = 80;  // in the list of --help: small ones first, equal ones by name
+  const char* name;                             // "imagenet"
+  const char* description;                      // one line for --help
+  const char* example;                          // the arguments of an example call
+  std::unique_ptr<SourceOptions> (*options)();  // make_source_options<...>
+  bool needs_path = true;
+  PictureUse pictures = PictureUse::none;
+  bool takes_exif = false;  // nothing in its records is in pixels of the picture
+  int place = 80;           // in the list of --help: small ones first, equal ones by name
 };
-
-// Wrong use of `kind`: SourceKind::check(), and texts that are given but empty. Throws
-// Error(invalid_argument).
-void check_arguments(const SourceKind& kind, const SourceArguments& arguments);
 
 // All kinds, in the order in which help lists them.
 std::span<const SourceKind> source_kinds();
 // The kind called `name`; throws Error(not_found) that lists the names there are.
 const SourceKind& source_kind(const std::string& name);
+
+// One conversion by a kind: all options of `ffconvert <kind>` and of Python's ffkit.convert.<kind>()
+// in one table, and the rules between them. Not thread-safe; `kind` must outlive it.
+class KindConversion {
+ public:
+  explicit KindConversion(const SourceKind& kind);
+  KindConversion(const KindConversion&) = delete;
+  KindConversion& operator=(const KindConversion&) = delete;
+
+  const SourceKind& kind() const { return kind_; }
+  // Values are set by Option::give().
+  OptionTable& table() { return table_; }
+  const OptionTable& table() const { return table_; }
+  // `cancel`, `progress`, `note` and `command` are the caller's to set.
+  ConvertOptions& options() { return options_; }
+  // Settles the order of the records, and throws Error(invalid_argument) for wrong use. Opens
+  // nothing.
+  void check();
+  // After check(). `destination` is where the data set will be.
+  std::unique_ptr<Source> open(const std::filesystem::path& path,
+                               const std::filesystem::path& destination, bool is_dry_run) const;
+
+ private:
+  const SourceKind& kind_;
+  std::unique_ptr<SourceOptions> own_;
+  ImageStorage images_;
+  ConvertOptions options_;
+  OptionTable table_;  // over the members above
+};
+
+// As KindConversion, of `ffconvert transcode` and ffkit.convert.transcode(): from a data set, with
+// its shards and compression unless others are given.
+class TranscodeConversion {
+ public:
+  TranscodeConversion();
+  TranscodeConversion(const TranscodeConversion&) = delete;
+  TranscodeConversion& operator=(const TranscodeConversion&) = delete;
+
+  OptionTable& table() { return table_; }
+  ConvertOptions& options() { return options_; }
+  void check();
+  std::unique_ptr<Source> open(const std::filesystem::path& path);
+
+ private:
+  ImageStorage images_;
+  ConvertOptions options_;
+  OptionTable table_;  // over the members above
+};
 
 }  // namespace ffkit

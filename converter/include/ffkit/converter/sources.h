@@ -1,5 +1,6 @@
 // The sources there are, for callers who know which one they want. All throw Error with file,
-// reason and remedy. `images` says how pictures are stored.
+// reason and remedy. `images` says how pictures are stored. describe() declares what a user may set;
+// the options must outlive the table.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/option_table.h>
 #include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit {
@@ -170,6 +172,7 @@ struct PersonsOptions {
   int64_t min_box = 0;
   StoreAs store = StoreAs::jpeg;
 };
+void describe(PersonsOptions& options, OptionTable& table);
 std::vector<std::string> person_set_names();
 std::unique_ptr<Source> open_persons(const std::filesystem::path& path,
                                      const PersonsOptions& options);
@@ -238,6 +241,7 @@ struct TextOptions {
   std::filesystem::path temporary_folder;     // for decompressed text; empty: $TMPDIR or /tmp
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
 };
+void describe(TextOptions& options, OptionTable& table);
 // Throws Error(invalid_argument) for options that no data could make right.
 void check_text_options(const TextOptions& options);
 std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextOptions& options);
@@ -271,6 +275,7 @@ struct NuScenesOptions {
       kAllRadarPoints;  // of stored points; the default constructed one is the devkit's default
   ImageStorage images;  // intrinsics are scaled with images that are resized; ExifUse::ignore
 };
+void describe(NuScenesOptions& options, OptionTable& table);
 std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
                                       const NuScenesOptions& options = {});
 
@@ -313,6 +318,7 @@ struct DemoOptions {
   uint64_t seed = 0;
   ImageStorage images;
 };
+void describe(DemoOptions& options, OptionTable& table);
 std::unique_ptr<Source> make_demo(const DemoOptions& options);
 
 // Made-up persons in records of open_persons(): figures of 17 joints as MuPoTS has them, before a
@@ -345,6 +351,7 @@ struct DemoNuScenesOptions {
       nullptr;  // once set, writing the root ends with Error(cancelled)
   ImageStorage images;
 };
+void describe(DemoNuScenesOptions& options, OptionTable& table);
 // Throws Error(invalid_argument) for numbers out of range and for a root folder that holds anything
 // else, Error(io), Error(cancelled). What was written of an unfinished root is removed.
 std::unique_ptr<Source> make_demo_nuscenes(const DemoNuScenesOptions& options);

@@ -15,6 +15,7 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/summary.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 
@@ -24,6 +25,7 @@ enum class V1Content {
   raw,        // the bytes of one field
   imagenet,   // the Python pickle of (bytes of an image field, label)
 };
+const char* to_string(V1Content content);
 // Inverse of the names "auto", "raw" and "imagenet"; throws Error(invalid_argument).
 V1Content parse_v1_content(std::string_view name);
 
@@ -46,6 +48,11 @@ struct V1Options {
   // told. Empty: not known.
   std::string command;
 };
+
+// Declares `payload` and `field`; `options` must outlive `table`.
+void describe(V1Options& options, OptionTable& table);
+// Throws Error(invalid_argument) for given options of a conversion that FFRecord v1 has no use for.
+void check_for_writing_v1(const OptionTable& table);
 
 // Writes `splits`, which must have different names, into `destination`, as convert() does: all or
 // nothing, the folder new or empty, refused by readers until it is whole. Holds one record and 20

@@ -55,7 +55,7 @@ one_line_err '--raw-share serves only --store smart'
 run 2 "$FFCONVERT" folder src dst --jpeg-quality 80
 one_line_err '--jpeg-quality serves only pictures that are re-encoded as JPEG'
 run 2 "$FFCONVERT" folder src dst --max-resolution 400 --jpeg-quality 0
-one_line_err 'the JPEG quality is 0; it must be 1 .. 100'
+one_line_err '--jpeg-quality is 0; it must be 1 .. 100'
 run 2 "$FFCONVERT" folder src dst --store png
 run 2 "$FFCONVERT" v1 src dst --fix-odd
 check test ! -e dst

@@ -13,9 +13,9 @@ check grep -q '"zstd_dictionary_bytes": "4096"' one/train/manifest.json
 run 2 "$FFCONVERT" demo dst --zstd-dictionary 4K
 one_line_err 'a zstd dictionary serves only compressed records; give a zstd level as well; see ffconvert demo --help$'
 run 2 "$FFCONVERT" demo dst --zstd 23
-one_line_err 'the zstd level is 23; it must be -7 .. 22'
+one_line_err '--zstd is 23; it must be -7 .. 22'
 run 2 "$FFCONVERT" demo dst --zstd 3 --zstd-dictionary 100
-one_line_err 'the zstd dictionary has 100 bytes; it must have 256 bytes .. 16 MiB'
+one_line_err '--zstd-dictionary is 100; it must be 0, or 256 .. 16M'
 check test ! -e dst
 
 # Splits without enough to train on, such as nuScenes' maps, go without.

@@ -40,7 +40,7 @@ run 1 "$FFCONVERT" demo bad --kind nuscenes --root root
 one_line_err '^ffconvert: error: root: is not empty, and does not hold the demo set of these options; give --root a new or an empty folder$'
 check test -z "$(ls tmp)" -a ! -e bad
 run 2 "$FFCONVERT" demo bad --kind coco
-one_line_err "^ffconvert: error: demo: --kind is 'coco'; it must be pictures, nuscenes or pose; see ffconvert demo --help$"
+one_line_err "^ffconvert: error: --kind is 'coco'; it must be one of pictures, nuscenes, pose; see ffconvert demo --help$"
 run 2 "$FFCONVERT" demo bad --kind nuscenes --classes 10
 one_line_err '^ffconvert: error: demo: --classes has no effect with --kind nuscenes; leave it out; see ffconvert demo --help$'
 run 2 "$FFCONVERT" demo bad --root root

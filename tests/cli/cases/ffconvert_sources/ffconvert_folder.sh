@@ -59,6 +59,6 @@ one_line_err "other/valid: its class 'bird' has no pictures in the training spli
 err_of other all --classes-from all
 err "note: .*other/Train: no pictures of 1 of the 2 classes: 'bird'$"
 run 2 "$FFCONVERT" folder other x --classes-from val
-one_line_err "--classes-from: 'val' is unknown; there are train, all; see ffconvert folder --help$"
+one_line_err "--classes-from is 'val'; it must be one of train, all; see ffconvert folder --help$"
 run 2 "$FFCONVERT" folder other x --splits val,val
 one_line_err "--splits: 'val' is named twice"

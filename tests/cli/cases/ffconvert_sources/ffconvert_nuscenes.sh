@@ -20,7 +20,7 @@ run 0 "$FFCONVERT" nuscenes src filtered --quiet --radar-filter devkit
 check grep -q '"radar_filter": "devkit"' filtered/mini_train/manifest.json
 check ! grep -q radar_filter dst/mini_train/manifest.json
 run 2 "$FFCONVERT" nuscenes src bad --radar-filter some
-one_line_err "^ffconvert: error: nuscenes: --radar-filter is 'some'; it must be devkit or none; see ffconvert nuscenes --help$"
+one_line_err "^ffconvert: error: --radar-filter is 'some'; it must be one of none, devkit; see ffconvert nuscenes --help$"
 check test ! -e bad
 
 # A data set keeps its numbers.
@@ -33,7 +33,7 @@ one_line_err '^ffconvert: error: nuscenes: --sweeps has no effect with --keyfram
 run 2 "$FFCONVERT" nuscenes src bad --no-radar --radar-sweeps 3
 one_line_err '^ffconvert: error: nuscenes: --radar-sweeps has no effect with --no-radar; give one of them; see ffconvert nuscenes --help$'
 run 2 "$FFCONVERT" nuscenes src bad --cameras ""
-one_line_err '^ffconvert: error: nuscenes: --cameras: its text is empty; leave the option out for its default; see ffconvert nuscenes --help$'
+one_line_err '^ffconvert: error: --cameras: its text is empty; leave the option out for its default; see ffconvert nuscenes --help$'
 run 1 "$FFCONVERT" merge bad dst front
 one_line_err 'the schema of split .mini_train. differs'
 run 0 "$FFCONVERT" nuscenes src again --quiet --radar-sweeps 4

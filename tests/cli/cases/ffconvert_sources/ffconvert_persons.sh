@@ -46,7 +46,7 @@ one_line_err "src/mupots.json: annotation 0 'keypoints_cam' has 51 numbers, expe
 run 1 "$FFCONVERT" coco src bad --persons mpii
 one_line_err "src: does not hold mpii as it is published; name its file with --annotations and --images$"
 run 2 "$FFCONVERT" coco src bad --persons tigers
-one_line_err "coco: --persons is 'tigers'; it must be one of human36m, mpii, mscoco, muco, mupots, 3dpw; see"
+one_line_err "--persons is 'tigers'; it must be one of human36m, mpii, mscoco, muco, mupots, 3dpw; see"
 run 2 "$FFCONVERT" coco src bad --min-depth 3
 one_line_err "coco: --min-depth has no effect without --persons; leave it out; see"
 run 2 "$FFCONVERT" coco src bad --persons muco --protocol 1

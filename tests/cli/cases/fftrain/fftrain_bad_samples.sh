@@ -27,6 +27,6 @@ err 'data/train: 1 bad sample'
 run 1 "$FFTRAIN" --resume-from run --epochs 4 --bad-samples fail
 err '^fftrain: error: .*truncated'
 run 2 "$FFTRAIN" "${options[@]}" --bad-samples drop --epochs 1
-one_line_err '--bad-samples: drop not in {fail,skip}'
+one_line_err "--bad-samples is 'drop'; it must be one of fail, skip"
 run 1 "$FFTRAIN" --task gpt2 --data data --bad-samples skip
 one_line_err 'bad-samples must be fail with the task gpt2, whose samples are cut from many records'

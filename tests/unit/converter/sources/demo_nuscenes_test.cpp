@@ -295,40 +295,44 @@ TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
 
 TEST_F(DemoNuScenes, RefusesValuesOutOfRange) {
   EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}), invalid_argument,
-               "the number of scenes is 0; it must be 1 .. 700");
+               "num_train_scenes is 0; it must be 1 .. 700");
   EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}), invalid_argument,
-               "the number of validation scenes is 151; it must be 0 .. 150");
+               "num_val_scenes is 151; it must be 0 .. 150");
   EXPECT_ERROR(make_demo_nuscenes({.num_keyframes = 1}), invalid_argument,
-               "the number of keyframes of a scene is 1; it must be 2 .. 100");
+               "num_keyframes is 1; it must be 2 .. 100");
   EXPECT_ERROR(make_demo_nuscenes({.width = 48}), invalid_argument,
-               "the width of pictures is 48; it must be 64 .. 1600");
+               "the width of pictures is 48; it must be a multiple of 16 from 64 to 1600");
   EXPECT_ERROR(make_demo_nuscenes({.width = 200}), invalid_argument, "a multiple of 16");
 }
 
 TEST_F(DemoNuScenes, OptionsOfTheOtherKindAreRefused) {
-  const SourceKind& demo = source_kind("demo");
-  const auto check = [&demo](const SourceArguments& arguments) {
-    check_arguments(demo, arguments);
+  using Given = std::vector<std::pair<std::string, OptionValue>>;
+  const auto check = [](const Given& given) {
+    KindConversion conversion(source_kind("demo"));
+    for (const auto& [name, value] : given) conversion.table().find(name)->give(value);
+    conversion.check();
   };
+  const std::pair<std::string, OptionValue> is_driving = {"kind", std::string("nuscenes")};
   check({});
-  check({.numbers = {{"size", 100}, {"classes", 3}}});
-  check({.texts = {{"kind", "pictures"}}});
-  check({.numbers = {{"size", 160}, {"frames", 3}}, .texts = {{"kind", "nuscenes"}}});
-  EXPECT_ERROR(check({.texts = {{"kind", "coco"}}}), invalid_argument,
-               "kind is 'coco'; it must be pictures, nuscenes or pose");
-  for (const char* name : {"classes", "images"}) {
-    EXPECT_ERROR(check({.numbers = {{name, 10}}, .texts = {{"kind", "nuscenes"}}}),
-                 invalid_argument,
-                 std::string(name) + " has no effect with kind = nuscenes; leave it out");
+  check({{"size", int64_t{100}}, {"classes", int64_t{3}}});
+  check({{"kind", std::string("pictures")}});
+  check({is_driving, {"size", int64_t{160}}, {"frames", int64_t{3}}});
+  EXPECT_ERROR(check({{"kind", std::string("coco")}}), invalid_argument,
+               "kind is 'coco'; it must be one of pictures, nuscenes, pose");
+  EXPECT_ERROR(check({{"size", int64_t{15}}}), invalid_argument,
+               "size is 15; it must be 16 .. 2048");
+  for (const char* name : {"classes", "images", "val-images"}) {
+    EXPECT_ERROR(check({is_driving, {name, int64_t{10}}}), invalid_argument,
+                 " has no effect with kind = nuscenes; leave it out");
   }
-  for (const char* name : {"scenes", "frames"}) {
-    EXPECT_ERROR(check({.numbers = {{name, 10}}}), invalid_argument,
-                 std::string(name) + " has no effect with kind = pictures; leave it out");
+  for (const char* name : {"scenes", "val-scenes", "frames"}) {
+    EXPECT_ERROR(check({{name, int64_t{10}}}), invalid_argument,
+                 " has no effect with kind = pictures; leave it out");
   }
-  EXPECT_ERROR(check({.texts = {{"root", "r"}}}), invalid_argument,
+  EXPECT_ERROR(check({{"root", std::string("r")}}), invalid_argument,
                "root has no effect with kind = pictures; leave it out");
-  EXPECT_ERROR(check({.numbers = {{"size", 100}}, .texts = {{"kind", "nuscenes"}}}),
-               invalid_argument, "the width of pictures is 100; it must be a multiple of 16");
+  EXPECT_ERROR(check({is_driving, {"size", int64_t{104}}}), invalid_argument,
+               "the width of pictures is 104; it must be a multiple of 16");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_F(NuScenesChoice, SensorsAndSweepsAreOptional) {
     EXPECT_ERROR(open({.lidar_sweeps = sweeps}), invalid_argument, "0 .. 100");
   }
   EXPECT_NO_THROW(open({.lidar_sweeps = 100}));
-  EXPECT_ERROR(open({.lidar_dtype = DType::f64}), invalid_argument, "f32 or f16");
+  EXPECT_ERROR(open({.lidar_dtype = DType::f64}), invalid_argument, "there are f32, f16");
 }
 
 TEST_F(NuScenesChoice, CanBusMessagesGoToTheKeyframeThatFollows) {

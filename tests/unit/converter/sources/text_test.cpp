@@ -248,9 +248,9 @@ TEST(Text, RefusesWhatDoesNotFitTogether) {
   refused({.tokenizer = "bytes", .end_of_text = 257},
           "end_of_text = 257 is not in the vocabulary of 257");
   refused({.tokenizer = "bytes", .document = "page"},
-          "document = page: it must be one of line, file");
+          "there is no document 'page'; there are file, line");
   refused({.tokenizer = "bytes", .tokens_field = "ids"}, "there are no .jsonl files");
-  refused({.tokenizer = "bytes", .block_bytes = 5}, "block_bytes is 5; it must be 1024");
+  refused({.tokenizer = "bytes", .block_bytes = 5}, "block_bytes is 5; it must be 1K .. 1G");
   write_file(dir / "lines.jsonl", "{}");
   EXPECT_ERROR(open_text(dir / "lines.jsonl", {.tokenizer = "bytes", .document = "file"}),
                invalid_argument, "a document of JSON lines is a line");

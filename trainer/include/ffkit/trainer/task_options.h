@@ -14,7 +14,7 @@
 
 #include <memory>
 
-#include <ffkit/trainer/option_table.h>
+#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <ffkit/format/shard_facts.h>
-#include <ffkit/trainer/option_table.h>
+#include <ffkit/format/option_table.h>
 #include <ffkit/trainer/task_options.h>
 
 namespace ffkit {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include <ffkit/trainer/option_table.h>
+#include <ffkit/format/option_table.h>
 
 #include "expect_error.h"
 
@@ -58,6 +58,48 @@ TEST(OptionTable, ChecksEveryOption) {
   values.kind = "square";
   values.file = "\xff";
   EXPECT_ERROR(table_of(values).check(), invalid_argument, "file must be a path of UTF-8 text");
+}
+
+TEST(OptionTable, ChecksWhatIsGiven) {
+  int64_t size = 256 << 20;
+  int64_t step = -1;
+  double share = 0.5;
+  bool is_on = false;
+  std::string kind = "round";
+  std::vector<std::string> names;
+  OptionTable table;
+  table.add("shard-size", size, "Size").set_size().set_range_or_zero(1 << 20, 1LL << 40);
+  table.add("step", step, "Step").set_range(1, 10).set_unset(-1, "by the set");
+  table.add("share", share, "Share").set_range(0, 1);
+  table.add("is-on", is_on, "On");
+  table.add("kind", kind, "Kind").set_choices({"round", "square"});
+  table.add_names("names", names, "Names");
+  table.check();
+
+  Option& shard_size = *table.find("shard-size");
+  EXPECT_EQ(shard_size.default_text(), "256M");
+  EXPECT_EQ(shard_size.range_text(), "0, or 1M .. 1T");
+  EXPECT_EQ(table.find("step")->default_text(), "by the set");
+  EXPECT_EQ(table.find("is-on")->default_text(), "off");
+  EXPECT_EQ(table.find("kind")->range_text(), "round, square");
+  shard_size.give(int64_t{0});
+  EXPECT_EQ(size, 0);
+  EXPECT_TRUE(table.is_given("shard-size"));
+  EXPECT_FALSE(table.is_given("step"));
+  EXPECT_ERROR(shard_size.give(int64_t{1000}), invalid_argument,
+               "shard_bytes is 1000; it must be 0, or 1M .. 1T");
+  EXPECT_ERROR(table.find("step")->give(int64_t{-1}), invalid_argument,
+               "step is -1; it must be 1 .. 10");
+  EXPECT_ERROR(table.find("share")->give(std::numeric_limits<double>::quiet_NaN()),
+               invalid_argument, "share is nan; it must be 0 .. 1");
+  EXPECT_ERROR(table.find("kind")->give(std::string("oval")), invalid_argument,
+               "kind is 'oval'; it must be one of round, square");
+  table.find("names")->give(std::vector<std::string>{"a", "b"});
+  EXPECT_EQ(table.find("names")->text(), "a,b");
+  EXPECT_ERROR(table.refuse({"step", "names"}, "has no effect"), invalid_argument,
+               "names has no effect");
+  step = 11;
+  EXPECT_ERROR(table.check(), invalid_argument, "step is 11");
 }
 
 TEST(OptionTable, StoresATasksOptionsWhereItSays) {

@@ -1,0 +1,36 @@
+// Lists of names that are given for an option, such as splits.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/format/option_names.h>
+
+namespace ffkit {
+
+// Refuses what is not one of `allowed`, and what is there twice: Error(invalid_argument). `option`
+// is its key, as in option_names.h.
+template <typename Names>
+void require_names(const char* option, const std::vector<std::string>& given,
+                   const Names& allowed) {
+  for (auto name = given.begin(); name != given.end(); ++name) {
+    const bool is_known = std::ranges::find(allowed, *name) != std::ranges::end(allowed);
+    if (is_known && std::find(given.begin(), name, *name) == name) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: '{}' {}; there are {}", option_name(option), *name,
+                            is_known ? "is named twice" : "is unknown", fmt::join(allowed, ", ")),
+                {.subject = ErrorSubject::argument, .name = option});
+  }
+}
+
+// Refuses what is there twice.
+inline void require_different(const char* option, const std::vector<std::string>& given) {
+  require_names(option, given, given);
+}
+
+}  // namespace ffkit

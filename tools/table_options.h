@@ -1,0 +1,25 @@
+// A table of options (ffkit/format/option_table.h) on a command line: its values are given by the
+// command line, and --help is made of it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <ffkit/format/option_table.h>
+
+namespace ffkit {
+
+// To be called, one after another, once the whole command line is parsed.
+using WhenParsed = std::vector<std::function<void()>>;
+
+// Adds --NAME to `app`; `option` must outlive it. `has_opposite`: --no-NAME turns a flag off.
+void add_table_option(CLI::App& app, Option& option, WhenParsed& when_parsed, bool has_opposite);
+// The groups of a table, in the order in which they begin.
+std::vector<std::string> groups_of(const OptionTable& table);
+// Lets an option be given several times, each time with one value.
+CLI::Option* let_repeat(CLI::Option* option);
+
+}  // namespace ffkit
