@@ -1,8 +1,9 @@
 // io_bench: random reads of records through the loader, beside what the disk and the page cache
 // give at all.
 //
-//   cold   O_DIRECT, at one queue depth:   the loader, checked or not, with sqpoll, with pread      fio
-//   warm   page cache:                     the loader, checked or not, read by either thread        two threads of pread(2)
+//   cold   O_DIRECT, at one queue depth:   the loader, checked or not, with sqpoll, with pread; fio
+//   warm   page cache:                     the loader, checked or not, read by either thread;
+//                                          two threads of pread(2)
 //
 // The loader has two threads and decodes nothing. All kinds take turns, so that a busy machine
 // slows each of them. fio is left out where it is not installed.

@@ -1,7 +1,8 @@
 // nuScenes' metadata: tables of trainval's size are made up, read, and every file they name is
 // looked for; time and peak memory of each step.
 //
-//   nuscenes_tables_bench --folder /tmp/tables            trainval's size, about 3 GB in the folder, removed at the end
+//   nuscenes_tables_bench --folder /tmp/tables            trainval's size, about 3 GB in the
+//                                                         folder, removed at the end
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>

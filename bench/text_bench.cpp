@@ -1,7 +1,10 @@
 // Texts to tokens, and tokens to batches. Processor time of one thread, user and system together.
 //
-//   text_bench --tokenizer FOLDER --text FILE...      MB/s of text, each file cut into documents of 4 KiB
-//   text_bench --tokens 1000000000                    a data set of that many tokens in DIR: the start, and tokens/s of batches from the page cache
+//   text_bench --tokenizer FOLDER --text FILE...      MB/s of text, each file cut into documents of
+//                                                     4 KiB
+//   text_bench --tokens 1000000000                    a data set of that many tokens in DIR: the
+//                                                     start, and tokens/s of batches from the page
+//                                                     cache
 #include <fmt/format.h>
 #include <sys/resource.h>
 

@@ -3,7 +3,8 @@
 // BEVFormer trains with: the six cameras distorted, halved and padded, no cloud. With --dct the
 // pictures are in the dct code.
 //
-//   nuscenes_bench --folder FOLDER [--root ROOT]   ROOT: a nuScenes data root, of which one keyframe's images and cloud are taken
+//   nuscenes_bench --folder FOLDER [--root ROOT]   ROOT: a nuScenes data root, of which one
+//                                                  keyframe's images and cloud are taken
 //
 // The data set is made in FOLDER (set, set-dct) when it is not there: keyframes of one scene, nine
 // sweeps between them, every record with those images and that cloud (without ROOT: made-up ones).

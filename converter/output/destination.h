@@ -3,7 +3,7 @@
 //
 //   claim ─▶ (splits are written) ─▶ commit(): fsync, marker removed last
 //                   └─▶ destructor without commit(): what was made is removed, folders made for it
-//                   too; but a conversion's finished work stays, with the marker, for one that goes on
+//                   too; but a conversion's finished work and the marker stay for `resume`
 //
 // After kill -9 the marker stays; the next claim finds it unlocked and removes what a conversion
 // makes, or goes on with it. Not thread-safe.
@@ -30,8 +30,8 @@ class Destination {
 
   // What is made in a folder.
   enum class Kind {
-    conversion,  // hours of work: only another conversion may remove what one has left
-    // these two are made again in no time, or at the speed of the disk, from sources that are there
+    conversion,  // hours of work: only a conversion may remove what another one has left
+    // The next two take no time or the speed of the disk, and their sources are still there.
     merge,
     v1,
     split,  // one split, in the folder itself; such a conversion cannot be continued

@@ -1,8 +1,9 @@
 // Gathering: an archive read once, front to back, although its records are written in another
 // order.
 //
-//   1. samples in archive order ─▶ read, encode ─▶ <split>/shard-00012.gather.tmp   each shard's records, as they come
-//   2. shard by shard: its gather file ─▶ memory ─▶ record order ─▶ SplitWriter, and the gather file goes
+//   1. samples in archive order ─▶ read, encode ─▶ <split>/shard-00012.gather.tmp: the records of a
+//      shard, as they come
+//   2. shard by shard: its gather file ─▶ memory ─▶ record order ─▶ SplitWriter; the file is removed
 //
 // Each byte is written twice, in long runs: for spinning disks and network file systems, which
 // dislike scattered reads. At most one shard is in memory. When step 1 is complete,

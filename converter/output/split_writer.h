@@ -2,7 +2,8 @@
 // written.
 //
 //   <split>/shard-00012.ffr              complete, or it would not have this name
-//   <split>/shard-00012.report.tmp       what there is to say about its samples, if anything; made durable before the shard
+//   <split>/shard-00012.report.tmp       what there is to say about its samples, if anything; made
+//                                        durable before the shard
 //
 // Both stay when a conversion ends early, and an equal one takes them over.
 #pragma once

@@ -2,8 +2,10 @@
 // machine, can tell whether it makes the same.
 //
 //   --resume   the description, one line of JSON in the destination's marker: what differs is named
-//   --part     a hash of it without times of modification, in each part's manifests: merge wants them equal
-//   finished   what it says of each split, in the split's manifest: --resume compares it with what it would make
+//   --part     a hash of it without times of modification, in each part's manifests: merge wants
+//              them equal
+//   finished   what it says of each split, in the split's manifest: --resume compares it with what
+//              it would make
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Multi-sensor batches of nuScenes, plain and in windows of three frames.
 //
-//   nuscenes DATA SPLIT     e.g. the folder that `ffconvert nuscenes SRC DATA --version v1.0-mini` has made, and mini_train
+//   nuscenes DATA SPLIT     e.g. the folder that `ffconvert nuscenes SRC DATA --version v1.0-mini`
+//                           has made, and mini_train
 #include <cstdint>
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,7 @@
 // A task and a model of one's own: the label of a picture as a number, by least squares.
 //
-//   own_task DATA WORKDIR     e.g. the folder that `ffconvert demo DATA` has made, and a folder for checkpoints
+//   own_task DATA WORKDIR     e.g. the folder that `ffconvert demo DATA` has made, and a folder for
+//                             checkpoints
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>

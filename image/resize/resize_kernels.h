@@ -21,9 +21,8 @@ constexpr int kRowBlock = 16;  // rows that the horizontal pass works on at once
 
 // One block of the horizontal pass.
 struct HorizontalJob {
-  const uint8_t* rows
-      // at the column of filter->begin(); kRowBlock bytes behind the last column are read
-      [kRowBlock];
+  // at the column of filter->begin(); kRowBlock bytes behind the last column are read
+  const uint8_t* rows[kRowBlock];
   const AxisFilter* filter = nullptr;
   bool flip = false;           // output i goes to column num_outputs-1-i
   bool planar = false;         // output [3][num_outputs], else [num_outputs][3]

@@ -16,10 +16,10 @@ bool is_media_error(const Error& error);
 // A shard as a whole is concerned, such as a page of its index or its zstd dictionary, or the data
 // set: an unknown number of records is lost.
 bool is_damage_of_data_set(const Error& error);
-// Broken data of a record, what the disk could not read however often it was tried, and what a field
-// decoder calls corrupt, unsupported or not found, whichever file it names. Any other failure of
-// the system, such as a file that was cut, is no bad sample: it would silently leave out more and
-// more of the data.
+// Broken data of a record, what the disk could not read however often it was tried, and what a
+// field decoder calls corrupt, unsupported or not found, whichever file it names. Any other failure
+// of the system, such as a file that was cut, is no bad sample: it would silently leave out more
+// and more of the data.
 bool is_bad_sample(const Error& error);
 
 // `error`, which record `record_index` led to, completed by file and record where it lacks them. An

@@ -1,9 +1,11 @@
 // Data sets that ffconvert does not make, one split 'train' in FOLDER:
 //
-//   make_dataset types FOLDER              a field of every type and dtype, five records, the last one all null
+//   make_dataset types FOLDER              a field of every type and dtype, five records, the last
+//                                          one all null
 //   make_dataset zstd FOLDER               the same, compressed
 //   make_dataset pictures FOLDER CLASS,CLASS,... LABEL:KIND:ID...
-//       image classification, one record an argument; KIND is jpeg, png, junk or null, an empty LABEL or ID is null
+//       image classification, one record an argument; KIND is jpeg, png, junk or null, an empty
+//         LABEL or ID is null
 #include <fmt/format.h>
 
 #include <cmath>

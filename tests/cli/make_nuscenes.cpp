@@ -1,6 +1,7 @@
 // A made-up nuScenes set and detections for it:
 //
-//   make_nuscenes FOLDER   writes FOLDER/mini_val, FOLDER/mini_val_sweeps, and FOLDER/results.json with every annotation as a detection
+//   make_nuscenes FOLDER   writes FOLDER/mini_val, FOLDER/mini_val_sweeps, and FOLDER/results.json
+//                          with every annotation as a detection
 #include "nuscenes/make_nuscenes.h"
 
 #include <cmath>

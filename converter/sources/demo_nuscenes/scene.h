@@ -2,7 +2,8 @@
 // drive, walk or stand. All motion is a formula of time, so that every sensor can ask for its own
 // moment. Plain values and pure functions: thread-safe.
 //
-//   global frame: x and y on the ground, z up, z = 0 on the ground. Metres, seconds since the scene's first keyframe, radians.
+//   global frame: x and y on the ground, z up, z = 0 on the ground. Metres, seconds since the
+//     scene's first keyframe, radians.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // Corpus files: the files of a set of texts or of JSON documents, by split, at any depth of
 // folders.
 //
-//   .json .jsonl .ndjson     JSON documents            each also with .gz, .zst, .bz2 or .xz behind it
+//   .json .jsonl .ndjson     JSON documents            each also with .gz, .zst, .bz2 or .xz behind
+//                                                      it
 //   .txt, or as asked for    texts, where there is no JSON
 //
 // Names and folders that begin with a dot are passed over. What else is there is left out and

@@ -1,7 +1,8 @@
 // Shard files: the files of a data set that comes in pieces (tar files, JSON lines), by split.
 //
 //   train/000.tar  val/000.tar                   folders: the split is the folder's name
-//   imagenet-train-{000000..000146}.tar          names: the text before the last number says the split
+//   imagenet-train-{000000..000146}.tar          names: the text before the last number says the
+//                                                split
 //   000000.tar  000001.tar                       neither: all are 'train'
 #pragma once
 

@@ -1,7 +1,8 @@
 // Which folders of a folder of pictures are splits and which are classes. Looks at names, and at
 // which folders hold pictures.
 //
-//   SRC/train/cat/*.jpg  SRC/valid/cat/*.jpg    splits: one of the folders is named as a split, or was asked for
+//   SRC/train/cat/*.jpg  SRC/valid/cat/*.jpg    splits: one of the folders is named as a split, or
+//                                               was asked for
 //   SRC/cat/*.jpg        SRC/dog/2021/*.jpg     classes, of one split "train"
 #pragma once
 

@@ -8,10 +8,8 @@ namespace ffkit {
 
 struct ImageNetClass {
   std::string_view wnid;  // "n01440764"
-  std::string_view
-      // "tench": the first of the synset's words; two pairs of classes share theirs (crane,
-      // maillot)
-      words;
+  // "tench": the first of the synset's words; two pairs of classes share theirs (crane, maillot)
+  std::string_view words;
 };
 
 // Sorted by wnid: class i is what everyone calls ImageNet's class i.

@@ -4,10 +4,12 @@
 //   true, false         scalar u8, column  1 or 0
 //   whole number        scalar i64, column
 //   other number        scalar f64, column
-//   whole numbers       tensor of the dtype for tokens, of the array's shape ([[1, 2], [3, 4]] is [2, 2])
+//   whole numbers       tensor of the dtype for tokens, of the array's shape ([[1, 2], [3, 4]] is
+//                       [2, 2])
 //   other numbers       tensor f64 or f32  whole numbers among them are taken
 //   texts               list of strings
-//   anything else       string             the JSON text of it: objects, arrays of unequal lengths, mixtures
+//   anything else       string             the JSON text of it: objects, arrays of unequal lengths,
+//                                          mixtures
 //
 // The type of a member is settled over all lines: whole numbers and others together are reals,
 // whichever come first.

@@ -1,6 +1,7 @@
 // WebDataset shards: the members of a tar file grouped into samples.
 //
-//   000123.jpg  000123.cls  000124.jpg  000124.cls      two samples, "000123" and "000124", of members "jpg" and "cls"
+//   000123.jpg  000123.cls  000124.jpg  000124.cls      two samples, "000123" and "000124", of
+//                                                       members "jpg" and "cls"
 //
 // As the webdataset package has it: a sample's key is the path up to the first dot of the file's
 // name, the rest, in lower case, is the member's extension ("seg.png"); a sample's members lie side

@@ -26,9 +26,8 @@ struct OddFile {
       // box
       old_part;
   const char* new_part;
-  bool
-      // by load_prediction() and what DetectionEval does with one box that matches nothing
-      is_taken;
+  // by load_prediction() and what DetectionEval does with one box that matches nothing
+  bool is_taken;
 };
 
 constexpr OddFile kFiles[] = {

@@ -41,10 +41,8 @@ std::span<const std::byte> image_file(std::span<const std::byte> image,
 // The field's content as files have it: encoded images and opaque bytes as they are, text, a number
 // as text, tensors as .npy, every item of a list in a file of its own.
 struct FieldFile {
-  std::string
-      // of the file's name behind the field's: ".jpg", ".npy", "/0.txt" for the first item of a
-      // list
-      suffix;
+  // of the file's name behind the field's: ".jpg", ".npy", "/0.txt" for the first item of a list
+  std::string suffix;
   std::span<const std::byte> data;  // of the record, or of `owned`
   std::string owned;
   bool is_image = false;  // the file is image_file() of the data

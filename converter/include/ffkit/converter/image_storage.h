@@ -1,8 +1,9 @@
 // ImageStorage: what becomes of the pictures of a source on their way into records. By default they
 // are stored as they are.
 //
-//   file ──▶ check ──▶ too large? resize ──▶ as JPEG, or as raw pixels ──▶ JPEG in the dct code ──▶ record
-//            broken: an error, or kept        (untouched pictures keep their bytes)   (if asked for)
+//   file ─▶ check ─▶ too large? resize ─▶ as JPEG or raw pixels ─▶ JPEG in the dct code ─▶ record
+//             │      (untouched pictures keep their bytes)         (if asked for)
+//             broken: an error, or kept as it is
 //
 // Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is
 // to be raw or is odd. The dct code (ffkit/image/dct_picture.h) loses nothing: the JPEG can be made

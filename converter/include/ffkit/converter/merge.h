@@ -22,9 +22,8 @@
 namespace ffkit {
 
 enum class ShardTransfer : uint8_t {
-  link,  // hard links: no bytes are written; copies, with a note, where the file system cannot link
-  // as link; then the sources' manifests and shards are removed, and their folders if nothing else
-  // is in them
+  link,  // hard links, which write no bytes; where the file system has none: copies, with a note
+  // as link; then the sources' manifests and shards are removed, and the folders that are empty
   move,
   copy,
 };
@@ -33,8 +32,8 @@ struct MergeOptions {
   ShardTransfer transfer = ShardTransfer::link;
   const std::atomic<bool>* cancel = nullptr;  // checked between shards and every few MB of copies
   std::function<void(const std::string&)> note;  // one sentence the user should know
-  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
-  // told. Empty: not known.
+  // The shell command that finishes the data set after this call has ended early. Readers of the
+  // folder are told. Empty: not known.
   std::string command;
 };
 
@@ -44,27 +43,30 @@ ShardTransfer parse_shard_transfer(std::string_view name);
 // Declares `transfer`; `options` must outlive `table`.
 void describe(MergeOptions& options, OptionTable& table);
 
-// Makes the new data set `destination` of `sources`, data set folders. All or nothing, as
-// convert(): the folder must be new or empty, readers refuse it until it is whole. Parts of one
-// conversion (ConvertOptions::part), in any order, become what one machine would have made; all
-// must be given. With ShardTransfer::move the sources are left alone until the result is durable.
-// Throws Error(invalid_argument) when the same folder is given twice, or a copy of it, a source is
-// of FFRecord v1, schemas or classes differ, or another call changes a source, or uses one that
-// this one would move, at the same time (sources are locked, by flock(2) of their folders);
-// Error(corrupt) when a source's shards are not those of its manifest. Returns the splits of the
-// result. Blocks.
+// Makes a new data set of the data set folders `sources`. The folder `destination` must be new or
+// empty. All or nothing, as convert(): readers refuse the folder until it is whole. Parts of one
+// conversion (ConvertOptions::part) may come in any order, but all of them must be given; they
+// become what one machine would have made. With ShardTransfer::move the sources stay until the
+// result is durable. Returns the splits of the result. Blocks.
+//
+// Sources are locked meanwhile, by flock(2) of their folders. Throws Error(invalid_argument) if
+//   - a folder is given twice, or two sources hold the same shards or were made from the same
+//     samples,
+//   - a source is of FFRecord v1, or schemas or classes differ,
+//   - another call changes a source, or reads one that this call would move.
+// Throws Error(corrupt) if the shards of a source are not those of its manifest.
 ConvertSummary merge_datasets(const std::filesystem::path& destination,
                               const std::vector<std::filesystem::path>& sources,
                               const MergeOptions& options);
 
-// Adds `sources` to the data set `destination`. The new shards are put beside the old ones first,
-// which nobody notices, then each split's manifest is replaced at once; on an error before that,
-// and after a kill, the data set is as it was (after a kill there may be shards that no manifest
-// lists; they are left alone). A split of a source whose shards are all in `destination` already is
-// left out, with a note: that is what the same call finds that was killed between two splits'
-// manifests. The sources' lines of report.jsonl are added to the destination's. Throws as
-// merge_datasets(), also when nothing is left to add, and Error(invalid_argument) while another
-// call uses the folder. Returns the splits that were added to.
+// Adds `sources` to the data set `destination`. First the new shards are put beside the old ones,
+// which readers do not notice; then each split's manifest is replaced at once. After an error
+// before that, or a kill, the data set is as it was. (A kill may leave shards that no manifest
+// lists; they do no harm.) A split whose shards are all in `destination` is left out, with a note:
+// so the same call may be repeated after a kill between the manifests of two splits. The sources'
+// lines of report.jsonl are added. Returns the splits that were added to. Throws as
+// merge_datasets(), and Error(invalid_argument) if nothing is left to add or another call uses the
+// folder.
 ConvertSummary append_datasets(const std::filesystem::path& destination,
                                const std::vector<std::filesystem::path>& sources,
                                const MergeOptions& options);

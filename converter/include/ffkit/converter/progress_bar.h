@@ -1,6 +1,6 @@
-// ProgressBar: one line that is drawn over and over on a terminal: share done, records/s, MB/s, time
-// left. On anything but a terminal it is silent. Not thread-safe, but it may be moved from thread
-// to thread, as ConvertOptions::progress does.
+// ProgressBar: one line that is drawn over and over on a terminal: share done, records/s, MB/s,
+// time left. On anything but a terminal it is silent. Not thread-safe, but it may be moved from
+// thread to thread, as ConvertOptions::progress does.
 #pragma once
 
 #include <chrono>

@@ -1,15 +1,16 @@
 // SampleWriter: one split of a data set, written as its samples come, and encoded in parallel.
 //
 //   write() ──▶ queue ──▶ set fields, encode, compress ──▶ in order ──▶ DST/<split>/shard-*.ffr
-//   caller                many threads                     one at a time      finish(): manifest.json, last
+//   caller                many threads                     one by one    finish(): manifest.json
 //
-// For samples that come one after another, such as those of a simulation. What can be listed
-// beforehand is better a Source (source.h): convert() can shuffle it, continue what was
-// interrupted, and share the work among machines. The output is the same for any number of threads.
+// A SampleWriter is for samples that come one after another, such as those of a simulation. For
+// samples that can be listed beforehand a Source (source.h) is better: convert() shuffles it,
+// continues after an interruption, and shares the work among machines. The output is the same for
+// any number of threads.
 //
-// The folder of the split holds a marker until finish() is done: readers refuse it. Without
-// finish() everything that was written is removed; after a kill, by the next SampleWriter of the
-// same split. Other splits of the data set may be read meanwhile.
+// Readers refuse the split's folder until finish() is done. Without finish() everything that was
+// written is removed; after a kill, the next SampleWriter of the same split removes it. Other
+// splits of the data set may be read meanwhile.
 #pragma once
 
 #include <cstdint>

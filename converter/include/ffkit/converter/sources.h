@@ -35,9 +35,11 @@ struct ImageNetOptions {
 // or Kaggle's copy, in any mixture. What was found is the first of notes().
 //
 //   train    ILSVRC2012_img_train.tar    or   train/<wnid>/*     or   train/<wnid>.tar
-//   val      ILSVRC2012_img_val.tar      or   val/*, labelled by the devkit or LOC_val_solution.csv   or   val/<wnid>/*
+//   val      ILSVRC2012_img_val.tar      or   val/*, labelled by the devkit or LOC_val_solution.csv
+//                                             or   val/<wnid>/*
 //   test     ILSVRC2012_img_test*.tar    or   test/*
-//   lists    ILSVRC2012_devkit_t12.tar.gz, ILSVRC2012_devkit_t12/, LOC_synset_mapping.txt, LOC_val_solution.csv
+//   lists    ILSVRC2012_devkit_t12.tar.gz, ILSVRC2012_devkit_t12/, LOC_synset_mapping.txt,
+//            LOC_val_solution.csv
 //
 // All in `path`, or in Kaggle's folders: path[/ILSVRC]/Data/CLS-LOC/{train,val,test}, with the
 // lists there or in a folder above. `path` may be the folder CLS-LOC, or train, val or test alone.
@@ -81,7 +83,8 @@ std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
 // imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are
 // equal up to the first dot; by extension they become
 //
-//   jpg png ..   image      the field `image`; seg.png is `seg/image`; several pictures that would be one field keep their extensions
+//   jpg png ..   image      the field `image`; seg.png is `seg/image`; several pictures that would
+//                           be one field keep their extensions
 //   cls          label      scalar i64, a column
 //   json, txt    string     `json`, `txt`
 //   npy          tensor     `npy`; depth.npy is `depth/npy`
@@ -110,23 +113,28 @@ std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
 // pictures in path/<split>/, path/images/<split>/ or path/images/. One record a picture, in the
 // order of the file, with N annotations, N = 0 included:
 //
-//   image           as its file is                     boxes           f32 [N, 4]: x, y of the left upper corner, width, height, in pixels
+//   image           as its file is
+//   boxes           f32 [N, 4]: x, y of the left upper corner, width, height, in pixels
 //   image_id        i64, column                        annotation_ids  i64 [N]
-//   width, height   i64, columns, by the annotations   iscrowd         u8 [N]; 0 where it is not said
-//   labels          i64 [N]: position of the category among the ids in ascending order, which are the classes
-//   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons or RLE), null for those without
+//   width, height   i64, columns, by the annotations
+//   iscrowd         u8 [N]; 0 where it is not said
+//   labels          i64 [N]: position of the category among the ids in ascending order, which are
+//                   the classes
+//   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons
+//                   or RLE), null for those without
 //   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
-//   keypoints_cam f32 [N, K, 3], keypoints_img f32 [N, K, 2], keypoints_vis f32 [N, ...], f f32 [2], c f32 [2] (of the picture)
-//                   as sets of poses like MuCo have them, when all have them; of the shape that they have in the file
+//   keypoints_cam   f32 [N, K, 3]   as sets of poses like MuCo have them, when all have them; of the
+//   keypoints_img   f32 [N, K, 2]   shape that they have in the file. f and c are the picture's
+//   keypoints_vis   f32 [N, ...]
+//   f, c            f32 [2]
 //   id              the picture's file name, column
 //
 // Arrays that some lack, or that are of different shapes, are left out, with a note. Other members
 // are ignored. Pictures whose file is missing are an Error(not_found) that counts them. The
 // annotation file is read twice when segmentations are asked for, and must stay as it is.
 struct CocoOptions {
-  std::filesystem::path
-      // of one split, with `images`: instead of looking for them; below `path`, or as given
-      annotations;
+  // of one split, with `images`: instead of looking for them; below `path`, or as given
+  std::filesystem::path annotations;
   std::filesystem::path images;
   bool keypoints = false;         // person_keypoints_*.json even if there is instances_*.json
   bool segmentation = false;      // field `segmentation`
@@ -140,7 +148,8 @@ std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
 // 3DMPPE_ROOTNET_RELEASE publish, in their layout below `path`. ffkit/pose/person_record.h has the
 // fields.
 //
-//   human36m   annotations/Human36M_subject<N>_{data,camera,joint_3d}.json, images/           splits train, test
+//   human36m   annotations/Human36M_subject<N>_{data,camera,joint_3d}.json, images/
+//              splits train, test
 //   mpii       annotations/train.json, file names below `path`                                train
 //   mscoco     annotations/person_keypoints_<split>.json, pictures as for open_coco()         those
 //   muco       MuCo-3DHP.json, file names below `path`                                        train
@@ -183,7 +192,8 @@ std::unique_ptr<Source> open_persons(const std::filesystem::path& path,
 // names say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the
 // members of the first line's object:
 //
-//   text                string; "id" is a column      whole numbers   tensor of `token_dtype`, of the array's shape
+//   text                string; "id" is a column
+//   whole numbers       tensor of `token_dtype`, of the array's shape
 //   true, false         scalar u8, column             other numbers   tensor of `real_dtype`
 //   whole number        scalar i64, column            texts           list of strings
 //   other number        scalar f64, column            anything else   string of its JSON text
@@ -211,7 +221,8 @@ std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path, DType toke
 // (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a tokenizer there
 // is a split "tokenizer", too. Splits are told by folders and files that are named as splits are.
 //
-//   .jsonl .ndjson .json    a document is a line, or an element of an array: the text of its member `text_field`, or the tokens of its member `tokens_field`
+//   .jsonl .ndjson .json    a document is a line, or an element of an array: the text of its member
+//                           `text_field`, or the tokens of its member `tokens_field`
 //   .txt, or `ending`       a document is a file, or a line; an empty line is an empty document
 //
 // Each may be compressed (.gz, .zst, .bz2, .xz): such files are decompressed once, into temporary
@@ -258,10 +269,9 @@ std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextO
 // null fields too, with a line in the report. lidarseg, panoptic, CAN bus
 // and map masks are taken when they are there; notes() says which.
 struct NuScenesOptions {
-  std::string
-      // "v1.0-trainval", "v1.0-test", "v1.0-mini", or a folder with splits.json; empty: the one
-      // that is there
-      version;
+  // "v1.0-trainval", "v1.0-test", "v1.0-mini", or a folder with splits.json; empty: the one that is
+  // there
+  std::string version;
   std::vector<std::string> splits;  // to convert, official ones or those of splits.json; empty: all
   std::vector<std::string> cameras;  // channels to take, "CAM_FRONT"
   bool all_cameras = true;           // whatever `cameras` says

@@ -18,8 +18,8 @@ struct SplitSummary {
   int64_t num_shards = 0;
   int64_t file_bytes = 0;  // of the shards
   std::string fingerprint;
-  std::vector<std::pair<std::string, int64_t>> totals =
-      {};  // of the columns that Source::totals() names, in its order
+  // Sums of the columns that Source::totals() names, in its order.
+  std::vector<std::pair<std::string, int64_t>> totals = {};
 };
 
 struct ConvertSummary {
@@ -29,14 +29,15 @@ struct ConvertSummary {
   // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive".
   // Each has a line of report.jsonl.
   std::map<std::string, int64_t> without_dct;
-  // Pictures that are taken, but not everywhere with all that they have, by what is said of them:
-  // "has 16 bits a channel: kept; ...". Each has a line too.
+  // Pictures that lose something, in the record or in batches, by the words about them: "has 16
+  // bits a channel: kept; ...". Each has a line of report.jsonl.
   std::map<std::string, int64_t> remarks;
   bool headers_only = false;  // pictures were stored of which only the headers were looked at
   // By the action: "document left out", "replaced by U+FFFD" (bytes), ...
   std::map<std::string, ReportedAction> reported = {};
   double seconds = 0;
-  bool was_finished = false;  // with options.resume: the data set was there, nothing was written
+  // With options.resume: the data set was complete before, and nothing was written.
+  bool was_finished = false;
 
   [[nodiscard]] int64_t num_records() const;
   [[nodiscard]] int64_t num_skipped() const;

@@ -1,9 +1,8 @@
 // FFRecord v1 (FORMAT.md, "Version 1"): data sets written as files of the predecessor. Reading them
 // is Dataset::open's business, and open_datasets() in sources.h is the Source to convert them from.
 //
-//   DST/<split>.ffr/PART_00000.ffr, PART_00001.ffr ...    V1Writer
-//   DST/meta.pkl                                          ImageNet's payload only: classes, and
-//                                                         the labels of the training split
+//   DST/<split>.ffr/  PART_00000.ffr, PART_00001.ffr ..., by V1Writer
+//   DST/meta.pkl      of ImageNet's payload: the classes, and the labels of the training split
 #pragma once
 
 #include <cstdint>
@@ -31,10 +30,9 @@ V1Content parse_v1_content(std::string_view name);
 
 struct V1Options {
   V1Content content = V1Content::automatic;
-  std::string
-      // whose bytes are written; empty: the first image field, or for raw the first of type image
-      // or bytes
-      field;
+  // whose bytes are written; empty: the first image field, or for raw the first of type image or
+  // bytes
+  std::string field;
   // A part is closed once the data set's records in it have this many bytes; 0: one part a shard.
   int64_t shard_bytes = 0;
   // Of a record as it is written: a longer one is an Error(unsupported), since readers refuse it
@@ -44,8 +42,8 @@ struct V1Options {
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const ConvertProgress&)> progress;
   std::function<void(const std::string&)> note;
-  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
-  // told. Empty: not known.
+  // The shell command that finishes the data set after this call has ended early. Readers of the
+  // folder are told. Empty: not known.
   std::string command;
 };
 

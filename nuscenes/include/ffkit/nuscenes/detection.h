@@ -3,8 +3,8 @@
 // its configuration `detection_cvpr_2019`.
 //
 //   Submission (results.json) ─┐
-//                              ├─ filter: class range, points, bicycle racks ─▶ match by score ─▶ curves ─▶ DetectionMetrics
-//   GroundTruth (a split) ─────┘
+//                              ├─ filter ─▶ match by score ─▶ curves ─▶ DetectionMetrics
+//   GroundTruth (a split) ─────┘  (class range, points, bicycle racks)
 //
 // Plain values and pure functions: thread-safe. Classes and attributes are positions in kClasses
 // and kAttributes (classes.h).

@@ -2,8 +2,9 @@
 // (NuScenesDataset._format_bbox(), output_to_nusc_box(), lidar_nusc_box_to_global()), and BEVFormer
 // with it.
 //
-//   boxes in the lidar frame of a keyframe ─ make_submission() ─▶ Submission ─┬─ evaluate() (detection.h)
-//                                                                             └─ write_submission() ─▶ results.json ─▶ ffeval, the devkit
+//   boxes in a keyframe's lidar frame ─ make_submission() ─▶ Submission ─┬─ evaluate() (detection.h)
+//                                                                        └─ write_submission()
+//                                                       results.json: for ffeval and the devkit ◀──┘
 //
 // Plain values and pure functions but for the file: thread-safe.
 #pragma once
@@ -39,8 +40,10 @@ struct KeyframeDetections {
 // is left out. Of the others of a sample the best config.max_boxes_per_sample stay. The attribute
 // follows from class and speed:
 //
-//   faster than 0.2 m/s   vehicle.moving (the vehicles), cycle.with_rider (bicycle, motorcycle), pedestrian.moving
-//   else                  vehicle.parked, of a bus vehicle.stopped, cycle.without_rider, pedestrian.standing
+//   faster than 0.2 m/s   vehicle.moving (the vehicles), cycle.with_rider (bicycle, motorcycle),
+//                         pedestrian.moving
+//   else                  vehicle.parked, of a bus vehicle.stopped, cycle.without_rider,
+//                         pedestrian.standing
 //   barrier, traffic_cone none
 //
 // `meta` says that cameras and external data (the CAN bus) were used, as BEVFormer's. evaluate()

@@ -4,8 +4,8 @@
 //
 //   global ◀─ ego_to_global ─ ego (x ahead, y left, z up) ◀─ sensor_to_ego ─ sensor
 //
-//   box:   p4 ────── p0      x: length, ahead      camera: x right, y down, z ahead; pixel (u, v) = intrinsics * (x/z, y/z, 1)
-//         p7 ────── p3 |     y: width, left
+//   box:   p4 ────── p0      x: length, ahead      camera: x right, y down, z ahead
+//         p7 ────── p3 |     y: width, left        pixel:  (u, v) = intrinsics * (x/z, y/z, 1)
 //          | p5 ───| p1      z: height, up
 //         p6 ────── p2       center in the middle
 //

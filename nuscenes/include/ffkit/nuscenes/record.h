@@ -1,16 +1,18 @@
 // What the records of a converted nuScenes set hold. Plain values and pure functions; thread-safe.
 //
-//   DST/<split>         a record a keyframe, in time order, scene by scene; never shuffled: records refer to each other by number
+//   DST/<split>         a record a keyframe, in time order, scene by scene; never shuffled: records
+//                       refer to each other by number
 //   DST/<split>_sweeps  a record a frame between keyframes, once each, by scene, channel and time
 //   DST/<split>_maps    a record a map mask; when there are such
 //
-//   keyframe 17 ── next ──▶ keyframe 18              LIDAR_TOP/sweeps of keyframe 18, newest first:
-//                              │                        {1, 160} {1, 159} ... {0, 17} {1, 152} ...
-//                              └─ LIDAR_TOP/sweeps ──▶ {1, n}: record n of <split>_sweeps; {0, n}: record n of <split>
+//   keyframe 17 ── next ──▶ keyframe 18
+//                              └─ LIDAR_TOP/sweeps: {1, 160} {1, 159} ... {0, 17} {1, 152} ...
 //
-// Lengths are metres, times microseconds, quaternions qw, qx, qy, qz. A pose, f64 [7], is x, y, z,
-// qw, qx, qy, qz as the tables have them: it maps points of the sensor to the ego vehicle's frame,
-// or of that to the global one. A field is null when the data set does not have it.
+// The sweeps are listed newest first: {1, n} is record n of <split>_sweeps, and {0, n} record n of
+// <split>. Lengths are metres, times microseconds, quaternions qw, qx, qy, qz. A pose, f64 [7], is
+// x, y, z, qw, qx, qy, qz as the tables have them: it maps points of the sensor to the ego
+// vehicle's frame, or of that to the global one. A field is null when the data set does not have
+// it.
 #pragma once
 
 #include <cstdint>

@@ -31,9 +31,8 @@ namespace ffkit {
 
 // Where a task runs.
 struct TaskSetting {
-  TrainOptions
-      // resolved: batch_size, lr and global_batch_size as this number of processes has them
-      options;
+  // resolved: batch_size, lr and global_batch_size as this number of processes has them
+  TrainOptions options;
   // Among the processes that share the samples: all of the run, but for a task with a mesh
   // (TaskEntry::mesh). Those that differ in another dimension of it alone have the same rank here,
   // and the same batches.

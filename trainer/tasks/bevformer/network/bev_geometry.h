@@ -20,9 +20,8 @@ at::Tensor bev_cells(const BevFormerConfig& config, const at::TensorOptions& opt
 struct CameraPoints {
   at::Tensor
       points;  // [B, cameras, cells, heights, 2] (x, y), 0 .. 1 of the padded picture's sides
-  at::Tensor
-      // [B, cameras, cells, heights] bool: in front of the camera and inside of the picture
-      visible;
+  // [B, cameras, cells, heights] bool: in front of the camera and inside of the picture
+  at::Tensor visible;
 };
 
 // `lidar2img`: [B, cameras, 4, 4], from metres of the lidar's frame to pixels times depth. Computed

@@ -25,9 +25,8 @@ namespace ffkit {
 // One moment of B scenes.
 struct BevFrame {
   at::Tensor images;  // [B, cameras, 3, H, W], normalised and padded
-  at::Tensor
-      // [B, cameras, 4, 4] f64: metres of the lidar's frame to pixels of `images`, times depth
-      lidar2img;
+  // [B, cameras, 4, 4] f64: metres of the lidar's frame to pixels of `images`, times depth
+  at::Tensor lidar2img;
   at::Tensor can_bus;       // [B, 18] f64 on the CPU, motion as differences to the frame before
   at::Tensor has_previous;  // [B] bool on the CPU: whether it follows the frame before
 };
