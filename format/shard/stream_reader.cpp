@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/error.h>
@@ -18,7 +17,7 @@ StreamReader::StreamReader(const File& file, StreamInfo info, uint32_t number, i
       number_(number),
       slots_(static_cast<size_t>(std::clamp<int64_t>(cache_bytes / kPageBytes, 1,
                                                      std::max<int64_t>(info_.num_pages(), 1)))),
-      num_empty_slots_(std::ssize(slots_)) {}
+      is_known_(static_cast<size_t>(std::min(info_.num_pages(), kMaxBits) / 64 + 1)) {}
 
 void StreamReader::load(int64_t page_number, Page& page) const {
   file_.read_at(info_.offset + page_number * kPageBytes, page);
@@ -28,7 +27,7 @@ void StreamReader::load(int64_t page_number, Page& page) const {
 void StreamReader::read(int64_t position, std::span<std::byte> element) const {
   const int64_t page_number = position / kPayloadBytes;
   const auto within = static_cast<size_t>(position % kPayloadBytes);
-  const size_t number = slot_of(page_number);
+  const size_t number = static_cast<size_t>(page_number) % slots_.size();
   Slot& slot = slots_[number];
   std::mutex& mutex = mutexes_[number % kNumMutexes];
   const auto copy_from = [&](const Page& page) {
@@ -41,26 +40,27 @@ void StreamReader::read(int64_t position, std::span<std::byte> element) const {
   // Two threads may read the same page at once; the later one's is kept.
   auto page = std::make_unique<Page>();
   load(page_number, *page);
+  set_is_known(page_number);
   copy_from(*page);
   const std::scoped_lock lock(mutex);
-  if (slot.page_number < 0) num_empty_slots_.fetch_sub(1, std::memory_order_relaxed);
   slot.page_number = page_number;
   slot.page.swap(page);
 }
 
 void StreamReader::will_read(int64_t position) const {
-  const bool has_room_for_all = std::ssize(slots_) >= info_.num_pages();
-  if (has_room_for_all && num_empty_slots_.load(std::memory_order_relaxed) == 0) return;
   const int64_t page_number = position / kPayloadBytes;
-  // Neighbours, as in sequential order, are on one page.
-  if (last_announced_.exchange(page_number, std::memory_order_relaxed) == page_number) return;
-  const size_t number = slot_of(page_number);
-  {
-    const std::scoped_lock lock(mutexes_[number % kNumMutexes]);
-    if (slots_[number].page_number == page_number) return;
-  }
+  if (set_is_known(page_number)) return;
   static_cast<void>(::posix_fadvise(file_.fd(), info_.offset + page_number * kPageBytes, kPageBytes,
                                     POSIX_FADV_WILLNEED));
+}
+
+// Returns what it was.
+bool StreamReader::set_is_known(int64_t page_number) const {
+  const auto bit = static_cast<size_t>(page_number % kMaxBits);
+  std::atomic<uint64_t>& word = is_known_[bit / 64];
+  const uint64_t mask = uint64_t{1} << (bit % 64);
+  if ((word.load(std::memory_order_relaxed) & mask) != 0) return true;
+  return (word.fetch_or(mask, std::memory_order_relaxed) & mask) != 0;
 }
 
 std::vector<std::byte> StreamReader::read_all() const {

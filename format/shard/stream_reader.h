@@ -28,8 +28,8 @@ class StreamReader {
   // Copies the element at `position` of the payload, which must not cross a page: those of entries
   // and columns do not (FORMAT.md). Throws Error(corrupt) or Error(io).
   void read(int64_t position, std::span<std::byte> element) const;
-  // Tells the kernel that read() will want the page of `position`, unless it is kept here. A hint
-  // that does not wait.
+  // Tells the kernel that read() will want the page of `position`, unless that was read or asked for
+  // before: then the page cache has it. A hint that does not wait.
   void will_read(int64_t position) const;
   // The whole payload; checks every page and the checksum over all of them.
   std::vector<std::byte> read_all() const;
@@ -41,9 +41,6 @@ class StreamReader {
     std::unique_ptr<Page> page;
   };
   void load(int64_t page_number, Page& page) const;
-  size_t slot_of(int64_t page_number) const {
-    return static_cast<size_t>(page_number) % slots_.size();
-  }
 
   const File& file_;
   StreamInfo info_;
@@ -53,8 +50,11 @@ class StreamReader {
   mutable std::vector<Slot> slots_;
   static constexpr size_t kNumMutexes = 16;
   mutable std::array<std::mutex, kNumMutexes> mutexes_;  // of slot modulo their number
-  mutable std::atomic<int64_t> num_empty_slots_;
-  mutable std::atomic<int64_t> last_announced_{-1};
+  // A bit a page, modulo kMaxBits: whether it was read or asked for. To ask takes a system call,
+  // which is a tenth of what a small record costs.
+  static constexpr int64_t kMaxBits = 1 << 20;
+  bool set_is_known(int64_t page_number) const;
+  mutable std::vector<std::atomic<uint64_t>> is_known_;
 };
 
 }  // namespace ffkit
