@@ -71,7 +71,8 @@ class RandomBatches {
         batch.push_back(static_cast<int64_t>(random() % kNumRecords));
       }
     }
-    for (int64_t i = 0; i < static_cast<int64_t>(kNumRecords); ++i) dataset_.locate(i);
+    for (int64_t i = 0; i < static_cast<int64_t>(kNumRecords); ++i)
+      static_cast<void>(dataset_.locate(i));
   }
   const Dataset& dataset() const { return dataset_; }
   const std::vector<int64_t>& next() { return batches_[++step_ % 64]; }

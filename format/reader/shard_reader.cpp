@@ -200,7 +200,7 @@ std::vector<ShardProblem> ShardReader::verify_index() const {
   return shard_errors_only(path(), -1, [&] { return file_->verify_index(); });
 }
 
-std::optional<ShardProblem> ShardReader::verify_record(int64_t record) const {
+std::optional<ShardProblem> ShardReader::verify_record(int64_t record, OptionStyle style) const {
   int64_t offset = -1;
   try {
     offset = locate(record).offset;
@@ -212,7 +212,7 @@ std::optional<ShardProblem> ShardReader::verify_record(int64_t record) const {
     const Error named =
         is_named ? e : e.within({.path = path().string(), .record = record, .offset = offset});
     return ShardProblem{
-        .record = record, .offset = named.context().offset, .message = named.what()};
+        .record = record, .offset = named.context().offset, .message = named.text(style)};
   }
   return std::nullopt;
 }

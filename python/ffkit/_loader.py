@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
 
 from . import _ffkit
 from . import _share
-from ._arrays import Arrays, converter, resolve
+from ._arrays import Arrays, converter, pinned_allocator, resolve
 from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
@@ -234,8 +234,6 @@ class Loader:
             raise InvalidArgumentError(f"pin_memory needs arrays 'torch', not '{self._arrays}': torch alone knows when a copy to the GPU is done, and its memory free")
         if pin_memory is False or self._arrays != "torch":
             return None
-        from ._pinned import pinned_allocator
-
         return pinned_allocator(required=pin_memory is True)
 
     def _pass_warnings(self) -> None:

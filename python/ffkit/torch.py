@@ -11,7 +11,7 @@ from ._batch import Batch
 from ._dataset import Dataset, PathLike, dataset_of
 from ._image import ImageOptions
 from ._loader import IO, EpochSampler, Loader
-from ._pinned import pinned_allocator
+from ._arrays import pinned_allocator
 
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 

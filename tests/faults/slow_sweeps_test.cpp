@@ -60,8 +60,8 @@ class SlowSweeps : public ::testing::Test {
     options.io = {.engine = IoEngine::pread, .direct = DirectIo::off, .decoders_read_cache = false};
     Loader loader(split.keyframes, options);
     // The pages of the indexes stay in memory.
-    split.keyframes.locate(0);
-    split.sweeps->locate(0);
+    static_cast<void>(split.keyframes.locate(0));
+    static_cast<void>(split.sweeps->locate(0));
     num_slow_reads = 0;
     slow_bytes = 0;
     is_slow = slowly;

@@ -187,10 +187,11 @@ void write_map(const fs::path& root, uint64_t seed) {
 void validate(const DemoNuScenesOptions& options) {
   check_options(options);
   if (options.width % 16 == 0 && options.width >= 64 && options.width <= 1600) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("demo: the width of pictures is {}; it must be a multiple of 16 from 64 to "
-                          "1600, because their height is 9/16 of it",
-                          options.width));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("demo: the width of pictures is {}; it must be a multiple of 16 from 64 to "
+                  "1600, because their height is 9/16 of it",
+                  options.width));
 }
 
 void write_root(const fs::path& folder, const DemoNuScenesOptions& options) {

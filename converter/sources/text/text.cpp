@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 [[noreturn]] void refuse_options(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
 }

@@ -6,7 +6,7 @@
 namespace ffkit {
 namespace {
 
-class WebDatasetKind final : public SourceOptions {
+class WebDatasetSourceKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
     table
@@ -41,7 +41,7 @@ SourceKind webdataset_kind() {
   return {.name = "webdataset",
           .description = "WebDataset: a folder of tar files, or one tar file; compressed ones too",
           .example = "/data/imagenet-wds /fast/imagenet",
-          .options = make_source_options<WebDatasetKind>,
+          .options = make_source_options<WebDatasetSourceKind>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 30};

@@ -360,7 +360,7 @@ TEST(ImageStorer, WithoutMemoryAConversionFails) {
       .write(reinterpret_cast<const char*>(jpeg.data()), std::ssize(jpeg));
   for (const OnError on_error : {OnError::skip, OnError::keep}) {
     testing::expect_error_without_memory(
-        400 << 20, "dst: there is not enough memory; .*give fewer threads", [&] {
+        400 << 20, "dst: there is not enough memory; .*give fewer num_threads", [&] {
           const auto source =
               open_image_folder(dir / "src", {.images = {.check = ImageCheck::decode}});
           convert(*source, dir / "dst", {.num_threads = 1, .on_error = on_error});

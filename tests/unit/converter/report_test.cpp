@@ -40,7 +40,7 @@ TEST(Report, ComesBackAsItWasWhateverIsInIt) {
 }
 
 TEST(Report, NamesThatAreNotUtf8AreEscapedByTheStandardCharacter) {
-  const std::string text = to_text({"train", "caf\xe9.jpg", {"is cut", kSampleLeftOut}});
+  const std::string text = to_text(ReportLine{"train", "caf\xe9.jpg", {"is cut", kSampleLeftOut}});
   EXPECT_EQ(text,
             "{\"split\":\"train\",\"source\":\"caf\xef\xbf\xbd.jpg\",\"reason\":\"is cut\","
             "\"action\":\"left out\"}\n");
@@ -52,7 +52,7 @@ TEST(Report, OtherLinesAreNone) {
                            R"({"split":"a","source":"b","reason":"c"})", R"({"split":"a")"}) {
     EXPECT_TRUE(lines_of(text).empty()) << text;
   }
-  EXPECT_EQ(lines_of("x\n" + to_text({"a", "b", {"c", "d"}}) + "y").size(), 1U);
+  EXPECT_EQ(lines_of("x\n" + to_text(ReportLine{"a", "b", {"c", "d"}}) + "y").size(), 1U);
 }
 
 TEST(Report, IsCountedByWhatItsLinesSay) {

@@ -206,7 +206,7 @@ TEST(SampleWriter, RefusesWhatCannotBe) {
   EXPECT_ERROR(SampleWriter(out, "../x", numbered_schema()), invalid_argument, "cannot be called");
   EXPECT_ERROR(SampleWriter(out, "train", Schema{{{.name = ""}}}), invalid_argument, "");
   EXPECT_ERROR(SampleWriter(out, "train", numbered_schema(), {.shard_bytes = 5}), invalid_argument,
-               "1 MiB");
+               "1M .. 1T");
   EXPECT_ERROR(SampleWriter(out, "train", numbered_schema(), {.class_names = {"a"}}),
                invalid_argument, "one for each");
   EXPECT_FALSE(fs::exists(out));

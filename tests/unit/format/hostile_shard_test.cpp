@@ -71,7 +71,7 @@ class HostileShard : public ::testing::Test {
     change(shard.data() + entries["offset"].get<size_t>() + kEntryBytes);
     fuzzing::reseal_shard(shard, {.records = false, .catalog = true});
     const MemoryFile file(shard);
-    ShardReader(file.path()).locate(1);
+    static_cast<void>(ShardReader(file.path()).locate(1));
   }
   // Opens the shard after `change` of its catalog.
   void open_after(const std::function<void(nlohmann::json& catalog)>& change) {

@@ -338,7 +338,7 @@ class LoaderFilesTest : public LoaderErrorsTest, public ::testing::WithParamInte
   // Makes a loader over one shard whose index is in memory, or is not, or skips the test.
   void open(BadSamples bad_samples, const std::filesystem::path& folder, bool has_index = true) {
     dataset_.emplace(testing::make_dataset(folder, {.num_shards = 1}));
-    for (int64_t i = 0; i < 40 && has_index; ++i) dataset_->locate(i);
+    for (int64_t i = 0; i < 40 && has_index; ++i) static_cast<void>(dataset_->locate(i));
     options_ = make_options(bad_samples);
     options_.io.engine = GetParam().engine;
     options_.io.direct = GetParam().direct;

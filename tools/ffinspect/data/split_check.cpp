@@ -109,7 +109,7 @@ void check_content(const ShardReader& shard, const Place& place, Check& check) {
   const tbb::blocked_range<int64_t> all(0, shard.num_records(), kRecordsAtOnce);
   tbb::parallel_for(all, [&](const tbb::blocked_range<int64_t>& range) {
     for (int64_t i = range.begin(); i < range.end(); ++i) {
-      if (const auto problem = shard.verify_record(i); problem) {
+      if (const auto problem = shard.verify_record(i, OptionStyle::command_line); problem) {
         check.damage.add(shard.path(), *problem, place);
       } else if (check.options.pictures) {
         check_pictures(shard, i, place, check);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/format/option_names.h>
 #include <ffkit/format/record_location.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
@@ -78,7 +79,8 @@ class ShardReader {
   [[nodiscard]] std::vector<ShardProblem> verify_index() const;
   // Checks one record: its checksum, its table, its fields' checksums, and that tensors, lists and
   // scalars are what their types say.
-  [[nodiscard]] std::optional<ShardProblem> verify_record(int64_t record) const;
+  [[nodiscard]] std::optional<ShardProblem> verify_record(
+      int64_t record, OptionStyle style = OptionStyle::field) const;
   // Both, for all records. Returns all that is wrong.
   [[nodiscard]] std::vector<ShardProblem> verify() const;
 

@@ -11,7 +11,7 @@ check grep -q 'more than the limit of 1024' left/report.jsonl
 run 0 "$FFCONVERT" jsonl lines dst --max-record 4k --order source --quiet
 no_err
 run 1 "$FFINSPECT" verify dst --max-record 1k
-out 'record 1: .*more than the limit of 1024 \(--max-record, .*raise the limit'
+out 'record 1: .*more than the limit of 1024 \(--max-record\); raise the limit'
 run 0 "$FFINSPECT" verify dst --max-record 4k
 
 # FFRecord v1, both ways.

@@ -87,4 +87,4 @@ cp src/train/cat/0000.jpg wds/members/k.seg.jpg
 head -c 400 src/train/cat/0001.jpg >wds/members/k.depth.jpg
 tar -C wds/members --sort=name -cf wds/train-000000.tar k.depth.jpg k.jpg k.seg.jpg && rm -r wds/members
 run 2 "$FFCONVERT" webdataset wds dst --store raw
-one_line_err "--store: raw not in \{jpeg,dct\}"
+one_line_err "--store is 'raw'; it must be one of jpeg, dct"

@@ -70,6 +70,10 @@ for options in "--fix-odd" "--fix-odd --store dct" "--max-resolution 20"; do
   run 0 "$FFINSPECT" export made made_names
   check test "$(ls made_names/train/cat | tr '\n' ' ')" = "a.jpg b.jpeg c.jpg named.JPG "
 done
+# Two sets with the same names; copies of one set would not be merged.
+rm -rf made
+rm kinds/train/cat/b.jpeg
+run 0 "$FFCONVERT" folder kinds made --quiet --max-resolution 20
 run 0 "$FFCONVERT" merge joined kept_bytes made --quiet
 run 0 "$FFINSPECT" export joined joined_names
 check test -e joined_names/train/cat/a.jpg

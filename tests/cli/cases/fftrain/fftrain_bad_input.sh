@@ -14,7 +14,7 @@ printf '{"text": "a"}\n{"text": "b"}\n' >lines.jsonl
 run 0 "$FFCONVERT" jsonl lines.jsonl lines --quiet
 bad "lines/train: no task trains on such data \(bevformer: the data set has no field 'scene'; .*; classification: the data set has no field 'label'; training needs image classification data; gpt2: the data set is none of tokens; .*; rootnet: the data set has no field 'image'; .*\)" --data lines "${options[@]}"
 bad "there is no --device 'tpu'; there are auto, cpu, cuda and cuda:N" --data data --device tpu
-for wrong in '--arch resnet19:resnet18,resnet34' '--optimizer adam:{sgd,adamw,lars}' '--lr-schedule cosin:cosine'; do
+for wrong in '--arch resnet19:resnet18, resnet34' '--optimizer adam:one of sgd, adamw, lars' '--lr-schedule cosin:cosine'; do
   run 2 "$FFTRAIN" --data data ${wrong%%:*}
   one_line_err "${wrong##*:}"
 done
@@ -64,6 +64,6 @@ bad 'epochs must be 1 to 1000000000' --data data --epochs 4611686018427387904
 bad 'batch-size must be 1 to 1000000000' --data data --batch-size 4611686018427387904
 bad 'accumulate must be 1 to 1000000' --data data --accumulate 4611686018427387904
 run 2 "$FFTRAIN" --data data --seed -1
-one_line_err 'error: --seed: Value -1 is below 0'
+one_line_err 'error: --seed: -1 is not a number from 0 to'
 run 1 env RANK=0 WORLD_SIZE=99999999999 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=2999 timeout 20 "$FFTRAIN" --data data
 one_line_err 'WORLD_SIZE is 99999999999, which is too large'

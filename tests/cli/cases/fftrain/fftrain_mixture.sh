@@ -81,7 +81,7 @@ one_line_err "b: there is no such folder"
 mv b:3 b
 
 # Mistakes.
-run 1 "$FFTRAIN" --data a:1 --data b:0 "${own[@]}" --epochs 1
+run 2 "$FFTRAIN" --data a:1 --data b:0 "${own[@]}" --epochs 1
 one_line_err 'data b:0 has the weight 0, which must be a number more than 0'
 run 1 "$FFTRAIN" --data a:1 --data b:1e-9 "${own[@]}" --epochs 1
 one_line_err 'an epoch of 32 samples has none of data set 1; give that a larger weight'

@@ -10,10 +10,10 @@ out '--side INT'
 out '^  number +a number from a picture.*--results: a line for each record'
 check ! grep -q '^  --arch' .stdout
 run 0 "$TRAIN_NUMBER" --task classification --help
-out '--arch TEXT'
+out '--arch convnext_tiny\|'
 check ! grep -q '^  --side' .stdout
 run 2 "$TRAIN_NUMBER" --task nothing --data data
-one_line_err 'nothing not in .*classification.*number'
+one_line_err "--task is 'nothing'; it must be one of .*classification.*number"
 run 1 "$TRAIN_NUMBER" "${options[@]}" --side 2
 one_line_err '^fftrain: error: side must be at least 4, but it is 2$'
 run 2 "$TRAIN_NUMBER" "${options[@]}" --arch resnet18

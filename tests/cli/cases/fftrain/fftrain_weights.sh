@@ -62,7 +62,7 @@ for arguments in "--export run" "--output x.pth" "--export run --output x.pth --
   no_out
 done
 run 2 "$FFTRAIN" --data data --arch vgg
-one_line_err 'vgg not in .*resnet18.*vit_b_16'
+one_line_err "--arch is 'vgg'; it must be one of .*resnet18.*vit_b_16"
 run 2 "$FFTRAIN" --resume-from run --weights-key model
 one_line_err '^fftrain: error: --weights-key excludes --resume-from'
 run 0 "$FFTRAIN" --help

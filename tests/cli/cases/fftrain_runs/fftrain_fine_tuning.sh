@@ -53,5 +53,5 @@ one_line_err 'its last 2 validations were no better than that of epoch [0-9]+; g
 run 0 "$FFTRAIN" --resume-from tuned --patience 3 --limit-batches 1
 run 1 "$FFTRAIN" --data demo "${small[@]}" --batch-size 8 --class-weights none.txt
 one_line_err 'none.txt: there is no such file of class weights'
-run 1 "$FFTRAIN" --data demo "${small[@]}" --keep best,some
+run 2 "$FFTRAIN" --data demo "${small[@]}" --keep best,some
 one_line_err "keep is 'best,some', but its words are best, last, all and numbers from 1 on"

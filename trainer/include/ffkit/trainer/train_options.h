@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/shard_facts.h>
 #include <ffkit/format/option_table.h>
+#include <ffkit/format/shard_facts.h>
 #include <ffkit/trainer/task_options.h>
 
 namespace ffkit {
