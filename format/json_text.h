@@ -46,7 +46,7 @@ void require_utf8(const Json& json, const std::filesystem::path& path, const std
   if (!json.is_structured()) return;
   for (const auto& [key, value] : json.items()) {
     require(key);
-    require_utf8(value, path, place + '/' + key);
+    require_utf8(value, path, std::string(place).append("/").append(key));
   }
 }
 

@@ -57,8 +57,9 @@ CLI::Option* add_values(CLI::App& app, Option& option) {
       ->expected(1);
 }
 
-CLI::Option* add_text(CLI::App& app, Option& option, std::function<void(const std::string&)> take) {
-  return app.add_option_function<std::string>("--" + option.name, std::move(take), help_of(option));
+CLI::Option* add_text(CLI::App& app, Option& option,
+                      const std::function<void(const std::string&)>& take) {
+  return app.add_option_function<std::string>("--" + option.name, take, help_of(option));
 }
 
 // A number, or the word that stands for 0.
