@@ -49,7 +49,8 @@ class RunReport {
   // On the terminal.
   void show(const CheckpointInfo& state, double loss);
   void clear_terminal() { live_.clear(); }
-  // The steps since the last time, at --log-every; at the end of an epoch, whose line says the rest.
+  // The steps since the last time, at --log-every; at the end of an epoch, whose line says the
+  // rest.
   void end_window(const CheckpointInfo& state, double lr);
   void end_epoch_window(const CheckpointInfo& state, double lr);
   // An epoch that `state` has done. `num_skipped`: steps left out because of an overflow.

@@ -28,8 +28,8 @@ class StreamReader {
   // Copies the element at `position` of the payload, which must not cross a page: those of entries
   // and columns do not (FORMAT.md). Throws Error(corrupt) or Error(io).
   void read(int64_t position, std::span<std::byte> element) const;
-  // Tells the kernel that read() will want the page of `position`, unless that was read or asked for
-  // before: then the page cache has it. A hint that does not wait.
+  // Tells the kernel that read() will want the page of `position`, unless that was read or asked
+  // for before: then the page cache has it. A hint that does not wait.
   void will_read(int64_t position) const;
   // The whole payload; checks every page and the checksum over all of them.
   std::vector<std::byte> read_all() const;

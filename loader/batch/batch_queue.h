@@ -1,5 +1,5 @@
-// BatchQueue: the batches of epochs that follow one another. The I/O thread opens them in order, the
-// decoding threads fill them in any order, and the consumer takes them in order.
+// BatchQueue: the batches of epochs that follow one another. The I/O thread opens them in order,
+// the decoding threads fill them in any order, and the consumer takes them in order.
 //
 //      taken | front: being filled or complete | ... | newest | not yet opened
 //            |<------------- at most `depth` batches -------->|

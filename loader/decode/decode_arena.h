@@ -2,7 +2,8 @@
 // process, which is as large as the largest num_threads of these loaders.
 //
 //   wake() ── enqueue ──▶ drain: does the clients' work, in turn
-//                                lingers for 2 ms when there is none and nothing is being read; ends
+//                                lingers for 2 ms when there is none
+//                                and nothing is being read; ends
 //
 // At most as many drains run as the arena has threads, so loaders that work at the same time share
 // them. When a drain has ended, its thread is TBB's again. In a child of fork(), and where TBB

@@ -46,8 +46,8 @@ ImageListing list_class_folders(const std::filesystem::path& root,
 // The pictures directly in `root`, sorted, without labels.
 ImageListing list_flat_folder(const std::filesystem::path& root);
 
-// What was left out of `listing`: "12 files were left out: their names do not end like a picture's"; empty when
-// it is nothing.
+// What was left out of `listing`: "12 files were left out: their names do not end like a
+// picture's"; empty when it is nothing.
 std::string ignored_note(const ImageListing& listing, const std::filesystem::path& where);
 
 }  // namespace ffkit

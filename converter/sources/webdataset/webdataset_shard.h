@@ -36,8 +36,8 @@ struct WebDatasetShard {
 };
 
 // Throws as index_tar() does, and Error(invalid_argument) for a sample whose members are scattered
-// or that has two of the same extension. The tar is in `range` of `file`, which is the file at `path`
-// or was made of it.
+// or that has two of the same extension. The tar is in `range` of `file`, which is the file at
+// `path` or was made of it.
 WebDatasetShard list_webdataset_shard(const std::filesystem::path& path, const InputFile& file,
                                       FileRange range);
 

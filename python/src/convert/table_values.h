@@ -7,8 +7,8 @@
 
 namespace ffkit::python {
 
-// Gives the options of a dict to the table; keys are Option::key(). Throws TypeError for a name that
-// the table does not have and for a value of another type, and as Option::give().
+// Gives the options of a dict to the table; keys are Option::key(). Throws TypeError for a name
+// that the table does not have and for a value of another type, and as Option::give().
 void give(OptionTable& table, nanobind::dict given);
 
 // A list of dicts, one an option, with "name", "group", "help", "type", "choices", "range",

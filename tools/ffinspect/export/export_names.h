@@ -1,6 +1,7 @@
 // Where the fields of a record go in an exported folder tree.
 //
-//   image classification       <split>/<class>/<file name from id>, with the ending of what it was made when it was stored
+//   image classification       <split>/<class>/<file name from id>, with the ending of what it was
+//                              made when it was stored
 //   every other schema         <split>/<record number>/<field>.<ext>
 #pragma once
 

@@ -51,8 +51,8 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace
                                  c10::Device device = c10::kCPU);
 
 // For a LoaderSource: its loader writes pictures as bytes, a quarter of the memory that is copied
-// to a device, and they are normalised there. Nothing where the loader changes normalised pictures: with
-// MixUp, CutMix or erasing.
+// to a device, and they are normalised there. Nothing where the loader changes normalised pictures:
+// with MixUp, CutMix or erasing.
 void write_bytes(LoaderOptions& options);
 
 }  // namespace ffkit

@@ -72,8 +72,9 @@ std::span<const SourceKind> source_kinds();
 // The kind called `name`; throws Error(not_found) that lists the names there are.
 const SourceKind& source_kind(const std::string& name);
 
-// One conversion by a kind: all options of `ffconvert <kind>` and of Python's ffkit.convert.<kind>()
-// in one table, and the rules between them. Not thread-safe; `kind` must outlive it.
+// One conversion by a kind: all options of `ffconvert <kind>` and of Python's
+// ffkit.convert.<kind>() in one table, and the rules between them. Not thread-safe; `kind` must
+// outlive it.
 class KindConversion {
  public:
   explicit KindConversion(const SourceKind& kind);

@@ -63,8 +63,9 @@ class SampleBuffers {
   void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
   [[nodiscard]] const std::vector<SampleProblem>& problems() const noexcept { return problems_; }
   // What becomes of bad samples (ConvertOptions::on_error). Unless it is `fail`, a source whose
-  // samples have parts that stand alone (documents) leaves out a bad part and reports it, instead of
-  // throwing for the whole sample. If it is `keep`, ImageStorer stores a broken picture as it is.
+  // samples have parts that stand alone (documents) leaves out a bad part and reports it, instead
+  // of throwing for the whole sample. If it is `keep`, ImageStorer stores a broken picture as it
+  // is.
   [[nodiscard]] OnError on_error() const noexcept { return on_error_; }
   void set_on_error(OnError on_error) noexcept { on_error_ = on_error; }
   // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so

@@ -1,6 +1,6 @@
 // The sources there are, for callers who know which one they want. All throw Error with file,
-// reason and remedy. `images` says how pictures are stored. describe() declares what a user may set;
-// the options must outlive the table.
+// reason and remedy. `images` says how pictures are stored. describe() declares what a user may
+// set; the options must outlive the table.
 #pragma once
 
 #include <atomic>
@@ -123,8 +123,8 @@ std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
 //   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons
 //                   or RLE), null for those without
 //   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
-//   keypoints_cam   f32 [N, K, 3]   as sets of poses like MuCo have them, when all have them; of the
-//   keypoints_img   f32 [N, K, 2]   shape that they have in the file. f and c are the picture's
+//   keypoints_cam   f32 [N, K, 3]   as sets of poses like MuCo have them, when all have them; of
+//   keypoints_img   f32 [N, K, 2]   the shape that they have in the file. f and c are the picture's
 //   keypoints_vis   f32 [N, ...]
 //   f, c            f32 [2]
 //   id              the picture's file name, column

@@ -4,8 +4,10 @@
 //
 //   table.group("Pictures");
 //   table.add("size", options.size, "Width and height in pixels").set_range(1, 16384);
-//   table.add("crop", options.crop, "Side of the crop").require(options.crop <= options.size, "at most size");
-//   table.add_list("crop", {{"crop_min", &options.min}, {"crop_max", &options.max}}, "MIN MAX", "Share of the area");
+//   table.add("crop", options.crop, "Side of the crop")
+//       .require(options.crop <= options.size, "at most size");
+//   table.add_list("crop", {{"crop_min", &options.min}, {"crop_max", &options.max}}, "MIN MAX",
+//                  "Share of the area");
 //
 // A table refers to the values that it was built over, which must outlive it. Not thread-safe.
 #pragma once

@@ -49,8 +49,8 @@ class ShardReader {
   // when the index page is damaged, Error(unsupported) when the record is longer than
   // ShardReaderOptions::max_record_bytes.
   [[nodiscard]] RecordLocation locate(int64_t record) const;
-  // Tells the kernel that locate(record) will read a page of the index, unless this page was read or
-  // asked for before. A hint that does not wait. Precondition: `record` is 0 .. num_records()-1.
+  // Tells the kernel that locate(record) will read a page of the index, unless this page was read
+  // or asked for before. A hint that does not wait. Precondition: `record` is 0 .. num_records()-1.
   void will_locate(int64_t record) const;
   // Reads one record into `out` (resized to fit), for RecordView: checks its checksum and
   // decompresses it. Throws Error(corrupt) or Error(io).

@@ -85,8 +85,8 @@ class Batch {
   [[nodiscard]] std::span<const int64_t> row_offsets(std::string_view name) const;
 
   // The texts of a field made by copy_string() or another TextDecoder, one for each sample. They
-  // point into the batch. Throws Error(not_found) as field() does, and Error(invalid_argument) for a
-  // field without texts.
+  // point into the batch. Throws Error(not_found) as field() does, and Error(invalid_argument) for
+  // a field without texts.
   [[nodiscard]] std::vector<std::string_view> strings(std::string_view name) const;
 
   // The number of the field that images() gives; nothing without one.

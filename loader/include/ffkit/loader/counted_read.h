@@ -1,5 +1,5 @@
-// CountedRead: counts a read by a field decoder, such as of a further record, in LoaderStatistics. A
-// slow disk is then not taken for slow decoding.
+// CountedRead: counts a read by a field decoder, such as of a further record, in LoaderStatistics.
+// A slow disk is then not taken for slow decoding.
 //
 //   {
 //     ffkit::CountedRead read(*scratch);

@@ -66,9 +66,9 @@ class FieldDecoder {
   virtual void will_read(int64_t record_index) const noexcept;
 };
 
-// An exception that a decoder may throw beside Error, and that is told where it happened. The thread
-// that threw it tells it the field of the batch and the record, in words, before it comes out of
-// next().
+// An exception that a decoder may throw beside Error, and that is told where it happened. The
+// thread that threw it tells it the field of the batch and the record, in words, before it comes
+// out of next().
 class PlacedFailure : public std::exception {
  public:
   virtual void happened_in(const std::string& place) const noexcept = 0;
@@ -141,8 +141,8 @@ class RowPartsDecoder : public RowsDecoder {
 };
 
 // A decoder of texts, or other bytes, of any length, for Batch::strings(): ragged rows of u8. Texts
-// lie beside the slab, so a batch takes only the memory that its texts need. Batch::allocator() does
-// not know them.
+// lie beside the slab, so a batch takes only the memory that its texts need. Batch::allocator()
+// does not know them.
 class TextDecoder : public FieldDecoder {
  public:
   [[nodiscard]] DType dtype() const final { return DType::u8; }
@@ -193,10 +193,10 @@ std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std:
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
                                                  const std::vector<std::string>& fields);
-// What `decoder` makes, or zeros where `field` is null in the record: for a RowsDecoder no rows, for
-// a TextDecoder an empty text. The parts of a PartsDecoder stay parts; those of a RowPartsDecoder
-// are decoded by one thread. `decoder` must not need other fields that may be null. Throws
-// Error(invalid_argument) when `decoder` is null.
+// What `decoder` makes, or zeros where `field` is null in the record: for a RowsDecoder no rows,
+// for a TextDecoder an empty text. The parts of a PartsDecoder stay parts; those of a
+// RowPartsDecoder are decoded by one thread. `decoder` must not need other fields that may be null.
+// Throws Error(invalid_argument) when `decoder` is null.
 std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
                                                      std::shared_ptr<const FieldDecoder> decoder);
 

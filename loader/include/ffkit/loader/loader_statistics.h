@@ -31,7 +31,8 @@ struct LoaderStatistics {
   std::string io_engine;       // what the kernel granted: "io_uring (fixed files, fixed buffers)"
   bool direct_io = false;      // O_DIRECT in use
 
-  // What was counted between `earlier` and this snapshot of the same loader. Means are of that time.
+  // What was counted between `earlier` and this snapshot of the same loader. Means are of that
+  // time.
   [[nodiscard]] LoaderStatistics since(const LoaderStatistics& earlier) const;
   // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or
   // "consumer-bound: ..." when batches wait for training, as they should.

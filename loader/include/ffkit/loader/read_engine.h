@@ -6,12 +6,14 @@
 //
 // Contract:
 //
-// - Threads. submit(), wait() and num_in_flight() are called by one thread at a time, but not always
+// - Threads. submit(), wait() and num_in_flight() are called by one thread at a time, but not
+//   always
 //   the same one. description() is called by any thread meanwhile.
 // - Lifetime. `buffer` and buffer_memory stay until the engine is destroyed. Its destructor waits
 //   for the reads in flight. The engine writes nothing to a buffer after that, or after the read's
 //   completion. The engine is destroyed before the files are closed.
-// - The engine continues short reads, and repeats reads that end with EINTR or EAGAIN. A result that
+// - The engine continues short reads, and repeats reads that end with EINTR or EAGAIN. A result
+//   that
 //   is less than num_bytes says that the file ends there.
 // - The error of one read is its result, -errno. -EIO is an unreadable sector: the engine repeats
 //   such a read num_retries times. The loader then reads the record alone and asks

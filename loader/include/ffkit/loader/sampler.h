@@ -61,9 +61,10 @@ enum class Tail {
   even,
   // Every record exactly once, as exact, but every rank has the same number of batches, for models
   // that average over ranks in each step. The ranks share the samples of the last step evenly; two
-  // ranks differ by at most one sample. If the last step has fewer samples than ranks, each rank has
-  // one sample in it, and the last ranks have one less in the step before. This is impossible with
-  // fewer samples than ranks and with a batch_size of 1; then the last ranks have one batch less.
+  // ranks differ by at most one sample. If the last step has fewer samples than ranks, each rank
+  // has one sample in it, and the last ranks have one less in the step before. This is impossible
+  // with fewer samples than ranks and with a batch_size of 1; then the last ranks have one batch
+  // less.
   balanced,
 };
 
@@ -75,7 +76,8 @@ struct SamplerOptions {
   int world_size = 1;  // number of processes that share the epoch
 
   // Samples in an epoch; 0: the number of records, or the sum of mixture_counts(). A smaller number
-  // takes the beginning of the epoch's sequence. Only Order::weighted and mixtures take a larger one.
+  // takes the beginning of the epoch's sequence. Only Order::weighted and mixtures take a larger
+  // one.
   int64_t epoch_size = 0;
 
   // Of Order::windowed, both >= 1: records in a block, blocks in a window.

@@ -5,8 +5,8 @@
 //   at::Tensor images = ffkit::images_tensor(batch);
 //
 // A tensor shares its batch; the slab is recycled when the last tensor is gone. Tensors may be used
-// and dropped on any thread. An asynchronous (non_blocking) copy to a GPU reads the memory after the
-// call, so pinned slabs must then come from a TensorSlabAllocator, such as that of
+// and dropped on any thread. An asynchronous (non_blocking) copy to a GPU reads the memory after
+// the call, so pinned slabs must then come from a TensorSlabAllocator, such as that of
 // trainer/pinned_allocator.h.
 #pragma once
 
@@ -61,8 +61,8 @@ inline at::ScalarType scalar_type(DType dtype) {
 
 // Slabs that are tensors. The arrays of a batch are views of its slab's storage, and the slab goes
 // back to libtorch when the last view is gone. So libtorch treats it like any tensor: its allocator
-// of pinned memory knows the copies to a GPU that are under way, and waits for them before it reuses
-// the memory.
+// of pinned memory knows the copies to a GPU that are under way, and waits for them before it
+// reuses the memory.
 class TensorSlabAllocator final : public SlabAllocator {
  public:
   // make(n): a tensor of n bytes, contiguous, on the CPU.

@@ -8,7 +8,8 @@
 //
 //   field            shape of a batch of B   what
 //   images           [B, C, 3, H, W]         the C cameras
-//   intrinsics       [B, C, 3, 3] f32        for the pixels of `images`, after resize, crop and flip
+//   intrinsics       [B, C, 3, 3] f32        for the pixels of `images`, after resize, crop and
+//                                            flip
 //   lidar_to_camera  [B, C, 4, 4] f32        from the lidar frame to each camera's, at its own time
 //   lidar_to_image   [B, C, 4, 4] f32        intrinsics * lidar_to_camera
 //   lidar_to_global  [B, 4, 4] f64           from the lidar frame
@@ -17,9 +18,11 @@
 //   boxes            [sum of rows, 9] f32    centre x y z, size l w h, yaw, velocity x y
 //   box_classes      [sum of rows] i64       position in kClasses
 //   timestamp        [B] i64                 microseconds
-//   can_bus          [B, 18] f64             when asked for; of BEVFormer: position 3, orientation 4,
+//   can_bus          [B, 18] f64             when asked for; of BEVFormer: position 3, orientation
+//                                            4,
 //                                            acceleration 3, rotation rate 3, velocity 3, 0, 0
-//   motion           [B, 18] f64             when asked for, in place of can_bus: BEVFormer's vector
+//   motion           [B, 18] f64             when asked for, in place of can_bus: BEVFormer's
+//                                            vector
 //                                            as its network takes it; see KeyframeOptions::motion
 //   with identity:
 //   sample_token, scene_token                texts (Batch::strings())
@@ -135,8 +138,8 @@ struct KeyframeOptions {
   bool identity = false;  // the fields sample_token, scene_token and frame_index
   // For a set that was converted with the converter's option allow_partial. An image without a file
   // is zeros (its matrices are those of a 1600 x 900 image), and a cloud without a file has no
-  // points; camera_valid, lidar_valid and radar_valid say so. False: such a keyframe is a bad sample
-  // (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
+  // points; camera_valid, lidar_valid and radar_valid say so. False: such a keyframe is a bad
+  // sample (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
   bool allow_missing = false;
 };
 
