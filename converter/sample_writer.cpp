@@ -125,8 +125,8 @@ struct SampleWriter::Impl {
       } catch (...) {
         job.failure = std::current_exception();
       }
-      job.set_fields =
-          nullptr;  // gives back what it holds, here and not in the thread that appends
+      // Gives back what it holds, here and not in the thread that appends.
+      job.set_fields = nullptr;
       lock.lock();
       job.is_done = true;
       append_done(lock);

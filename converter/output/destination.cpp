@@ -296,8 +296,8 @@ void Destination::take_over() {
                     "run without {} to start over",
                     found_.kind, option_on("resume")));
   }
-  const bool is_of_split =
-      claim_.kind == Kind::split && found_.kind == word_of(Kind::split);  // cannot be continued
+  // Cannot be continued.
+  const bool is_of_split = claim_.kind == Kind::split && found_.kind == word_of(Kind::split);
   if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split &&
       holds_work_in(contents)) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",

@@ -43,9 +43,9 @@ class Destination {
   enum class Unfinished { remove, go_on };
   struct Claim {
     Kind kind = Kind::conversion;
-    Unfinished unfinished =
-        Unfinished::remove;  // what becomes of an unfinished data set in the folder
-    std::string command;     // for the marker (UnfinishedMarker)
+    // What becomes of an unfinished data set in the folder.
+    Unfinished unfinished = Unfinished::remove;
+    std::string command;                                // for the marker (UnfinishedMarker)
     std::function<void(const std::string&)> note = {};  // a sentence about the file system
   };
 

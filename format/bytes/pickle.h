@@ -80,8 +80,8 @@ class Pickle {
 
   std::span<const std::byte> data_;
   std::vector<Value> values_;
-  std::vector<std::vector<Ref>>
-      containers_;  // items of a list or tuple; keys and values of a dict, in turn
+  // Items of a list or tuple; keys and values of a dict, in turn.
+  std::vector<std::vector<Ref>> containers_;
   Ref root_ = 0;
 };
 

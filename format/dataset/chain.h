@@ -11,8 +11,8 @@ namespace ffkit {
 
 struct JoinedSplits {
   Manifest manifest;
-  std::vector<std::optional<FieldMapping>>
-      mappings;  // of each source; none: its records have the manifest's schema
+  // Of each source; none: its records have the manifest's schema.
+  std::vector<std::optional<FieldMapping>> mappings;
   std::vector<std::string> warnings;
   std::string fingerprint;
 };

@@ -29,8 +29,8 @@ class ClaimFile {
 
   // Who uses the folder otherwise.
   struct User {
-    std::string
-        words;  // "process 4711 on node17 (its file is /fast/set/.ffkit-in-use-1)"; empty: nobody
+    // "process 4711 on node17 (its file is /fast/set/.ffkit-in-use-1)"; empty: nobody.
+    std::string words;
     bool is_here = false;  // on this machine, and alive
     bool is_anybody() const { return !words.empty(); }
   };

@@ -26,8 +26,8 @@ Schema v1_schema(V1Payload payload);
 struct V1FileOptions {
   ShardReaderOptions reader = {};
   std::optional<V1Payload> payload;  // unset: by the first record
-  std::vector<int64_t>
-      labels;  // of the records, known from elsewhere; empty: read from them when asked for
+  // Of the records, known from elsewhere; empty: read from them when asked for.
+  std::vector<int64_t> labels;
 };
 
 // Whether the file can be one of version 1: it does not begin with version 2's magic number, and

@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kFileHeaderBytes = 14;
 constexpr size_t kCoreHeaderBytes = 12;  // of OS/2 1 and Windows 2: sizes of 16 bits
 constexpr size_t kInfoHeaderBytes = 40;  // of Windows 3; all longer ones begin with it
-constexpr size_t kMasks =
-    kFileHeaderBytes + kInfoHeaderBytes;  // behind it, or a part of a longer one
-constexpr size_t kMaxColors = 65536;      // Pillow's limit for what a header claims
+// Behind it, or a part of a longer one.
+constexpr size_t kMasks = kFileHeaderBytes + kInfoHeaderBytes;
+constexpr size_t kMaxColors = 65536;  // Pillow's limit for what a header claims
 
 enum Compression : uint32_t { kUncompressed = 0, kRle8 = 1, kRle4 = 2, kBitFields = 3 };
 

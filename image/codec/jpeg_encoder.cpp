@@ -26,8 +26,8 @@ struct JpegEncoder::Impl {
 
   // Where libjpeg writes to.
   struct Target {
-    jpeg_destination_mgr manager =
-        {};  // first, so that libjpeg's pointer to it is a pointer to Target
+    // First, so that libjpeg's pointer to it is a pointer to Target.
+    jpeg_destination_mgr manager = {};
     std::vector<std::byte>* out = nullptr;
 
     // Offers libjpeg all of `out` behind its first `used` bytes.

@@ -21,8 +21,8 @@ namespace ffkit {
 namespace {
 
 constexpr size_t kSignatureBytes = 8;
-constexpr size_t kHeaderEnd =
-    26;  // signature, chunk length and name, then 10 bytes up to the colour type
+// Signature, chunk length and name, then 10 bytes up to the colour type.
+constexpr size_t kHeaderEnd = 26;
 
 // libpng's read structure and what its callbacks need.
 struct Reader {

@@ -19,8 +19,8 @@ class AxisFilter {
   AxisFilter(const AxisFilter&) = delete;  // taps point into its weights
   AxisFilter& operator=(const AxisFilter&) = delete;
 
-  static constexpr int kPrecisionBits =
-      32 - 8 - 2;  // weights are in units of 2^-22; those of an output add up to about 1
+  // Weights are in units of 2^-22; those of an output add up to about 1.
+  static constexpr int kPrecisionBits = 32 - 8 - 2;
 
   // Filter from input pixels 0 .. in_size-1, of which [box_begin, box_end) is stretched to out_size
   // outputs; of these only out_first .. out_first+out_count-1 are made. Pixels outside the box but

@@ -40,8 +40,8 @@ struct VerticalJob {
   size_t num_columns = 0;  // bytes of each row
   const AxisFilter* filter = nullptr;
   DType dtype = DType::u8;  // u8, f16, bf16 or f32
-  const float* scale =
-      nullptr;  // [num_columns]; result * scale + bias, rounded to nearest even; not used for u8
+  // [num_columns]; result * scale + bias, rounded to nearest even; not used for u8.
+  const float* scale = nullptr;
   const float* bias = nullptr;
   void* out = nullptr;
   ptrdiff_t out_stride_bytes = 0;

@@ -17,8 +17,8 @@ namespace ffkit {
 double draw_beta(double alpha, CounterRandom& random);  // Beta(alpha, alpha), alpha > 0
 
 struct MixDraw {
-  double lambda =
-      1;  // weight of the sample itself; of CutMix the share outside of the box, exactly
+  // Weight of the sample itself; of CutMix the share outside of the box, exactly.
+  double lambda = 1;
   bool is_cutmix = false;
   Rect box;  // what CutMix takes from the sample before
 };

@@ -30,8 +30,8 @@ struct BatchSlab {
   std::vector<std::vector<int64_t>> row_offsets;
   std::vector<int64_t> record_indices;  // [size]
   std::vector<int32_t> sources;         // [size], of the records
-  std::vector<int64_t>
-      repetitions;  // of a mixture [size], as Sampler::batch() has them; empty otherwise
+  // Of a mixture [size], as Sampler::batch() has them; empty otherwise.
+  std::vector<int64_t> repetitions;
   std::vector<Replacement> replacements;  // in the order of the batch once it is handed over
   int64_t size = 0;
   int64_t epoch = 0;

@@ -64,8 +64,8 @@ class DecodePool final : DecodeArena::Client, Helpers {
   // The arena's mutex guards what follows.
   std::condition_variable idle_;         // nothing is being worked on
   std::condition_variable shared_done_;  // some SharedWork is done
-  std::vector<SharedWork*>
-      shared_;  // with pieces not yet begun, oldest first; they lie on the stacks of share()
+  // With pieces not yet begun, oldest first; they lie on the stacks of share().
+  std::vector<SharedWork*> shared_;
   std::vector<SampleChunk> waiting_;  // a ring, oldest first from first_
   size_t first_ = 0;
   size_t num_waiting_ = 0;

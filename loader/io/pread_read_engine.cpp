@@ -170,8 +170,8 @@ class PreadReadEngine final : public KernelReadEngine {
   std::vector<size_t> fresh_;  // submitted, not yet tried
   std::vector<ReadCompletion> completions_;
 
-  std::vector<ReadProgress>
-      reads_;  // one slot for each read in flight; belongs to whoever handles it
+  // One slot for each read in flight; belongs to whoever handles it.
+  std::vector<ReadProgress> reads_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable work_;

@@ -60,8 +60,8 @@ ReadBufferPool::Buffer* ReadBufferPool::acquire(size_t num_bytes, int num_users)
   if (alone) {
     buffer = {static_cast<std::byte*>(allocator_->allocate(buffer_bytes)), buffer_bytes, num_users,
               false};
-    begin_ = end_ =
-        0;  // the ring counts as full as long as it lives: begin_ == end_ with a buffer in use
+    // The ring counts as full as long as it lives: begin_ == end_ with a buffer in use.
+    begin_ = end_ = 0;
   } else {
     if (num_buffers_ == 0) begin_ = 0;
     buffer = {memory_ + offset, buffer_bytes, num_users, true};

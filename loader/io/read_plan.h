@@ -46,8 +46,8 @@ struct ReadPlan {
   };
   std::vector<Place> places;
   std::vector<PlannedRead> merged;  // of places
-  std::vector<int64_t>
-      read_of;  // by index in the batch: the read in `merged` whose first sample it is, or -1
+  // By index in the batch: the read in `merged` whose first sample it is, or -1.
+  std::vector<int64_t> read_of;
 };
 
 // Plans the reads of `records` (record numbers) into `plan`, replacing what it held. Offsets and

@@ -18,8 +18,8 @@
 namespace ffkit {
 namespace {
 
-constexpr size_t kDefaultAlignment =
-    4096;  // where the kernel cannot say (before Linux 6.1): a page always works
+// Where the kernel cannot say (before Linux 6.1): a page always works.
+constexpr size_t kDefaultAlignment = 4096;
 
 [[noreturn]] void throw_open_error(const std::filesystem::path& path, int error) {
   const char* message =

@@ -376,8 +376,8 @@ class UringReadEngine final : public KernelReadEngine {
   int num_in_kernel_ = 0;
   int num_refusals_ = 0;  // in a row, with nothing in the kernel
   int error_ = 0;         // why the engine is not used any more
-  std::vector<ReadProgress>
-      reads_;                  // one slot for each read in flight; the slot is the SQE's user data
+  // One slot for each read in flight; the slot is the SQE's user data.
+  std::vector<ReadProgress> reads_;
   std::vector<bool> is_busy_;  // by slot
   std::vector<size_t> free_slots_;
   std::vector<size_t> again_;

@@ -15,8 +15,8 @@
 namespace ffkit::nuscenes {
 namespace {
 
-constexpr uint8_t kWindowStream =
-    126;  // of those of the library (0 .. 127), beside the order of weighted samples
+// Of those of the library (0 .. 127), beside the order of weighted samples.
+constexpr uint8_t kWindowStream = 126;
 
 std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes) {
   const std::vector<std::string> scenes = keyframes.string_column(keyframe::kScene);

@@ -13,8 +13,8 @@
 
 namespace {
 
-constexpr size_t kMostBytes =
-    64U << 20;  // that the storages of a file of 64 KiB may honestly claim
+// That the storages of a file of 64 KiB may honestly claim.
+constexpr size_t kMostBytes = 64U << 20;
 
 void read_file(const std::string& path, const std::string& key) {
   std::map<std::string, std::vector<std::byte>> storages;

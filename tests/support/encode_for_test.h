@@ -21,8 +21,8 @@
 namespace ffkit::testing {
 
 struct JpegKind {
-  int h_samp =
-      2;  // luma sampling factors: 2x2 is 4:2:0, 2x1 4:2:2, 1x1 4:4:4, 4x1 4:1:1, 1x2 4:4:0
+  // Luma sampling factors: 2x2 is 4:2:0, 2x1 4:2:2, 1x1 4:4:4, 4x1 4:1:1, 1x2 4:4:0.
+  int h_samp = 2;
   int v_samp = 2;
   bool progressive = false;
   int restart_interval = 0;          // in MCUs

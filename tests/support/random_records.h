@@ -37,8 +37,8 @@ class Random {
 struct RandomField {
   bool is_null = false;
   uint64_t scalar = 0;
-  std::vector<std::vector<std::byte>>
-      items;  // one for bytes, string, image and tensor data; any number for lists
+  // One for bytes, string, image and tensor data; any number for lists.
+  std::vector<std::vector<std::byte>> items;
   std::vector<std::vector<int64_t>> shapes;  // of tensors
 };
 using RandomRecord = std::vector<RandomField>;

@@ -17,8 +17,8 @@ namespace ffkit {
 struct TrainCommand {
   TrainOptions options;
   OptionTables tables;  // over `options`
-  std::exception_ptr
-      late_error;       // why the task is not known; to be thrown when the command line is right
+  // Why the task is not known; to be thrown when the command line is right.
+  std::exception_ptr late_error;
   bool resume = false;  // go on in the work folder, or begin
   std::filesystem::path resume_from;
   std::filesystem::path evaluate;

@@ -18,8 +18,8 @@ struct TensorBox {
 struct TensorShare {
   std::vector<int64_t> whole_shape;
   int64_t dimension = 0;  // along which the boxes lie behind each other in the share's tensor
-  std::vector<TensorBox>
-      boxes;  // >= 1; they do not overlap, and have the same sizes in the other dimensions
+  // >= 1; they do not overlap, and have the same sizes in the other dimensions.
+  std::vector<TensorBox> boxes;
 
   // All of a tensor of this shape.
   static TensorShare of_all(std::vector<int64_t> shape);

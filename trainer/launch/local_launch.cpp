@@ -35,8 +35,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kGrace =
-    std::chrono::seconds(30);  // between SIGTERM and SIGKILL: time for a checkpoint
+// Between SIGTERM and SIGKILL: time for a checkpoint.
+constexpr auto kGrace = std::chrono::seconds(30);
 constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 
 [[noreturn]] void throw_launch_error(const char* what) {

@@ -20,8 +20,8 @@ class ImageModel;  // models/blocks/image_model.h
 // What of a model its user chooses.
 struct ModelShape {
   int64_t num_classes = 1000;
-  double dropout =
-      -1;  // probability that an input of the head is dropped in training; -1: the model's own
+  // Probability that an input of the head is dropped in training; -1: the model's own.
+  double dropout = -1;
   int64_t image_size = 224;  // side of the pictures; matters to models with a positional embedding
 };
 

@@ -12,8 +12,8 @@ namespace ffkit {
 
 void zero_init_residual(const Model& model) {
   static const std::regex pattern(R"((layer\d+\.\d+)\.bn(\d+)\.weight)");
-  std::map<std::string, NamedTensor>
-      last;  // by block; parameters are listed in order, so the last one stays
+  // By block; parameters are listed in order, so the last one stays.
+  std::map<std::string, NamedTensor> last;
   for (const NamedTensor& p : model.parameters()) {
     std::smatch match;
     if (std::regex_match(p.name, match, pattern)) last.insert_or_assign(match[1].str(), p);

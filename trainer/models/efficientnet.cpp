@@ -29,8 +29,8 @@ constexpr std::array kEfficientNetStages = {
     EfficientNetStage{6, 5, 1, 80, 112, 3}, EfficientNetStage{6, 5, 2, 112, 192, 4},
     EfficientNetStage{6, 3, 1, 192, 320, 1}};
 constexpr double kDropout = 0.2;
-constexpr double kEfficientNetStochasticDepth =
-    0.2;  // of a block behind the last one, rising linearly from 0
+// Of a block behind the last one, rising linearly from 0.
+constexpr double kEfficientNetStochasticDepth = 0.2;
 
 at::Tensor silu(const at::Tensor& x) {
   return at::silu(x);

@@ -92,8 +92,8 @@ bool are_leftovers(const InputFile& file, FileRange range, int64_t mark, int64_t
 void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark,
                             const std::string& name) {
   constexpr int64_t kChunkBytes = 128 * kBlockBytes;
-  constexpr int64_t kMaxPadding =
-      4 << 20;  // a tape's block has at most 1 MiB; a sparse file may have any length
+  // A tape's block has at most 1 MiB; a sparse file may have any length.
+  constexpr int64_t kMaxPadding = 4 << 20;
   std::vector<std::byte> chunk;
   const int64_t end_of_padding = std::min(range.num_bytes, mark + kMaxPadding);
   for (int64_t at = mark; at + kBlockBytes <= end_of_padding; at += kChunkBytes) {

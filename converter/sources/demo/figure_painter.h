@@ -16,8 +16,8 @@ inline constexpr size_t kFigureRoot = 14;    // the pelvis
 
 struct Figure {
   pose::Camera camera;
-  std::array<pose::Point3, kFigureJoints> joints =
-      {};         // before the camera, mm: x to the right, y down, z away from it
+  // Before the camera, mm: x to the right, y down, z away from it.
+  std::array<pose::Point3, kFigureJoints> joints = {};
   pose::Box box;  // of what is painted, within the picture, pixels
 };
 

@@ -27,8 +27,8 @@ struct SpoolPlace {
 struct TextFileRules {
   bool is_json = false;      // web pages and the like are no such text
   bool looks_inside = true;  // into every file when it is listed
-  bool needs_utf8 =
-      true;  // UTF-16 and UTF-32 are refused: not by a tokenizer that takes every byte
+  // UTF-16 and UTF-32 are refused: not by a tokenizer that takes every byte.
+  bool needs_utf8 = true;
 };
 
 class TextFiles {

@@ -18,8 +18,8 @@ struct FolderSplit {
   bool is_wanted = true;       // false: not asked for, but it may say what the classes are
   bool is_training = false;
   bool is_test = false;
-  std::vector<std::string>
-      classes;  // its folders that hold pictures, sorted; empty: all pictures lie in `path` itself
+  // Its folders that hold pictures, sorted; empty: all pictures lie in `path` itself.
+  std::vector<std::string> classes;
 };
 
 struct FolderLayout {

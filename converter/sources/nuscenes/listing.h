@@ -15,8 +15,8 @@ namespace ffkit::nuscenes {
 
 struct ListingOptions {
   std::array<bool, kNumChannels> is_taken{};  // channels of keyframes
-  std::array<int, kNumChannels>
-      num_sweeps{};  // frames before a keyframe that it refers to; 0: no such field
+  // Frames before a keyframe that it refers to; 0: no such field.
+  std::array<int, kNumChannels> num_sweeps{};
   bool allow_partial = false;
   std::vector<std::string> splits;  // to take; empty: all
 };

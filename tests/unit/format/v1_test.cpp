@@ -221,8 +221,8 @@ TEST(V1, WrongTargetsOfMetaPklAreNotBelieved) {
     records.emplace_back(reinterpret_cast<const char*>(pickle.data()), pickle.size());
   }
   write_v1(dir / "val.ffr/PART_00000.ffr", v1_bytes(records));
-  const auto meta =
-      pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2});  // of another split
+  // Of another split.
+  const auto meta = pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2});
   write_v1(dir / "meta.pkl", std::string(reinterpret_cast<const char*>(meta.data()), meta.size()));
   const Dataset val = Dataset::open(dir.path(), "val");
   EXPECT_THAT(val.int_column("label"), ElementsAre(2, 0, 1));

@@ -222,8 +222,8 @@ TEST_F(DemoNuScenesPictures, VehiclesAreAsLargeAsTheirBoxes) {
   int num_boxes = 0;
   for_boxes_alone([&](const Keyframe& keyframe, const View& view, const Extent& extent, size_t i) {
     constexpr double kRoom = 6;
-    constexpr double kTolerance =
-        3.5;  // a box leans with the lidar by a degree; colours are stored at half the resolution
+    // A box leans with the lidar by a degree; colours are stored at half the resolution.
+    constexpr double kTolerance = 3.5;
     if (keyframe.kinds[i] > 2 || view.project(keyframe.boxes[i].center).depth > 25) return;
     if (extent.left < kRoom || extent.right > kDemoWidth - kRoom || extent.top < kRoom ||
         extent.bottom > kDemoHeight - kRoom) {

@@ -176,8 +176,8 @@ TEST_F(KeyframeLoading, RefusesKeyframesOfSeveralDataSets) {
 TEST_F(KeyframeLoading, RefusesKeyframesOfAnotherSplit) {
   testing::make_nuscenes(dir_ / "other", {.split = "mini_train", .num_scenes = 5});
   const Split other = open_split(dir_ / "other", "mini_train");
-  LoaderOptions with =
-      options(fields());  // of the other split, whose first scenes have the same times here
+  // Of the other split, whose first scenes have the same times here.
+  LoaderOptions with = options(fields());
   with.bad_samples = BadSamples::skip;
   Loader loader(other.keyframes.subset({6, 7, 8}), with);
   EXPECT_ERROR(loader.next(), invalid_argument, "is none of the split 'mini_val'");

@@ -139,8 +139,8 @@ TEST(ToDifferences, AreTakenWithinWindowsAndWithoutWrapping) {
 // Of the frames before, each is left out as often as the others; the order of time stays.
 TEST_F(WindowsTest, DrawnOnesLeaveOneFrameOut) {
   const int64_t num_keyframes = split_->keyframes.num_records();
-  std::map<std::vector<int64_t>, int>
-      drawn;  // of the last keyframe of a scene, which has three frames before it
+  // Of the last keyframe of a scene, which has three frames before it.
+  std::map<std::vector<int64_t>, int> drawn;
   for (int64_t epoch = 0; epoch < 300; ++epoch) {
     const Windows windows = draw_windows(split_->keyframes, 2, 7, epoch);
     ASSERT_EQ(windows.frames.num_records(), 3 * num_keyframes);

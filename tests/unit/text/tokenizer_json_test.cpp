@@ -249,8 +249,8 @@ TEST(TokenizerJson, PatternsSplitAsTheySay) {
     Json json = golden();
     json["model"]["merges"] = Json::array();
     json["pre_tokenizer"] = sequence(split(pattern));
-    json["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] =
-        true;  // shows where words begin
+    // Shows where words begin.
+    json["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] = true;
     const Tokenizer tokenizer = made_of(json);
     return tokenizer.decode(tokens_of(tokenizer, text));
   };

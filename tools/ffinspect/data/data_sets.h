@@ -18,8 +18,8 @@ struct Target {
   bool json = false;
   ShardReaderOptions reader;
   std::string where;  // only the records for which this filter holds; see parse_filter
-  std::string
-      indices;  // only the records that this index file lists, in its order; see read_index_file
+  // Only the records that this index file lists, in its order; see read_index_file.
+  std::string indices;
 };
 
 // The wanted split, or all of them, and of them the wanted records; the path may also be the folder

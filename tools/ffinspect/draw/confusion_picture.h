@@ -12,8 +12,8 @@ namespace ffkit {
 
 struct ConfusionCounts {
   std::vector<std::string> classes;
-  std::vector<std::vector<int64_t>>
-      matrix;  // a row for each label, a column for each class that was found
+  // A row for each label, a column for each class that was found.
+  std::vector<std::vector<int64_t>> matrix;
 };
 
 // Reads what fftrain --confusion wrote as .json. Throws Error(not_found), Error(corrupt).

@@ -66,8 +66,8 @@ struct ConvertProgress {
 };
 
 struct ConvertOptions {
-  int num_threads =
-      0;  // 0: one a processor this process may use; at most 1024. Does not change the output
+  // 0: one a processor this process may use; at most 1024. Does not change the output.
+  int num_threads = 0;
   int64_t shard_bytes = 256LL << 20;  // a shard is closed once it holds this much; 1 MiB or more
   RecordOrder order = RecordOrder::shuffled;
   uint64_t seed = 0;  // of the shuffle
@@ -77,10 +77,10 @@ struct ConvertOptions {
   // Goes on with what an equal conversion has left in the destination, shard by shard; without it,
   // that is removed.
   bool resume = false;
-  int zstd_level =
-      0;  // 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: records are not compressed
-  // With a level: size of the zstd dictionary that is trained on each split's first records, 256 ..
-  // 16 MiB; 0: none.
+  // 1 (fast) to 22 (small), -7 to -1 (faster still); 0: records are not compressed.
+  int zstd_level = 0;
+  // With a level: size of the zstd dictionary that is trained on each split's first records, from
+  // 256 bytes to 16 MiB; 0: none.
   int64_t zstd_dictionary_bytes = 0;
   // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,
   // alone in its batch.
@@ -92,9 +92,10 @@ struct ConvertOptions {
   // Checked between samples; once true, the conversion ends with Error(cancelled). May be set by a
   // signal handler.
   const std::atomic<bool>* cancel = nullptr;
-  std::function<void(const ConvertProgress&)>
-      progress;                                  // called after every few samples; must be quick
-  std::function<void(const std::string&)> note;  // one sentence the user should know
+  // Called after every few samples; must be quick.
+  std::function<void(const ConvertProgress&)> progress;
+  // Called with one sentence the user should know.
+  std::function<void(const std::string&)> note;
   // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
   // told. Empty: not known.
   std::string command;

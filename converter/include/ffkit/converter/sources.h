@@ -70,8 +70,8 @@ struct ImageFolderOptions {
   // What to convert, by the names of the folders or of the splits; empty: all. Folders that are
   // named here are splits whatever their names.
   std::vector<std::string> splits;
-  bool classes_from_all =
-      false;  // classes are those of all splits together, not of the training splits alone
+  // Classes are those of all splits together, not of the training splits alone.
+  bool classes_from_all = false;
   ImageStorage images;
 };
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
@@ -164,8 +164,8 @@ std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
 // a detection is its picture's person.
 struct PersonsOptions {
   std::string set;  // one of person_set_names()
-  std::filesystem::path
-      annotations;  // of one split, with `images`, as for open_coco(); not of human36m
+  // Of one split, with `images`, as for open_coco(); not of human36m.
+  std::filesystem::path annotations;
   std::filesystem::path images;
   std::filesystem::path detections;  // below `path`, or as given
   bool allow_missing = false;        // pictures whose file is missing are left out, with a note
@@ -237,12 +237,12 @@ std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path, DType toke
 // line; unless ConvertOptions::on_error is fail, that document alone is left out and reported.
 // Texts are listed by their sizes where a document is a file, and read once otherwise.
 struct TextOptions {
-  std::filesystem::path
-      tokenizer;  // as Tokenizer::open() takes it; may be empty with `tokens_field`
-  std::string
-      ending;  // of the files' names, compressed or not; empty: JSON where there is any, else .txt
-  std::string
-      document;  // of texts: "file", "line"; empty: file. With "file", `ending` ".json" is of texts
+  // As Tokenizer::open() takes it; may be empty with `tokens_field`.
+  std::filesystem::path tokenizer;
+  // Of the files' names, compressed or not; empty: JSON where there is any, else .txt.
+  std::string ending;
+  // Of texts: "file", "line"; empty: file. With "file", `ending` ".json" is of texts.
+  std::string document;
   std::string text_field = "text";
   std::string tokens_field;         // an array of tokens, instead of a text; empty: texts
   int64_t vocabulary_size = 0;      // without a tokenizer: 1 .. 2^24
@@ -357,8 +357,8 @@ struct DemoNuScenesOptions {
   // in its destructor.
   std::filesystem::path root;
   int num_threads = 0;  // that write the root; 0: one for each core
-  const std::atomic<bool>* cancel =
-      nullptr;  // once set, writing the root ends with Error(cancelled)
+  // Once set, writing the root ends with Error(cancelled).
+  const std::atomic<bool>* cancel = nullptr;
   ImageStorage images;
 };
 void describe(DemoNuScenesOptions& options, OptionTable& table);

@@ -149,8 +149,8 @@ struct Tables {
   LabelFiles lidarseg;
   LabelFiles panoptic;
   int64_t num_categories_without_label = 0;
-  int64_t num_further_attributes =
-      0;  // annotations with several, of categories outside of the ten classes
+  // Annotations with several, of categories outside of the ten classes.
+  int64_t num_further_attributes = 0;
   int64_t num_other_channels = 0;  // rows of sample_data of sensors that nuScenes does not have
 };
 

@@ -26,9 +26,9 @@ std::string shard_file_name(int64_t number);
 std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number);
 
 struct DatasetWriterOptions {
-  int64_t shard_bytes =
-      256LL << 20;            // a shard is closed once it holds this many bytes; at least 1 MiB
-  uint32_t alignment = 4096;  // see ShardWriterOptions
+  // A shard is closed once it holds this many bytes; at least 1 MiB.
+  int64_t shard_bytes = 256LL << 20;
+  uint32_t alignment = 4096;       // see ShardWriterOptions
   CompressionOptions compression;  // see ShardWriterOptions
 };
 

@@ -26,14 +26,14 @@ struct ManifestShard : ShardSummary {
 struct Manifest {
   std::string split;  // "train", "val", ...
   Schema schema;
-  std::vector<std::string>
-      classes;  // class i is what label i stands for, e.g. "n01440764"; may be empty
-  std::vector<std::string>
-      class_names;  // readable names of the same classes; empty or as many as `classes`
+  // Class i is what label i stands for, e.g. "n01440764"; may be empty.
+  std::vector<std::string> classes;
+  // Readable names of the same classes; empty or as many as `classes`.
+  std::vector<std::string> class_names;
   std::vector<ClassId> class_ids;     // of the same classes; empty or as many as `classes`
   std::vector<ManifestShard> shards;  // in record order
-  std::map<std::string, std::string>
-      source;  // facts about where the data came from: "kind", "path", "archive", ...
+  // Facts about where the data came from: "kind", "path", "archive", ...
+  std::map<std::string, std::string> source;
   std::map<std::string, std::string> options;  // the converter's options: "seed", "shard_size", ...
   std::string created_by;                      // "ffconvert 0.2.0"
 

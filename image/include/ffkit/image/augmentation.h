@@ -27,8 +27,8 @@ class PixelTransform {
   virtual void apply(const RgbImage& image, CounterRandom& random) const = 0;
 };
 
-// Factor drawn uniformly from [min, max], 0 <= min <= max <= 10^6; of one number s, from [max(0, 1
-// - s), 1 + s]. 1 changes nothing.
+// Factor drawn uniformly from [min, max], 0 <= min <= max <= 10^6. Of one number s, the range is
+// [max(0, 1 - s), 1 + s]. A factor of 1 changes nothing.
 struct FactorRange {
   constexpr FactorRange(double strength) : min(std::max(0.0, 1 - strength)), max(1 + strength) {}
   constexpr FactorRange(double low, double high) : min(low), max(high) {}
@@ -84,8 +84,8 @@ struct TrivialAugmentWide {
 // Values are neither rounded nor cut off to 0 .. 255. HSV is that of cv::cvtColor on floats, which
 // changes colours below black.
 struct PhotoMetricDistortion {
-  double brightness_delta =
-      32;  // 0 .. 255: a number of [-delta, delta] is added to pixels of 0 .. 255
+  // 0 .. 255: a number of [-delta, delta] is added to pixels of 0 .. 255.
+  double brightness_delta = 32;
   FactorRange contrast = {0.5, 1.5};    // times all channels
   FactorRange saturation = {0.5, 1.5};  // times the saturation
   double hue_delta = 18;  // 0 .. 180 degrees: a number of [-delta, delta] is added to the hue

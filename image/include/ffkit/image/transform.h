@@ -77,11 +77,11 @@ struct RandomCrop {
 // its pixels went, for intrinsics to follow.
 struct ResizeCrop {
   ImageSize size = {256, 704};
-  double factor_min =
-      0.48;  // of width and height, 0 < factor_min <= factor_max <= 16; truncated to whole pixels
+  // Of width and height, 0 < factor_min <= factor_max <= 16; truncated to whole pixels.
+  double factor_min = 0.48;
   double factor_max = 0.48;
-  double bottom_min =
-      0;  // share of the resized height left out below the crop, 0 <= bottom_min <= bottom_max < 1
+  // Share of the resized height left out below the crop, 0 <= bottom_min <= bottom_max < 1.
+  double bottom_min = 0;
   double bottom_max = 0;
   bool centered = true;  // across: in the middle, or at a place drawn uniformly
   double flip_probability = 0;

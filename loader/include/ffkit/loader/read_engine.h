@@ -63,8 +63,8 @@ struct ReadEngineOptions {
   // Memory that most buffers lie in, or nothing. io_uring registers it with the kernel.
   std::span<std::byte> buffer_memory = {};
   bool sqpoll = false;  // see IoOptions
-  std::function<void(std::string_view)> on_warning =
-      nullptr;  // of the loader; null: spdlog's default logger
+  // Of the loader; null: spdlog's default logger.
+  std::function<void(std::string_view)> on_warning = nullptr;
 };
 
 class ReadEngine {

@@ -63,8 +63,8 @@ struct SampleDetections {
 // ..}}.
 struct Submission {
   std::string meta;  // the JSON text; "null" without
-  std::vector<SampleDetections>
-      samples;  // in the order of the file: it decides between equal scores
+  // In the order of the file: it decides between equal scores.
+  std::vector<SampleDetections> samples;
 };
 
 // Takes the memory of the file and about half as much again. Throws Error(not_found),

@@ -30,8 +30,8 @@ inline constexpr const char* kToken = "token";  // string, column: of the row in
 inline constexpr const char* kScene = "scene";  // string, column: "scene-0061"
 inline constexpr const char* kSceneToken = "scene_token";  // string
 inline constexpr const char* kTimestamp = "timestamp";     // i64, column
-inline constexpr const char* kPrev =
-    "prev";  // i64: number of the scene's keyframe before, -1 for none
+// I64: number of the scene's keyframe before, -1 for none.
+inline constexpr const char* kPrev = "prev";
 inline constexpr const char* kNext = "next";          // i64: of the one after
 inline constexpr const char* kLocation = "location";  // string: "singapore-onenorth"
 inline constexpr const char* kVehicle = "vehicle";    // string: "n015"
@@ -67,23 +67,23 @@ inline constexpr const char* kBoxAttribute =
 // "CAM_FRONT/image".
 namespace channel {
 inline constexpr const char* kImage = "image";  // image: of cameras
-inline constexpr const char* kIntrinsics =
-    "intrinsics";  // f64 [3, 3]: of cameras, for the image as it is stored
-inline constexpr const char* kPoints =
-    "points";  // tensor: of lidar and radars, see kLidarColumns and kRadarFields
+// F64 [3, 3]: of cameras, for the image as it is stored.
+inline constexpr const char* kIntrinsics = "intrinsics";
+// Tensor: of lidar and radars, see kLidarColumns and kRadarFields.
+inline constexpr const char* kPoints = "points";
 inline constexpr const char* kSensorToEgo = "sensor_to_ego";  // f64 [7]
-inline constexpr const char* kEgoToGlobal =
-    "ego_to_global";  // f64 [7]: where the vehicle was at `timestamp`
+// F64 [7]: where the vehicle was at `timestamp`.
+inline constexpr const char* kEgoToGlobal = "ego_to_global";
 inline constexpr const char* kTimestamp = "timestamp";  // i64
 inline constexpr const char* kToken = "token";          // string: of the row in sample_data.json
 inline constexpr const char* kFilename = "filename";    // string: in the data set's folder
 // i64 [m, 2]: the frames before, newest first: {0, number in <split>} for a keyframe, {1, number in
 // <split>_sweeps} for another. Only where the conversion was asked for sweeps of such sensors.
 inline constexpr const char* kSweeps = "sweeps";
-inline constexpr const char* kLidarseg =
-    "lidarseg";  // u8 [points]: of LIDAR_TOP, category index of each point
-inline constexpr const char* kPanoptic =
-    "panoptic";  // u16 [points]: of LIDAR_TOP, category index * 1000 + instance
+// U8 [points]: of LIDAR_TOP, category index of each point.
+inline constexpr const char* kLidarseg = "lidarseg";
+// U16 [points]: of LIDAR_TOP, category index * 1000 + instance.
+inline constexpr const char* kPanoptic = "panoptic";
 }  // namespace channel
 
 // Fields of a record of <split>_sweeps; of the rest those of `channel` above, without a name
@@ -107,10 +107,10 @@ inline constexpr const char* kFilename = "filename";  // string
 inline constexpr const char* kMask = "mask";          // image
 }  // namespace map
 
-inline constexpr int64_t kLidarColumns =
-    5;  // x, y, z, intensity, ring: f32 [n, 5], or f16 when the conversion was asked for it
-inline constexpr int64_t kRadarColumns =
-    18;  // kRadarFields: f32 [n, 18], unfiltered unless the conversion was asked to
+// X, y, z, intensity, ring: f32 [n, 5], or f16 when the conversion was asked for it.
+inline constexpr int64_t kLidarColumns = 5;
+// KRadarFields: f32 [n, 18], unfiltered unless the conversion was asked to.
+inline constexpr int64_t kRadarColumns = 18;
 
 // Which fields keyframes have.
 struct KeyframeFields {

@@ -96,8 +96,8 @@ TEST_F(RecordMemoryTest, ARecordAboveTheLimitIsNamedOrReplaced) {
   for (const bool cached : {false, true}) {
     LoaderOptions both = options();
     both.io.decoders_read_cache = cached;
-    both.read_ahead_epochs =
-        false;  // ThreadSanitizer does not see how spdlog, a library as it comes, is set up
+    // ThreadSanitizer does not see how spdlog, a library as it comes, is set up.
+    both.read_ahead_epochs = false;
     Loader skipping(dataset, both);
     EXPECT_EQ(skipping.next()->replacements().size(), 1U);
     both.bad_samples = BadSamples::fail;

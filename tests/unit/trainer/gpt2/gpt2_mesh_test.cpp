@@ -45,8 +45,8 @@ TrainOptions gpt2_mesh_options(const MeshOfGpt2& mesh) {
   o.optimizer = OptimizerKind::adamw;
   o.lr = 1e-2;
   o.clip_grad_norm = 0.5;
-  o.adam_eps =
-      1e-4;  // the gradient of a bias of keys is 0 but for rounding, which Adam would make steps of
+  // The gradient of a bias of keys is 0 but for rounding, which Adam would make steps of.
+  o.adam_eps = 1e-4;
   o.compute_threads = 1;
   o.batch_size = kMeshBatch / mesh.data;
   o.shard_optimizer = mesh.shard_optimizer;

@@ -51,8 +51,8 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   double jitter_contrast = 0;
   double jitter_saturation = 0;
   double jitter_hue = 0;
-  double random_erasing =
-      0;                    // probability that a rectangle of a training picture is blanked, 0 .. 1
+  // Probability that a rectangle of a training picture is blanked, 0 .. 1.
+  double random_erasing = 0;
   double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
   double cutmix_alpha = 0;  // CutMix likewise; with both, each batch takes one of them
   // Probability that an input of the head is dropped in training, 0 <= dropout < 1; -1: the model's
@@ -64,10 +64,10 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   std::string class_weights;
   // Training draws each class equally often, with replacement.
   bool balance = false;
-  double label_smoothing =
-      0;  // in training, 0 <= label_smoothing < 1; validation reports the plain loss
-  bool zero_init_residual =
-      false;                  // the last norm of each residual block starts at 0; ResNets only
+  // In training, 0 <= label_smoothing < 1; validation reports the plain loss.
+  double label_smoothing = 0;
+  // The last norm of each residual block starts at 0; ResNets only.
+  bool zero_init_residual = false;
   bool channels_last = true;  // memory format of pictures and convolutions
 
   // With their defaults put in.

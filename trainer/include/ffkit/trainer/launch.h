@@ -32,8 +32,8 @@ struct LaunchOptions {
   int num_processes = 0;
   bool bind_numa = true;  // each process runs on the NUMA node of its device
   std::string backend;    // "gloo", "nccl"; empty: nccl where processes train on GPUs
-  std::string
-      init_method;  // "tcp://host:port", "file:///path", "env"; empty: what the launcher says
+  // "tcp://host:port", "file:///path", "env"; empty: what the launcher says.
+  std::string init_method;
   double timeout_seconds = 1800;  // of joining and of every collective operation
   // Of run_local_processes(): what it is called in its messages, and whether lines on standard
   // output have the rank before them.
@@ -52,8 +52,8 @@ struct ProcessPlace {
   // something else, such as torchrun's agent, serves the TCP store; otherwise rank 0 does
   bool is_served = false;
   int listening_socket = -1;  // of the store that rank 0 serves, where it is already open
-  std::string
-      key_prefix;       // of everything this run writes into the store: another after each restart
+  // Of everything this run writes into the store: another after each restart.
+  std::string key_prefix;
   std::string backend;  // as in LaunchOptions
   double timeout_seconds = 1800;
   Launcher launcher = Launcher::none;  // that was found

@@ -26,8 +26,8 @@ struct ParameterSetting {
 // How the tensors in a file of weights are matched with those of the model.
 struct WeightRules {
   std::string name = "model";  // what messages call the model: "resnet50"
-  std::string head =
-      {};  // the linear layer that may be drawn anew when it has other rows; empty: none
+  // The linear layer that may be drawn anew when it has other rows; empty: none.
+  std::string head = {};
   std::string rows = "rows";     // what messages call the head's rows: "classes"
   std::string choice = "model";  // what chooses the model, for messages: "--arch"
   // Today's name of a tensor in an older file; empty when no name ever changed.

@@ -118,8 +118,8 @@ struct TrainOptions {
   // fits.
   std::string task;
   DataFolders data;  // folders with the splits "train" and "val": one, or several that are mixed
-  std::filesystem::path
-      work_dir;  // checkpoints and metrics; made when missing. Empty: nothing is written
+  // Checkpoints and metrics; made when missing. Empty: nothing is written.
+  std::filesystem::path work_dir;
 
   // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
   std::filesystem::path pretrained;
@@ -133,8 +133,8 @@ struct TrainOptions {
   // head. Empty: none.
   std::string freeze;
   double lr_head = 0;  // learning rate of the head, with the schedule's course; 0: lr
-  double layer_decay =
-      1;  // factor of the learning rate from a block to the one before it, 0 < layer_decay <= 1
+  // Factor of the learning rate from a block to the one before it, 0 < layer_decay <= 1.
+  double layer_decay = 1;
   int64_t epochs = 90;  // >= 1
   // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`,
   // which count for nothing otherwise.
@@ -154,8 +154,8 @@ struct TrainOptions {
   int64_t warmup_steps = 0;     // the same in steps, instead of warmup_epochs; 0: warmup_epochs
   double warmup_start = 0.01;   // where it begins, as a share of lr, 0 <= warmup_start <= 1
   int64_t lr_step_epochs = 30;  // step only, >= 1
-  int64_t lr_step_steps =
-      0;  // step only: the same in steps, instead of lr_step_epochs; 0: lr_step_epochs
+  // Step only: the same in steps, instead of lr_step_epochs; 0: lr_step_epochs.
+  int64_t lr_step_steps = 0;
   double lr_gamma = 0.1;  // step only, 0 < lr_gamma <= 1
   double lr_power = 1;    // polynomial only, > 0
   OptimizerKind optimizer = OptimizerKind::sgd;
@@ -193,12 +193,12 @@ struct TrainOptions {
   // threads of libtorch's kernels; 0: all cores this process may use, shared with the other
   // processes of its machine
   int compute_threads = 0;
-  std::string device =
-      "auto";  // cpu, cuda (that of the local rank), cuda:N; auto: cuda where there is a GPU
-  int64_t limit_batches =
-      0;  // steps an epoch, in training and in validation, for a quick try; 0: all
-  bool dummy =
-      false;  // one batch of noise instead of data: what the model alone can do; no validation
+  // Cpu, cuda (that of the local rank), cuda:N; auto: cuda where there is a GPU.
+  std::string device = "auto";
+  // Steps an epoch, in training and in validation, for a quick try; 0: all.
+  int64_t limit_batches = 0;
+  // One batch of noise instead of data: what the model alone can do; no validation.
+  bool dummy = false;
   int64_t keep_checkpoints = 3;  // newest ones kept; 0: all
   bool keep_best = true;         // and the best one
   // The run ends when so many validations in turn were no better than the best one; 0: it does not.

@@ -22,12 +22,12 @@ namespace ffkit {
 // Where people look while it runs.
 struct ProgressOutput {
   std::FILE* lines = stdout;  // one line an epoch and the summary; null: none
-  std::FILE* live =
-      nullptr;  // a terminal for a line that is rewritten while an epoch runs; null: none
-  std::filesystem::path profile =
-      {};  // folder for a profile of a few steps (StepProfiler); empty: none
-  std::filesystem::path results =
-      {};  // evaluate() and predict(): file for the results of a task that writes some; empty: none
+  // A terminal for a line that is rewritten while an epoch runs; null: none.
+  std::FILE* live = nullptr;
+  // Folder for a profile of a few steps (StepProfiler); empty: none.
+  std::filesystem::path profile = {};
+  // evaluate() and predict(): file for the results of a task that writes some; empty: none.
+  std::filesystem::path results = {};
   // evaluate() alone: file for the confusion matrix of a task that has classes (.json or .csv),
   // printed as a table, too; empty: none
   std::filesystem::path confusion = {};
@@ -44,10 +44,10 @@ struct TrainSummary {
   int64_t epochs_done = 0;      // by this call
   double seconds = 0;           // of this call, validation and checkpoints included
   double units_per_second = 0;  // in training steps of this call, without the first five
-  double data_wait_share =
-      0;  // share of the time of those steps spent waiting for the loader, 0 .. 1
-  std::filesystem::path
-      checkpoint;  // the last one written; empty without a work folder, and on other ranks than 0
+  // Share of the time of those steps spent waiting for the loader, 0 .. 1.
+  double data_wait_share = 0;
+  // The last one written; empty without a work folder, and on other ranks than 0.
+  std::filesystem::path checkpoint;
   bool is_stopped = false;  // it ended before its last epoch because it was asked to (stop.h)
 };
 

@@ -18,8 +18,8 @@ at::Tensor bev_cells(const BevFormerConfig& config, const at::TensorOptions& opt
 
 // What of the BEV a picture shows.
 struct CameraPoints {
-  at::Tensor
-      points;  // [B, cameras, cells, heights, 2] (x, y), 0 .. 1 of the padded picture's sides
+  // [B, cameras, cells, heights, 2] (x, y), 0 .. 1 of the padded picture's sides.
+  at::Tensor points;
   // [B, cameras, cells, heights] bool: in front of the camera and inside of the picture
   at::Tensor visible;
 };
@@ -31,12 +31,12 @@ CameraPoints project_pillars(const BevFormerConfig& config, const at::Tensor& li
 
 // The cells that a camera sees, put together: attention looks at these alone.
 struct VisibleCells {
-  at::Tensor
-      index;  // [B * cameras, M] i64 cell of each place; M is the largest number of visible ones
+  // [B * cameras, M] i64 cell of each place; M is the largest number of visible ones.
+  at::Tensor index;
   at::Tensor is_real;  // [B * cameras, M] bool: false for what only fills up
   at::Tensor points;   // [B * cameras, M, heights, 2]; 0 for what only fills up
-  at::Tensor
-      count;  // [B, cells] how many cameras see the cell, at least 1, in the type of `points`
+  // [B, cells] how many cameras see the cell, at least 1, in the type of `points`.
+  at::Tensor count;
 };
 VisibleCells visible_cells(const CameraPoints& camera_points);
 

@@ -28,8 +28,8 @@ struct BevFormerConfig {
   std::string backbone = "resnet50";
   int64_t backbone_width = 64;                 // channels of its stem
   std::vector<int64_t> backbone_stages = {3};  // whose maps the pyramid takes; 0 to 3, ascending
-  int64_t pyramid_levels =
-      1;                      // at least as many as those; further ones by convolutions of stride 2
+  // At least as many as those; further ones by convolutions of stride 2.
+  int64_t pyramid_levels = 1;
   int64_t frozen_stages = 1;  // the stem and so many stages are not trained; -1: all are
   bool frozen_norms = true;   // the backbone's batch norms keep to their running statistics
   std::array<double, 2> rotation_center = {100, 100};               // column and row of the BEV
