@@ -6,9 +6,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
-
-#include <ffkit/format/error.h>
 
 #include "check_options.h"
 #include "io/kernel_read_engine.h"

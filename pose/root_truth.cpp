@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include <ffkit/format/error.h>

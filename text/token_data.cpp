@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstring>
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>

@@ -8,9 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
-#include <type_traits>
 #include <vector>
 
 #include <ffkit/format/error.h>

@@ -1,7 +1,5 @@
 #include "dct/dct_kernels.h"
 
-#include <cstring>
-
 // As in resize_kernels.cpp.
 #if defined(__x86_64__)
 #define HWY_BASELINE_TARGETS HWY_SSSE3

@@ -1,7 +1,6 @@
 #include "dct/dct_row_reader.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 

@@ -6,7 +6,6 @@
 // num_bytes() + kScratchSlack bytes. Images are at most 8192 pixels high and wide.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 

@@ -2,7 +2,6 @@
 // scale + bias.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // the batch has numbers, u16 or i32. Thread-safe.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <ffkit/image/image_output.h>

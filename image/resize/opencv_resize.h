@@ -1,7 +1,7 @@
 // cv::resize, for Interpolation::opencv_bilinear.
 #pragma once
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 
 namespace ffkit {
 

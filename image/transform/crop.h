@@ -2,7 +2,7 @@
 // pixels.
 #pragma once
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/random.h>
 #include <ffkit/image/transform.h>
 

@@ -2,7 +2,7 @@
 // transforms decide, without pixels.
 #pragma once
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/random.h>
 #include <ffkit/image/transform.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <ffkit/image/augmentation.h>
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/image_output.h>
 #include <ffkit/image/random.h>
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "codec/pixel_buffer.h"
 #include "pixels/pixel_writer.h"

@@ -1,6 +1,5 @@
 #include "batch/mix_kernels.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 

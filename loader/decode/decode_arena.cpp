@@ -15,8 +15,6 @@
 #include <string>
 #include <system_error>
 
-#include <ffkit/format/error.h>
-
 #include "threads/start_thread.h"
 
 namespace ffkit {

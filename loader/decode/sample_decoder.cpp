@@ -6,8 +6,6 @@
 #include <new>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "decode/bad_samples.h"
 #include "format/errors_only.h"
 #include "threads/loader_log.h"

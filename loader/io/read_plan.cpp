@@ -1,7 +1,6 @@
 #include "io/read_plan.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 
 #include <ffkit/format/error.h>

@@ -2,7 +2,6 @@
 // and windowed order, share a read.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <span>

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <new>
 
 #include <ffkit/format/error.h>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

@@ -1,5 +1,4 @@
 #include <optional>
-#include <string>
 
 #include <ffkit/image/random.h>
 #include <ffkit/nuscenes/record.h>

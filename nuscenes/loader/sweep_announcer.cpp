@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/record.h>
 
 namespace ffkit::nuscenes {

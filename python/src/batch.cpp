@@ -5,9 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 #include "errors.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <array>
-#include <string>
 
 #include "bindings.h"
 #include "values.h"

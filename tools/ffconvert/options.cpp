@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <filesystem>
 #include <vector>
 
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/progress_bar.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>

@@ -11,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/option_table.h>

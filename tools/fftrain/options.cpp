@@ -3,18 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <exception>
-#include <filesystem>
-#include <functional>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include <ffkit/trainer/task_registry.h>
 

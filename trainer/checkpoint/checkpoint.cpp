@@ -12,7 +12,6 @@
 #include <ffkit/trainer/task_registry.h>
 
 #include "checkpoint/checkpoint_parts.h"
-#include "files/safetensors.h"
 #include "format/json_text.h"
 #include "model/finite_tensors.h"
 #include "options/options_json.h"

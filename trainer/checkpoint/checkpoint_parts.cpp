@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <optional>
 #include <span>
 #include <utility>
 

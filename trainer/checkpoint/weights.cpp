@@ -18,7 +18,6 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
-#include "files/foreign_weights.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
 #include "files/sharded_weights.h"

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/pinned_allocator.h>

@@ -9,7 +9,6 @@
 #include <deque>
 #include <exception>
 #include <span>
-#include <string>
 #include <utility>
 
 #include <ffkit/format/error.h>

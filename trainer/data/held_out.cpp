@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <vector>
 
 #include <ffkit/format/error.h>
 

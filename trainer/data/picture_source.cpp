@@ -9,7 +9,6 @@
 #include <cctype>
 #include <chrono>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <string>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>

@@ -9,15 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <exception>
-#include <memory>
 #include <sstream>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
-
-#include <ffkit/format/error.h>
 
 #include "device/cuda_module.h"
 #include "distributed/communicator_impl.h"

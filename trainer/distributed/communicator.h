@@ -10,9 +10,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

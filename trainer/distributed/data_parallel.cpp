@@ -5,8 +5,6 @@
 
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "distributed/communicator_impl.h"
 #include "model/trained_parameters.h"
 

@@ -13,12 +13,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <random>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/FileStore.hpp>

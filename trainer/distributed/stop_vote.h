@@ -2,7 +2,6 @@
 // its own and no collective call tells it.
 #pragma once
 
-#include <chrono>
 #include <memory>
 
 #include "distributed/communicator.h"

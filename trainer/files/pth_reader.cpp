@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include <ffkit/format/error.h>
-
 #include "files/pth.h"
 #include "files/torch_file.h"
 #include "files/torch_types.h"

@@ -10,7 +10,6 @@
 // read unchecked.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>

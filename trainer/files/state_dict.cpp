@@ -7,7 +7,6 @@
 #include <array>
 #include <optional>
 #include <set>
-#include <span>
 #include <utility>
 
 #include <ffkit/format/error.h>

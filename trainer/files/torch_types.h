@@ -4,7 +4,6 @@
 #include <c10/core/ScalarType.h>
 
 #include <array>
-#include <optional>
 #include <string_view>
 
 namespace ffkit {

@@ -5,7 +5,6 @@
 // must not change afterwards.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,7 +1,6 @@
 #include "options/options_json.h"
 
 #include <filesystem>
-#include <string>
 #include <type_traits>
 #include <vector>
 

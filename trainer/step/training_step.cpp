@@ -4,7 +4,6 @@
 #include <ATen/TensorOperators.h>
 
 #include <chrono>
-#include <optional>
 
 #include <ffkit/image/random.h>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"

@@ -9,9 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/converter/image_storage.h>
-#include <ffkit/format/error.h>
-
 #include "convert/sample_values.h"
 
 namespace nb = nanobind;

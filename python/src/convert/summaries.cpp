@@ -3,8 +3,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
-#include <string>
-
 namespace nb = nanobind;
 
 namespace ffkit::python {

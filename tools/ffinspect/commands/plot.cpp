@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "commands.h"
 #include "data/metrics_file.h"
 #include "draw/chart.h"

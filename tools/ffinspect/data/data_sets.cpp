@@ -1,12 +1,9 @@
 #include "data/data_sets.h"
 
-#include <filesystem>
-
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>
 
 #include "format/schema/label_field.h"
-#include "text/fields.h"
 
 namespace ffkit {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>

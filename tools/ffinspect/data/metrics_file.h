@@ -1,7 +1,6 @@
 // metrics.jsonl of a work folder of fftrain.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "distributed/batch_norm.h"
-#include "models/blocks/layers.h"
 #include "ops/deformable_conv.h"
 #include "ops/recompute.h"
 

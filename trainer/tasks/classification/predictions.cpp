@@ -8,10 +8,6 @@
 #include <ATen/ops/topk.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
-#include <utility>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <ffkit/format/error.h>

@@ -15,7 +15,6 @@
 #include <ffkit/trainer/rootnet.h>
 #include <ffkit/trainer/task.h>
 
-#include "tasks/rootnet/data/person_crop.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 #include "tasks/rootnet/evaluation/root_evaluation.h"
 #include "tasks/rootnet/network/rootnet_network.h"

@@ -15,7 +15,7 @@
 #include <array>
 #include <vector>
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/rgb_image.h>
 
 namespace ffkit {

@@ -12,7 +12,7 @@
 
 #include <opencv2/core/mat.hpp>
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/rgb_image.h>
 
 namespace ffkit {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 
 namespace ffkit {
 

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include <ffkit/format/record.h>
 #include <ffkit/nuscenes/geometry.h>

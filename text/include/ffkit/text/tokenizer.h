@@ -15,7 +15,6 @@
 // moved-from object can only be destroyed or assigned to.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>

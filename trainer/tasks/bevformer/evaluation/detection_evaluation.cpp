@@ -11,7 +11,6 @@
 #include <array>
 #include <exception>
 #include <numeric>
-#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection_results.h>

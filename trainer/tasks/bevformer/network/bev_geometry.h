@@ -6,8 +6,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <vector>
-
 #include "ops/deformable_attention.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 

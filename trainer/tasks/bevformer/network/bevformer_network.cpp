@@ -13,7 +13,6 @@
 #include <torch/nn/modules/normalization.h>
 
 #include <cmath>
-#include <utility>
 
 #include <ffkit/format/error.h>
 

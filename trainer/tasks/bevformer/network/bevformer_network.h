@@ -14,7 +14,6 @@
 
 #include "models/blocks/layers.h"
 #include "tasks/bevformer/network/bev_encoder.h"
-#include "tasks/bevformer/network/bev_geometry.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 #include "tasks/bevformer/network/box_decoder.h"
 #include "tasks/bevformer/network/feature_pyramid.h"

@@ -4,7 +4,6 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 

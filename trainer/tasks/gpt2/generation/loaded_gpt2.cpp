@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <string>
 #include <utility>
 
 #include <ffkit/format/error.h>
-#include <ffkit/trainer/gpt2.h>
 #include <ffkit/trainer/module_model.h>
 
 #include "checkpoint/checkpoint.h"

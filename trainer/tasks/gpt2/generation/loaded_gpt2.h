@@ -3,8 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <ffkit/text/tokenizer.h>
 #include <ffkit/trainer/generate.h>

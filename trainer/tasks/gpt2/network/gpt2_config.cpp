@@ -6,7 +6,6 @@
 #include <fstream>
 #include <initializer_list>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 #include "tasks/gpt2/network/random_section.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/Tensor.h>
 
 #include <mutex>
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include <ffkit/image/affine_crop.h>
 #include <ffkit/image/random.h>

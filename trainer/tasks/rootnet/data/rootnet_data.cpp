@@ -4,8 +4,6 @@
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <ffkit/format/error.h>

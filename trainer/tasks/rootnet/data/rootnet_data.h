@@ -8,7 +8,6 @@
 
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/device_batch.h>
-#include <ffkit/trainer/rootnet.h>
 
 namespace ffkit {
 
