@@ -4,6 +4,7 @@
 
 #include <ffkit/format/error.h>
 
+#include "enum_names.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -34,46 +35,28 @@ std::string compose(const std::string& places, const std::string& message,
 
 }  // namespace
 
-const char* to_string(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::not_found:
-      return "not_found";
-    case ErrorCode::corrupt:
-      return "corrupt";
-    case ErrorCode::io:
-      return "io";
-    case ErrorCode::invalid_argument:
-      return "invalid_argument";
-    case ErrorCode::unsupported:
-      return "unsupported";
-    case ErrorCode::cancelled:
-      return "cancelled";
-  }
-  return "unknown";
+constexpr EnumName<ErrorCode> kErrorCodeNames[] = {
+    {ErrorCode::not_found, "not_found"},
+    {ErrorCode::corrupt, "corrupt"},
+    {ErrorCode::io, "io"},
+    {ErrorCode::invalid_argument, "invalid_argument"},
+    {ErrorCode::unsupported, "unsupported"},
+    {ErrorCode::cancelled, "cancelled"}};
+std::string_view to_string(ErrorCode code) {
+  return name_of(kErrorCodeNames, code);
 }
 
-const char* to_string(ErrorSubject subject) {
-  switch (subject) {
-    case ErrorSubject::unknown:
-      return "unknown";
-    case ErrorSubject::argument:
-      return "argument";
-    case ErrorSubject::sample:
-      return "sample";
-    case ErrorSubject::source:
-      return "source";
-    case ErrorSubject::destination:
-      return "destination";
-    case ErrorSubject::dataset:
-      return "dataset";
-    case ErrorSubject::shard:
-      return "shard";
-    case ErrorSubject::split:
-      return "split";
-    case ErrorSubject::field:
-      return "field";
-  }
-  return "unknown";
+constexpr EnumName<ErrorSubject> kErrorSubjectNames[] = {{ErrorSubject::unknown, "unknown"},
+                                                         {ErrorSubject::argument, "argument"},
+                                                         {ErrorSubject::sample, "sample"},
+                                                         {ErrorSubject::source, "source"},
+                                                         {ErrorSubject::destination, "destination"},
+                                                         {ErrorSubject::dataset, "dataset"},
+                                                         {ErrorSubject::shard, "shard"},
+                                                         {ErrorSubject::split, "split"},
+                                                         {ErrorSubject::field, "field"}};
+std::string_view to_string(ErrorSubject subject) {
+  return name_of(kErrorSubjectNames, subject);
 }
 
 Error::Error(ErrorCode code, const std::string& message, ErrorContext context)

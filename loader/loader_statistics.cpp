@@ -52,33 +52,33 @@ std::string LoaderStatistics::verdict() const {
                      per(read_seconds * 1e3, static_cast<double>(num_reads)), threads);
 }
 
-std::string LoaderStatistics::to_string() const {
+std::string to_string(const LoaderStatistics& s) {
   constexpr double kMega = 1e6;
-  const auto samples = static_cast<double>(num_samples);
-  const auto megabytes = static_cast<double>(bytes_read) / kMega;
+  const auto samples = static_cast<double>(s.num_samples);
+  const auto megabytes = static_cast<double>(s.bytes_read) / kMega;
   const auto stage = [&](const char* name, double seconds) {
     return fmt::format("{:<10} {:9.3f} s summed over threads, {:.1f} us per sample\n", name,
                        seconds, per(seconds * kMega, samples));
   };
-  std::string text = fmt::format("share      rank {} of {}{}\n", rank, world_size,
-                                 world_size == 1 ? ": the whole epoch" : "");
+  std::string text = fmt::format("share      rank {} of {}{}\n", s.rank, s.world_size,
+                                 s.world_size == 1 ? ": the whole epoch" : "");
   text += fmt::format("samples    {} in {} batches, {} replaced, {:.0f} per second over {:.3f} s\n",
-                      num_samples, num_batches, num_replaced, per(samples, elapsed_seconds),
-                      elapsed_seconds);
+                      s.num_samples, s.num_batches, s.num_replaced, per(samples, s.elapsed_seconds),
+                      s.elapsed_seconds);
   text += fmt::format(
       "read       {} reads, {:.1f} MB, {:.1f} MB/s, {:.1f} in flight, mean latency {:.1f} us ({}, "
       "{})\n",
-      num_reads, megabytes, per(megabytes, elapsed_seconds), reads_in_flight,
-      per(read_seconds * kMega, static_cast<double>(num_reads)), io_engine,
-      direct_io ? "O_DIRECT" : "page cache");
-  text += stage("checksum", checksum_seconds);
-  text += stage("decode", decode_seconds);
-  text += stage("transform", transform_seconds);
-  text += fmt::format("ready      {:.1f} of {} batches when one was asked for\n", ready_batches,
-                      prefetch_batches);
+      s.num_reads, megabytes, per(megabytes, s.elapsed_seconds), s.reads_in_flight,
+      per(s.read_seconds * kMega, static_cast<double>(s.num_reads)), s.io_engine,
+      s.direct_io ? "O_DIRECT" : "page cache");
+  text += stage("checksum", s.checksum_seconds);
+  text += stage("decode", s.decode_seconds);
+  text += stage("transform", s.transform_seconds);
+  text += fmt::format("ready      {:.1f} of {} batches when one was asked for\n", s.ready_batches,
+                      s.prefetch_batches);
   text += fmt::format("wait       {:9.3f} s of the consumer in next(), {:.1f} % of the time\n",
-                      wait_seconds, 100 * per(wait_seconds, elapsed_seconds));
-  text += verdict() + "\n";
+                      s.wait_seconds, 100 * per(s.wait_seconds, s.elapsed_seconds));
+  text += s.verdict() + "\n";
   return text;
 }
 

@@ -280,7 +280,7 @@ void run(Arguments args) {
   print("loader", epochs, bytes_per_image);
   fmt::print("loader runs at {:.1f} % of the ceiling (median of the repetitions), {}\n\n{}",
              100 * median(shares), args.cold ? "cold cache" : "warm cache",
-             since(before, loader.statistics(), seconds).to_string());
+             to_string(since(before, loader.statistics(), seconds)));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/enum_names.h"
+
 namespace ffkit {
 namespace {
 
@@ -19,48 +21,37 @@ int scaled(int side, int from, int to) {
 
 }  // namespace
 
-const char* to_string(StoreAs store) {
-  switch (store) {
-    case StoreAs::jpeg:
-      return "jpeg";
-    case StoreAs::dct:
-      return "dct";
-    case StoreAs::raw:
-      return "raw";
-    case StoreAs::smart:
-      return "smart";
-  }
-  throw std::logic_error("unknown StoreAs");
+constexpr EnumName<StoreAs> kStoreAsNames[] = {{StoreAs::jpeg, "jpeg"},
+                                               {StoreAs::dct, "dct"},
+                                               {StoreAs::raw, "raw"},
+                                               {StoreAs::smart, "smart"}};
+std::string_view to_string(StoreAs store) {
+  return name_of(kStoreAsNames, store);
 }
 
 StoreAs parse_store_as(std::string_view name) {
-  for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {
-    if (name == to_string(store)) return store;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("store is '{}'; it must be jpeg, dct, raw or smart", name));
+  return value_of(kStoreAsNames, name, "store is '{}'; it must be jpeg, dct, raw or smart");
 }
 
-const char* to_string(ImageCheck check) {
-  return check == ImageCheck::header ? "header" : "decode";
+constexpr EnumName<ImageCheck> kImageCheckNames[] = {{ImageCheck::header, "header"},
+                                                     {ImageCheck::decode, "decode"}};
+std::string_view to_string(ImageCheck check) {
+  return name_of(kImageCheckNames, check);
 }
 
 ImageCheck parse_image_check(std::string_view name) {
-  if (name == "header") return ImageCheck::header;
-  if (name == "decode") return ImageCheck::decode;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the check of pictures is '{}'; it must be header or decode", name));
+  return value_of(kImageCheckNames, name,
+                  "the check of pictures is '{}'; it must be header or decode");
 }
 
-const char* to_string(ExifUse exif) {
-  return exif == ExifUse::ignore ? "ignore" : "apply";
+constexpr EnumName<ExifUse> kExifUseNames[] = {{ExifUse::ignore, "ignore"},
+                                               {ExifUse::apply, "apply"}};
+std::string_view to_string(ExifUse exif) {
+  return name_of(kExifUseNames, exif);
 }
 
 ExifUse parse_exif_use(std::string_view name) {
-  if (name == "ignore") return ExifUse::ignore;
-  if (name == "apply") return ExifUse::apply;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("exif is '{}'; it must be apply or ignore", name));
+  return value_of(kExifUseNames, name, "exif is '{}'; it must be apply or ignore");
 }
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {

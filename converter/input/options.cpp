@@ -8,57 +8,38 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/enum_names.h"
+
 namespace ffkit {
 
-const char* to_string(RecordOrder order) {
-  return order == RecordOrder::shuffled ? "shuffled" : "source";
+constexpr EnumName<RecordOrder> kRecordOrderNames[] = {{RecordOrder::shuffled, "shuffled"},
+                                                       {RecordOrder::source, "source"}};
+std::string_view to_string(RecordOrder order) {
+  return name_of(kRecordOrderNames, order);
 }
 
 RecordOrder parse_record_order(std::string_view name) {
-  if (name == "shuffled") return RecordOrder::shuffled;
-  if (name == "source") return RecordOrder::source;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the order is '{}'; it must be shuffled or source", name));
+  return value_of(kRecordOrderNames, name, "the order is '{}'; it must be shuffled or source");
 }
 
-const char* to_string(OnError on_error) {
-  switch (on_error) {
-    case OnError::fail:
-      return "fail";
-    case OnError::skip:
-      return "skip";
-    case OnError::keep:
-      return "keep";
-  }
-  throw std::logic_error("unknown OnError");
+constexpr EnumName<OnError> kOnErrorNames[] = {
+    {OnError::fail, "fail"}, {OnError::skip, "skip"}, {OnError::keep, "keep"}};
+std::string_view to_string(OnError on_error) {
+  return name_of(kOnErrorNames, on_error);
 }
 
 OnError parse_on_error(std::string_view name) {
-  for (const OnError on_error : {OnError::fail, OnError::skip, OnError::keep}) {
-    if (name == to_string(on_error)) return on_error;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("on-error is '{}'; it must be fail, skip or keep", name));
+  return value_of(kOnErrorNames, name, "on-error is '{}'; it must be fail, skip or keep");
 }
 
-const char* to_string(ReadMode mode) {
-  switch (mode) {
-    case ReadMode::automatic:
-      return "auto";
-    case ReadMode::direct:
-      return "direct";
-    case ReadMode::gather:
-      return "gather";
-  }
-  throw std::logic_error("unknown ReadMode");
+constexpr EnumName<ReadMode> kReadModeNames[] = {
+    {ReadMode::automatic, "auto"}, {ReadMode::direct, "direct"}, {ReadMode::gather, "gather"}};
+std::string_view to_string(ReadMode mode) {
+  return name_of(kReadModeNames, mode);
 }
 
 ReadMode parse_read_mode(std::string_view name) {
-  for (const ReadMode mode : {ReadMode::automatic, ReadMode::direct, ReadMode::gather}) {
-    if (name == to_string(mode)) return mode;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("read is '{}'; it must be auto, direct or gather", name));
+  return value_of(kReadModeNames, name, "read is '{}'; it must be auto, direct or gather");
 }
 
 ConvertPart parse_part(std::string_view text) {

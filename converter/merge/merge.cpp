@@ -11,6 +11,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
+#include "format/enum_names.h"
 #include "format/file/durable_file.h"
 #include "format/file/file.h"
 #include "merge/folder_lock.h"
@@ -22,25 +23,14 @@
 
 namespace ffkit {
 
-const char* to_string(ShardTransfer transfer) {
-  switch (transfer) {
-    case ShardTransfer::link:
-      return "link";
-    case ShardTransfer::move:
-      return "move";
-    case ShardTransfer::copy:
-      return "copy";
-  }
-  throw std::logic_error("unknown ShardTransfer");
+constexpr EnumName<ShardTransfer> kShardTransferNames[] = {
+    {ShardTransfer::link, "link"}, {ShardTransfer::move, "move"}, {ShardTransfer::copy, "copy"}};
+std::string_view to_string(ShardTransfer transfer) {
+  return name_of(kShardTransferNames, transfer);
 }
 
 ShardTransfer parse_shard_transfer(std::string_view name) {
-  for (const ShardTransfer transfer :
-       {ShardTransfer::link, ShardTransfer::move, ShardTransfer::copy}) {
-    if (name == to_string(transfer)) return transfer;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("transfer is '{}'; it must be link, move or copy", name));
+  return value_of(kShardTransferNames, name, "transfer is '{}'; it must be link, move or copy");
 }
 
 void describe(MergeOptions& options, OptionTable& table) {

@@ -248,7 +248,7 @@ std::string describe_split(const SplitPlan& plan) {
 }
 
 std::string describe_on_error(const ConvertOptions& options) {
-  std::string name = to_string(options.on_error);
+  std::string name(to_string(options.on_error));
   if (options.on_error == OnError::fail ||
       options.max_record_bytes == ConvertOptions{}.max_record_bytes) {
     return name;

@@ -132,7 +132,7 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
                     .class_names = source.class_names(),
                     .class_ids = source.class_ids(),
                     .source = source.facts(split),
-                    .options = {{"order", to_string(options.order)},
+                    .options = {{"order", std::string(to_string(options.order))},
                                 {"seed", std::to_string(options.seed)},
                                 {"shard_bytes", std::to_string(options.shard_bytes)}},
                     .created_by = kCreatedBy};

@@ -16,6 +16,7 @@
 
 #include "format/bytes/pickle.h"
 #include "format/dataset/split_name.h"
+#include "format/enum_names.h"
 #include "format/file/file.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
@@ -251,24 +252,14 @@ void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
 
 }  // namespace
 
-const char* to_string(V1Content content) {
-  switch (content) {
-    case V1Content::automatic:
-      return "auto";
-    case V1Content::raw:
-      return "raw";
-    case V1Content::imagenet:
-      return "imagenet";
-  }
-  throw std::logic_error("unknown V1Content");
+constexpr EnumName<V1Content> kV1ContentNames[] = {
+    {V1Content::automatic, "auto"}, {V1Content::raw, "raw"}, {V1Content::imagenet, "imagenet"}};
+std::string_view to_string(V1Content content) {
+  return name_of(kV1ContentNames, content);
 }
 
 V1Content parse_v1_content(std::string_view name) {
-  for (const V1Content content : {V1Content::automatic, V1Content::raw, V1Content::imagenet}) {
-    if (name == to_string(content)) return content;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the payload is '{}'; it must be auto, raw or imagenet", name));
+  return value_of(kV1ContentNames, name, "the payload is '{}'; it must be auto, raw or imagenet");
 }
 
 void describe(V1Options& options, OptionTable& table) {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include <ffkit/format/error.h>
@@ -16,6 +15,7 @@
 #include "codec/pixel_buffer.h"
 #include "codec/png_decoder.h"
 #include "codec/webp_decoder.h"
+#include "format/enum_names.h"
 #include "format/errors_only.h"
 
 namespace ffkit {
@@ -73,24 +73,12 @@ int choose_denominator(const Rect& region, int min_width, int min_height) {
 
 }  // namespace
 
+constexpr EnumName<ImageEncoding> kImageEncodingNames[] = {
+    {ImageEncoding::unknown, "unknown"}, {ImageEncoding::jpeg, "jpeg"}, {ImageEncoding::png, "png"},
+    {ImageEncoding::webp, "webp"},       {ImageEncoding::bmp, "bmp"},   {ImageEncoding::ppm, "ppm"},
+    {ImageEncoding::dct, "dct"}};
 std::string_view to_string(ImageEncoding encoding) {
-  switch (encoding) {
-    case ImageEncoding::jpeg:
-      return "jpeg";
-    case ImageEncoding::png:
-      return "png";
-    case ImageEncoding::webp:
-      return "webp";
-    case ImageEncoding::bmp:
-      return "bmp";
-    case ImageEncoding::ppm:
-      return "ppm";
-    case ImageEncoding::dct:
-      return "dct";
-    case ImageEncoding::unknown:
-      break;
-  }
-  return "unknown";
+  return name_of(kImageEncodingNames, encoding);
 }
 
 JpegHuffmanDecoder jpeg_huffman_decoder() {

@@ -15,6 +15,7 @@
 #include "dct/jpeg_scan_reader.h"
 #include "dct/jpeg_scan_writer.h"
 #include "dct/jpeg_tail.h"
+#include "format/enum_names.h"
 #include "format/errors_only.h"
 
 namespace ffkit {
@@ -52,38 +53,23 @@ bool is_dct_picture(std::span<const std::byte> image) {
          std::memcmp(image.data(), DctFile::kMagic.data(), DctFile::kMagicBytes) == 0;
 }
 
+constexpr EnumName<DctRefusal> kDctRefusalNames[] = {
+    {DctRefusal::not_jpeg, "not a JPEG"},
+    {DctRefusal::progressive, "progressive"},
+    {DctRefusal::arithmetic, "arithmetic coded"},
+    {DctRefusal::lossless, "lossless or hierarchical"},
+    {DctRefusal::precision, "not of 8 bits"},
+    {DctRefusal::components, "neither grey nor of 3 components"},
+    {DctRefusal::several_scans, "in several scans"},
+    {DctRefusal::restart_markers, "with restart markers"},
+    {DctRefusal::no_tables, "without Huffman tables"},
+    {DctRefusal::irregular_header, "with an irregular header"},
+    {DctRefusal::unused_bytes, "with more in its scan than its pixels take"},
+    {DctRefusal::damaged, "damaged or cut"},
+    {DctRefusal::not_exact, "not made again to the byte"},
+    {DctRefusal::too_large, "too large"}};
 std::string_view to_string(DctRefusal refusal) {
-  switch (refusal) {
-    case DctRefusal::not_jpeg:
-      return "not a JPEG";
-    case DctRefusal::progressive:
-      return "progressive";
-    case DctRefusal::arithmetic:
-      return "arithmetic coded";
-    case DctRefusal::lossless:
-      return "lossless or hierarchical";
-    case DctRefusal::precision:
-      return "not of 8 bits";
-    case DctRefusal::components:
-      return "neither grey nor of 3 components";
-    case DctRefusal::several_scans:
-      return "in several scans";
-    case DctRefusal::restart_markers:
-      return "with restart markers";
-    case DctRefusal::no_tables:
-      return "without Huffman tables";
-    case DctRefusal::irregular_header:
-      return "with an irregular header";
-    case DctRefusal::unused_bytes:
-      return "with more in its scan than its pixels take";
-    case DctRefusal::damaged:
-      return "damaged or cut";
-    case DctRefusal::not_exact:
-      return "not made again to the byte";
-    case DctRefusal::too_large:
-      break;
-  }
-  return "too large";
+  return name_of(kDctRefusalNames, refusal);
 }
 
 struct DctTranscoder::Impl {

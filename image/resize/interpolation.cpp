@@ -3,30 +3,23 @@
 #include <ffkit/format/error.h>
 #include <ffkit/image/interpolation.h>
 
+#include "format/enum_names.h"
 #include "resize/opencv_resize.h"
 
 namespace ffkit {
 
+constexpr EnumName<Interpolation> kInterpolationNames[] = {
+    {Interpolation::bilinear, "bilinear"},
+    {Interpolation::bicubic, "bicubic"},
+    {Interpolation::opencv_bilinear, "opencv_bilinear"}};
 std::string_view to_string(Interpolation interpolation) {
-  switch (interpolation) {
-    case Interpolation::bilinear:
-      return "bilinear";
-    case Interpolation::bicubic:
-      return "bicubic";
-    case Interpolation::opencv_bilinear:
-      return "opencv_bilinear";
-  }
-  return "unknown";
+  return name_of(kInterpolationNames, interpolation);
 }
 
 Interpolation parse_interpolation(std::string_view name) {
-  for (const Interpolation interpolation : kInterpolations) {
-    if (name == to_string(interpolation)) return interpolation;
-  }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("there is no interpolation '{}'; there are bilinear, bicubic and opencv_bilinear",
-                  name));
+  return value_of(
+      kInterpolationNames, name,
+      "there is no interpolation '{}'; there are bilinear, bicubic and opencv_bilinear");
 }
 
 bool is_built(Interpolation interpolation) {

@@ -232,7 +232,7 @@ void bind_loader(nb::module_& module) {
       .def("since", &LoaderStatistics::since, nb::arg("earlier"),
            "What was counted between `earlier` and this snapshot.")
       .def("verdict", &LoaderStatistics::verdict, "What limits the loader, in one line.")
-      .def("__str__", &LoaderStatistics::to_string)
+      .def("__str__", [](const LoaderStatistics& s) { return to_string(s); })
       .def("__repr__",
            [](const LoaderStatistics& s) { return "<ffkit.Statistics: " + s.verdict() + ">"; });
   nb::class_<PyLoader>(module, "Loader")

@@ -78,7 +78,7 @@ TEST_F(SlowSweeps, AreReadingAndNotDecoding) {
   for (const int num_threads : {1, 2}) {
     const LoaderStatistics fast = load_epoch(num_threads, false);
     const LoaderStatistics slow = load_epoch(num_threads, true);
-    EXPECT_EQ(slow.verdict().substr(0, 10), "disk-bound") << slow.to_string();
+    EXPECT_EQ(slow.verdict().substr(0, 10), "disk-bound") << to_string(slow);
     ASSERT_GE(num_slow_reads, 6) << "two keyframes with two and four sweeps before them";
     const double slept = std::chrono::duration<double>(kSeek).count() * double(num_slow_reads);
     EXPECT_GE(slow.read_seconds, slept);

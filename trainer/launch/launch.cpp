@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>
 
+#include "format/enum_names.h"
 #include "launch/local_process.h"
 #include "launch/meeting_point.h"
 #include "launch/mpi_place.h"
@@ -19,14 +19,9 @@
 namespace ffkit {
 namespace {
 
-struct LauncherName {
-  Launcher launcher;
-  std::string_view name;
-};
-constexpr std::array kLaunchers = {
-    LauncherName{Launcher::automatic, "auto"},    LauncherName{Launcher::none, "none"},
-    LauncherName{Launcher::torchrun, "torchrun"}, LauncherName{Launcher::slurm, "slurm"},
-    LauncherName{Launcher::mpi, "mpi"},           LauncherName{Launcher::node, "node"}};
+constexpr EnumName<Launcher> kLauncherNames[] = {
+    {Launcher::automatic, "auto"}, {Launcher::none, "none"}, {Launcher::torchrun, "torchrun"},
+    {Launcher::slurm, "slurm"},    {Launcher::mpi, "mpi"},   {Launcher::node, "node"}};
 
 constexpr int kNodePort = 2223;  // of node-level launchers that name none
 
@@ -155,17 +150,12 @@ void apply_init_method(const std::string& method, ProcessPlace& place) {
 }  // namespace
 
 std::string_view to_string(Launcher launcher) {
-  return std::find_if(kLaunchers.begin(), kLaunchers.end(),
-                      [launcher](const LauncherName& l) { return l.launcher == launcher; })
-      ->name;
+  return name_of(kLauncherNames, launcher);
 }
 
 Launcher parse_launcher(std::string_view name) {
-  for (const LauncherName& l : kLaunchers) {
-    if (l.name == name) return l.launcher;
-  }
-  refuse_launch(fmt::format(
-      "there is no launcher '{}'; there are auto, none, torchrun, slurm, mpi and node", name));
+  return value_of(kLauncherNames, name,
+                  "there is no launcher '{}'; there are auto, none, torchrun, slurm, mpi and node");
 }
 
 Environment process_environment() {

@@ -1,112 +1,70 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/train_options.h>
 
+#include "format/enum_names.h"
+
 namespace ffkit {
+constexpr EnumName<Amp> kAmpNames[] = {{Amp::off, "off"}, {Amp::bf16, "bf16"}, {Amp::fp16, "fp16"},
+                                       {Amp::off, "O0"},  {Amp::fp16, "O1"},   {Amp::fp16, "O2"}};
 std::string_view to_string(Amp amp) {
-  switch (amp) {
-    case Amp::off:
-      return "off";
-    case Amp::bf16:
-      return "bf16";
-    case Amp::fp16:
-      break;
-  }
-  return "fp16";
+  return name_of(kAmpNames, amp);
 }
 
 Amp parse_amp(std::string_view name) {
-  if (name == "O0") return Amp::off;
-  if (name == "O1" || name == "O2") return Amp::fp16;
-  for (Amp amp : {Amp::off, Amp::bf16, Amp::fp16}) {
-    if (name == to_string(amp)) return amp;
-  }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("there is no --amp '{}'; there are off (O0), bf16 and fp16 (O1, O2)", name));
+  return value_of(kAmpNames, name,
+                  "there is no --amp '{}'; there are off (O0), bf16 and fp16 (O1, O2)");
 }
 
+constexpr EnumName<OnBadSample> kOnBadSampleNames[] = {{OnBadSample::fail, "fail"},
+                                                       {OnBadSample::skip, "skip"}};
 std::string_view to_string(OnBadSample policy) {
-  return policy == OnBadSample::fail ? "fail" : "skip";
+  return name_of(kOnBadSampleNames, policy);
 }
 
 OnBadSample parse_on_bad_sample(std::string_view name) {
-  for (const OnBadSample policy : {OnBadSample::fail, OnBadSample::skip}) {
-    if (name == to_string(policy)) return policy;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no --bad-samples '{}'; there are fail and skip", name));
+  return value_of(kOnBadSampleNames, name,
+                  "there is no --bad-samples '{}'; there are fail and skip");
 }
 
+constexpr EnumName<LrScaling> kLrScalingNames[] = {
+    {LrScaling::none, "none"}, {LrScaling::linear, "linear"}, {LrScaling::sqrt, "sqrt"}};
 std::string_view to_string(LrScaling scaling) {
-  switch (scaling) {
-    case LrScaling::none:
-      return "none";
-    case LrScaling::linear:
-      return "linear";
-    case LrScaling::sqrt:
-      break;
-  }
-  return "sqrt";
+  return name_of(kLrScalingNames, scaling);
 }
 
 LrScaling parse_lr_scaling(std::string_view name) {
-  for (LrScaling scaling : {LrScaling::none, LrScaling::linear, LrScaling::sqrt}) {
-    if (name == to_string(scaling)) return scaling;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no --lr-scaling '{}'; there are none, linear and sqrt", name));
+  return value_of(kLrScalingNames, name,
+                  "there is no --lr-scaling '{}'; there are none, linear and sqrt");
 }
 
+constexpr EnumName<LrSchedule> kLrScheduleNames[] = {{LrSchedule::cosine, "cosine"},
+                                                     {LrSchedule::step, "step"},
+                                                     {LrSchedule::polynomial, "polynomial"},
+                                                     {LrSchedule::onecycle, "onecycle"},
+                                                     {LrSchedule::constant, "constant"}};
 std::string_view to_string(LrSchedule schedule) {
-  switch (schedule) {
-    case LrSchedule::step:
-      return "step";
-    case LrSchedule::polynomial:
-      return "polynomial";
-    case LrSchedule::onecycle:
-      return "onecycle";
-    case LrSchedule::constant:
-      return "constant";
-    case LrSchedule::cosine:
-      break;
-  }
-  return "cosine";
+  return name_of(kLrScheduleNames, schedule);
 }
 
 LrSchedule parse_lr_schedule(std::string_view name) {
-  for (LrSchedule schedule : {LrSchedule::cosine, LrSchedule::step, LrSchedule::polynomial,
-                              LrSchedule::onecycle, LrSchedule::constant}) {
-    if (name == to_string(schedule)) return schedule;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no lr schedule '{}'; there are cosine, step, polynomial, "
-                          "onecycle and constant",
-                          name));
+  return value_of(kLrScheduleNames, name,
+                  "there is no lr schedule '{}'; there are cosine, step, polynomial, "
+                  "onecycle and constant");
 }
 
+constexpr EnumName<OptimizerKind> kOptimizerKindNames[] = {
+    {OptimizerKind::sgd, "sgd"}, {OptimizerKind::adamw, "adamw"}, {OptimizerKind::lars, "lars"}};
 std::string_view to_string(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::adamw:
-      return "adamw";
-    case OptimizerKind::lars:
-      return "lars";
-    case OptimizerKind::sgd:
-      break;
-  }
-  return "sgd";
+  return name_of(kOptimizerKindNames, kind);
 }
 
 OptimizerKind parse_optimizer(std::string_view name) {
-  for (OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::lars}) {
-    if (name == to_string(kind)) return kind;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no optimizer '{}'; there are sgd, adamw and lars", name));
+  return value_of(kOptimizerKindNames, name,
+                  "there is no optimizer '{}'; there are sgd, adamw and lars");
 }
 
 const std::string& TrainOptions::task_name() const {

@@ -5,6 +5,8 @@
 
 #include <ffkit/nuscenes/classes.h>
 
+#include "format/enum_names.h"
+
 namespace ffkit::nuscenes::demo {
 namespace {
 
@@ -42,16 +44,10 @@ Sensor lidar() {
 
 }  // namespace
 
+constexpr EnumName<Modality> kModalityNames[] = {
+    {Modality::camera, "camera"}, {Modality::lidar, "lidar"}, {Modality::radar, "radar"}};
 std::string_view to_string(Modality modality) {
-  switch (modality) {
-    case Modality::camera:
-      break;
-    case Modality::lidar:
-      return "lidar";
-    case Modality::radar:
-      return "radar";
-  }
-  return "camera";
+  return name_of(kModalityNames, modality);
 }
 
 // The cameras look one after another while the lidar turns, which is done at the keyframe.

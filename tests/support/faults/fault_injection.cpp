@@ -17,7 +17,7 @@ FaultInjection* active = nullptr;
 
 }  // namespace
 
-const char* to_string(SystemCall call) {
+std::string_view to_string(SystemCall call) {
   constexpr std::array kNames = {"open",  "write",  "pwrite",         "fsync",
                                  "close", "rename", "sync_file_range"};
   return kNames[static_cast<size_t>(call)];

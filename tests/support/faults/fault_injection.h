@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace ffkit::testing {
 
@@ -16,7 +17,7 @@ enum class SystemCall : uint8_t { open, write, pwrite, fsync, close, rename, syn
 inline constexpr std::array kSystemCalls = {
     SystemCall::open,  SystemCall::write,  SystemCall::pwrite,         SystemCall::fsync,
     SystemCall::close, SystemCall::rename, SystemCall::sync_file_range};
-const char* to_string(SystemCall call);
+std::string_view to_string(SystemCall call);
 
 struct Fault {
   SystemCall call = SystemCall::write;

@@ -141,7 +141,7 @@ TEST_F(ResumeTest, RefusesAnotherWayWithBadSamples) {
   for (const OnError other : {OnError::keep, OnError::fail}) {
     options.on_error = other;
     EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
-                 std::string("what differs is option on_error ('skip' then, '") + to_string(other) +
+                 "what differs is option on_error ('skip' then, '" + std::string(to_string(other)) +
                      "' now); give");
   }
 }

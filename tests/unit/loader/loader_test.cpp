@@ -426,7 +426,7 @@ TEST_F(LoaderTest, StatisticsTellWhatHappened) {
   EXPECT_LE(stats.ready_batches, 3);
   EXPECT_GT(stats.reads_in_flight, 0);
   EXPECT_GT(stats.elapsed_seconds, 0);
-  const std::string text = stats.to_string();
+  const std::string text = to_string(stats);
   for (const char* word : {"40 in 7 batches", "checksum", "decode", "transform", "ready", "wait",
                            "page cache", "-bound"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;

@@ -4,6 +4,7 @@
 
 #include <ffkit/trainer/classification.h>
 
+#include "format/enum_names.h"
 #include "model/model_registry.h"
 
 namespace ffkit {
@@ -109,27 +110,18 @@ std::vector<std::string> arch_names() {
   return ModelRegistry::instance().names();
 }
 
+constexpr EnumName<AutoAugment> kAutoAugmentNames[] = {
+    {AutoAugment::none, "none"},
+    {AutoAugment::randaugment, "randaugment"},
+    {AutoAugment::trivialaugment, "trivialaugment"}};
 std::string_view to_string(AutoAugment policy) {
-  switch (policy) {
-    case AutoAugment::randaugment:
-      return "randaugment";
-    case AutoAugment::trivialaugment:
-      return "trivialaugment";
-    case AutoAugment::none:
-      break;
-  }
-  return "none";
+  return name_of(kAutoAugmentNames, policy);
 }
 
 AutoAugment parse_auto_augment(std::string_view name) {
-  for (AutoAugment policy :
-       {AutoAugment::none, AutoAugment::randaugment, AutoAugment::trivialaugment}) {
-    if (name == to_string(policy)) return policy;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no auto augmentation '{}'; there are none, randaugment and "
-                          "trivialaugment",
-                          name));
+  return value_of(kAutoAugmentNames, name,
+                  "there is no auto augmentation '{}'; there are none, randaugment and "
+                  "trivialaugment");
 }
 
 int64_t ClassificationOptions::resolved_eval_size() const {

@@ -32,7 +32,7 @@ enum class StoreAs : uint8_t {
   raw,
   smart,  // raw_share of the pictures as raw, the others as jpeg
 };
-const char* to_string(StoreAs store);
+std::string_view to_string(StoreAs store);
 // Inverse of to_string; throws Error(invalid_argument).
 StoreAs parse_store_as(std::string_view name);
 
@@ -40,7 +40,7 @@ enum class ImageCheck : uint8_t {
   header,  // size and kind can be read
   decode,  // all of its pixels can: finds truncated files
 };
-const char* to_string(ImageCheck check);
+std::string_view to_string(ImageCheck check);
 // Inverse of to_string; throws Error(invalid_argument).
 ImageCheck parse_image_check(std::string_view name);
 
@@ -49,7 +49,7 @@ enum class ExifUse : uint8_t {
   // a picture that its EXIF data turn or mirror is stored upright, encoded anew without them
   apply,
 };
-const char* to_string(ExifUse exif);
+std::string_view to_string(ExifUse exif);
 // Inverse of to_string; throws Error(invalid_argument).
 ExifUse parse_exif_use(std::string_view name);
 

@@ -37,7 +37,7 @@ struct MergeOptions {
   std::string command;
 };
 
-const char* to_string(ShardTransfer transfer);
+std::string_view to_string(ShardTransfer transfer);
 // Inverse of to_string; throws Error(invalid_argument).
 ShardTransfer parse_shard_transfer(std::string_view name);
 // Declares `transfer`; `options` must outlive `table`.

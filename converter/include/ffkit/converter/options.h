@@ -17,7 +17,7 @@ enum class RecordOrder {
              // mixes classes; others as source
   source,    // every split in the source's order
 };
-const char* to_string(RecordOrder order);
+std::string_view to_string(RecordOrder order);
 // Inverse of to_string; throws Error(invalid_argument).
 RecordOrder parse_record_order(std::string_view name);
 
@@ -29,7 +29,7 @@ enum class OnError {
   // at all is left out. Both are named in DST/report.jsonl
   keep,
 };
-const char* to_string(OnError on_error);
+std::string_view to_string(OnError on_error);
 // Inverse of to_string; throws Error(invalid_argument).
 OnError parse_on_error(std::string_view name);
 
@@ -41,7 +41,7 @@ enum class ReadMode {
   // systems. Needs twice the space
   gather,
 };
-const char* to_string(ReadMode mode);
+std::string_view to_string(ReadMode mode);
 // Inverse of to_string; throws Error(invalid_argument).
 ReadMode parse_read_mode(std::string_view name);
 

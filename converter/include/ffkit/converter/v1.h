@@ -24,7 +24,7 @@ enum class V1Content {
   raw,        // the bytes of one field
   imagenet,   // the Python pickle of (bytes of an image field, label)
 };
-const char* to_string(V1Content content);
+std::string_view to_string(V1Content content);
 // Inverse of the names "auto", "raw" and "imagenet"; throws Error(invalid_argument).
 V1Content parse_v1_content(std::string_view name);
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <ffkit/format/option_names.h>
 
@@ -27,7 +28,7 @@ enum class ErrorCode {
 };
 
 // Returns the name of `code` as written above.
-const char* to_string(ErrorCode code);
+std::string_view to_string(ErrorCode code);
 
 // What an error is about. Whoever decides by an error what to do next (leave a sample out, wait for
 // a disk, end) looks here and at the code, never at the text.
@@ -44,7 +45,7 @@ enum class ErrorSubject : uint8_t {
 };
 
 // Returns the name of `subject` as written above.
-const char* to_string(ErrorSubject subject);
+std::string_view to_string(ErrorSubject subject);
 
 // Where an error happened; members that do not apply keep their defaults.
 struct ErrorContext {

@@ -37,8 +37,8 @@ struct LoaderStatistics {
   // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or
   // "consumer-bound: ..." when batches wait for training, as they should.
   [[nodiscard]] std::string verdict() const;
-  // For people: one line for each stage, then the verdict.
-  [[nodiscard]] std::string to_string() const;
 };
+// For people: one line for each stage, then the verdict.
+std::string to_string(const LoaderStatistics& statistics);
 
 }  // namespace ffkit

@@ -7,7 +7,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/bevformer.h>
 
-#include "tasks/bevformer/network/bevformer_config.h"
+#include "format/enum_names.h"
 
 namespace ffkit {
 namespace {
@@ -21,26 +21,17 @@ std::vector<std::string> bevformer_archs() {
   return {"tiny", "small", "base", "micro"};
 }
 
+constexpr EnumName<BevFormerCanBus> kBevFormerCanBusNames[] = {
+    {BevFormerCanBus::none, "none"},
+    {BevFormerCanBus::last_row, "last_row"},
+    {BevFormerCanBus::as_published, "as_published"}};
 std::string_view to_string(BevFormerCanBus can_bus) {
-  switch (can_bus) {
-    case BevFormerCanBus::none:
-      return "none";
-    case BevFormerCanBus::last_row:
-      return "last_row";
-    case BevFormerCanBus::as_published:
-      break;
-  }
-  return "as_published";
+  return name_of(kBevFormerCanBusNames, can_bus);
 }
 
 BevFormerCanBus parse_bevformer_can_bus(std::string_view name) {
-  for (const BevFormerCanBus rule : kCanBusRules) {
-    if (name == to_string(rule)) return rule;
-  }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("there is no CAN bus rule '{}'; there are none, last_row and as_published",
-                  name));
+  return value_of(kBevFormerCanBusNames, name,
+                  "there is no CAN bus rule '{}'; there are none, last_row and as_published");
 }
 
 void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {

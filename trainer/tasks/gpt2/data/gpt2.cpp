@@ -2,21 +2,21 @@
 
 #include <ffkit/trainer/gpt2.h>
 
+#include "format/enum_names.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/network/gpt2_config.h"
 
 namespace ffkit {
 
+constexpr EnumName<Gpt2Samples> kGpt2SamplesNames[] = {{Gpt2Samples::stream, "stream"},
+                                                       {Gpt2Samples::documents, "documents"}};
 std::string_view to_string(Gpt2Samples samples) {
-  return samples == Gpt2Samples::stream ? "stream" : "documents";
+  return name_of(kGpt2SamplesNames, samples);
 }
 
 Gpt2Samples parse_gpt2_samples(std::string_view name) {
-  for (const Gpt2Samples samples : {Gpt2Samples::stream, Gpt2Samples::documents}) {
-    if (name == to_string(samples)) return samples;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no --samples '{}'; there are stream and documents", name));
+  return value_of(kGpt2SamplesNames, name,
+                  "there is no --samples '{}'; there are stream and documents");
 }
 
 void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {

@@ -26,6 +26,7 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator_peers.h"
+#include "format/enum_names.h"
 #include "format/printable.h"
 #include "step/run_mesh.h"
 #include "tasks/gpt2/generation/growing_text.h"
@@ -316,24 +317,15 @@ void add_prompt_notes(const Tokenizer& tokenizer, const std::vector<std::string>
 
 }  // namespace
 
+constexpr EnumName<GenerateType> kGenerateTypeNames[] = {
+    {GenerateType::f32, "f32"}, {GenerateType::bf16, "bf16"}, {GenerateType::f16, "f16"}};
 std::string_view to_string(GenerateType type) {
-  switch (type) {
-    case GenerateType::bf16:
-      return "bf16";
-    case GenerateType::f16:
-      return "f16";
-    case GenerateType::f32:
-      break;
-  }
-  return "f32";
+  return name_of(kGenerateTypeNames, type);
 }
 
 GenerateType parse_generate_type(std::string_view name) {
-  for (const GenerateType type : {GenerateType::f32, GenerateType::bf16, GenerateType::f16}) {
-    if (name == to_string(type)) return type;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no --dtype '{}'; there are f32, bf16 and f16", name));
+  return value_of(kGenerateTypeNames, name,
+                  "there is no --dtype '{}'; there are f32, bf16 and f16");
 }
 
 GenerateResult generate_texts(const GenerateOptions& options,

@@ -1,0 +1,40 @@
+// The names of an enum's values, in a table that to_string() and the parse function read:
+//
+//   constexpr EnumName<Tail> kTailNames[] = {{Tail::drop, "drop"}, {Tail::keep, "keep"}};
+//   name_of(kTailNames, Tail::drop)  // "drop"
+//   value_of(kTailNames, "keep", "there is no tail '{}'; there are drop and keep")  // Tail::keep
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace ffkit {
+
+template <typename Enum>
+struct EnumName {
+  Enum value;
+  std::string_view name;
+};
+
+// The first name of `value` in the table; "unknown" without one.
+template <typename Enum, size_t n>
+constexpr std::string_view name_of(const EnumName<Enum> (&names)[n], Enum value) {
+  for (const EnumName<Enum>& entry : names) {
+    if (entry.value == value) return entry.name;
+  }
+  return "unknown";
+}
+
+// Throws Error(invalid_argument) with `message`, in which `name` takes the place of "{}".
+[[noreturn]] void refuse_name(std::string_view name, std::string_view message);
+
+// The value with this name; throws as refuse_name() without one.
+template <typename Enum, size_t n>
+Enum value_of(const EnumName<Enum> (&names)[n], std::string_view name, std::string_view message) {
+  for (const EnumName<Enum>& entry : names) {
+    if (entry.name == name) return entry.value;
+  }
+  refuse_name(name, message);
+}
+
+}  // namespace ffkit
