@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/converter/convert.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/option_table.h>
