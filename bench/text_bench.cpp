@@ -42,11 +42,11 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void encode_file(const Tokenizer& tokenizer, const fs::path& path, int rounds) {
+void encode_file(const text::Tokenizer& tokenizer, const fs::path& path, int rounds) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   for (int round = 0; round < rounds; ++round) {
-    TokenEncoder encoder(tokenizer);
+    text::TokenEncoder encoder(tokenizer);
     std::vector<uint32_t> ids;
     size_t num_tokens = 0;
     const double begin = processor_seconds();
@@ -66,9 +66,9 @@ void encode_file(const Tokenizer& tokenizer, const fs::path& path, int rounds) {
 
 // Documents of about 500 tokens in blocks of 65,536.
 void make_tokens(const fs::path& folder, int64_t num_tokens) {
-  const Schema schema = token_schema(DType::u16);
+  const Schema schema = text::token_schema(DType::u16);
   Manifest manifest{.split = "train", .schema = schema};
-  manifest.options = {{kVocabularyOption, "50257"}, {kEndOfTextOption, "50256"}};
+  manifest.options = {{text::kVocabularyOption, "50257"}, {text::kEndOfTextOption, "50256"}};
   DatasetWriter writer(folder, manifest);
   std::vector<uint16_t> ids(65536);
   std::vector<uint32_t> ends;
@@ -97,10 +97,10 @@ void make_tokens(const fs::path& folder, int64_t num_tokens) {
   writer.finish();
 }
 
-void load(const fs::path& folder, const TokenLoaderOptions& options, int64_t num_tokens,
+void load(const fs::path& folder, const text::TokenLoaderOptions& options, int64_t num_tokens,
           const char* name) {
   const double begin = wall_seconds();
-  TokenLoader loader(Dataset::open(folder), options);
+  text::TokenLoader loader(Dataset::open(folder), options);
   loader.start_epoch(1);
   const double started = wall_seconds();
   if (!loader.next()) throw Error(ErrorCode::invalid_argument, "there is no batch");
@@ -136,7 +136,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds);
   CLI11_PARSE(app, argc, argv);
   try {
-    for (const std::string& text : texts) encode_file(Tokenizer::open(tokenizer), text, rounds);
+    for (const std::string& text : texts)
+      encode_file(text::Tokenizer::open(tokenizer), text, rounds);
     if (num_tokens == 0) return 0;
     const fs::path train = fs::path(folder) / "train";
     if (!fs::exists(train / "manifest.json")) {
@@ -146,7 +147,8 @@ int main(int argc, char** argv) {
     const int64_t loaded = std::min<int64_t>(num_tokens, 200'000'000);
     for (int round = 0; round < rounds; ++round) {
       load(train, {}, loaded, "stream");
-      load(train, {.samples = TokenSamples::documents}, loaded, "documents, with their padding");
+      load(train, {.samples = text::TokenSamples::documents}, loaded,
+           "documents, with their padding");
       load(train, {.window_tokens = int64_t{1} << 40}, loaded, "stream, one window");
     }
   } catch (const Error& error) {

@@ -285,7 +285,7 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
       int64_t num_bytes = 0;
       for (const SplitSummary& split : summary.splits) {
         for (const auto& [column, total] : split.totals) {
-          if (column == kTextBytesField) num_bytes += total;
+          if (column == text::kTextBytesField) num_bytes += total;
         }
       }
       const double percent =

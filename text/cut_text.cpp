@@ -1,6 +1,6 @@
 #include "tokenizer_tables.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& sink,
               SpecialTokens special) {
@@ -31,4 +31,4 @@ void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& 
   }
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

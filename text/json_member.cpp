@@ -8,7 +8,7 @@
 
 #include "format/printable.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 using Json = nlohmann::json;
 
@@ -41,4 +41,4 @@ void require_known(const Json& object, std::initializer_list<const char*> names,
   }
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

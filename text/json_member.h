@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace ffkit {
+namespace ffkit::text {
 
 // Null where there is none.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
@@ -19,4 +19,4 @@ bool is_off(const nlohmann::json& value);
 void require_known(const nlohmann::json& object, std::initializer_list<const char*> names,
                    const std::string& place, const std::filesystem::path& path);
 
-}  // namespace ffkit
+}  // namespace ffkit::text

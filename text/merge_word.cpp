@@ -8,7 +8,7 @@
 
 #include "tokenizer_tables.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 // A longer word is merged by way of a heap: looking for the best pair among all takes the square of
@@ -138,4 +138,4 @@ void merge_word(const Tokenizer::Tables& tables, std::string_view word,
   }
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

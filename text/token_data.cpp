@@ -6,7 +6,7 @@
 #include <ffkit/format/option_names.h>
 #include <ffkit/text/token_data.h>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ std::vector<uint32_t> TokenBlock::document(int64_t d) const {
   return ids;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -7,7 +7,7 @@
 #include "words/utf8.h"
 #include "words/word_splitter.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 uint64_t load_word(const char* p) {
@@ -167,4 +167,4 @@ void TokenEncoder::encode_document(std::string_view text, uint32_t end_of_text,
   if (!tables.after.empty() && ids.back() == end_of_text) ids.pop_back();
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -10,7 +10,7 @@
 #include "words/utf8.h"
 #include "words/word_splitter.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 namespace fs = std::filesystem;
 
@@ -151,4 +151,4 @@ std::string TokenDecoder::finish() {
   return std::string(is_begun ? kReplacement : "");
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

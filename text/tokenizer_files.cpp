@@ -11,7 +11,7 @@
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ Tables read_tokenizer_files(const fs::path& path) {
               "encoder.json and vocab.bpe");
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

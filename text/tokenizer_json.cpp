@@ -12,7 +12,7 @@
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ std::string to_tokenizer_json(const Tables& tables) {
       post_processor_json(tables), tables.ignores_merges, vocabulary, merges);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -12,7 +12,7 @@
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ std::string added_token_json(const AddedToken& token) {
       token.is_normalized, token.is_special);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

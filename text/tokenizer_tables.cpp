@@ -8,7 +8,7 @@
 
 #include "format/fnv.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 // Bytes that stand for themselves: '!' .. '~', U+00A1 .. U+00AC, U+00AE .. U+00FF.
@@ -153,4 +153,4 @@ std::string Tokenizer::Tables::settings_json() const {
   return settings;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -22,7 +22,7 @@
 #include "words/normalizer.h"
 #include "words/pre_tokenizer.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 inline constexpr uint32_t kNoToken = std::numeric_limits<uint32_t>::max();
 
@@ -135,4 +135,4 @@ Tokenizer::Tables read_tokenizer_files(const std::filesystem::path& path);
 Tokenizer::Tables parse_tokenizer_json(std::string_view json, const std::filesystem::path& name);
 std::string to_tokenizer_json(const Tokenizer::Tables& tables);
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -8,7 +8,7 @@
 
 #include "format/printable.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -149,4 +149,4 @@ void MergeList::add(std::string_view text, const std::string& place) {
   add(std::string(text.substr(0, space)), std::string(text.substr(space + 1)), place);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

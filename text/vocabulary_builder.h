@@ -16,7 +16,7 @@
 
 #include "tokenizer_tables.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 [[noreturn]] void refuse_file(ErrorCode code, const std::filesystem::path& path,
                               const std::string& message);
@@ -77,4 +77,4 @@ class MergeList {
   const std::filesystem::path& path_;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -247,8 +247,8 @@ void join_parts(PlannedSplit& split) {
 // Numbers of tokens mean the same in all data sets.
 void require_same_tokens(const PlannedSplit& split, const Manifest& manifest,
                          const fs::path& folder) {
-  if (!is_token_schema(manifest.schema) && split.name != kTokenizer) return;
-  for (const char* key : {kTokenizer, kVocabularyOption, kEndOfTextOption}) {
+  if (!text::is_token_schema(manifest.schema) && split.name != text::kTokenizer) return;
+  for (const char* key : {text::kTokenizer, text::kVocabularyOption, text::kEndOfTextOption}) {
     const auto mine = manifest.options.find(key);
     const auto theirs = split.manifest.options.find(key);
     const std::string a = mine == manifest.options.end() ? "unknown" : mine->second;
@@ -263,7 +263,7 @@ void require_same_tokens(const PlannedSplit& split, const Manifest& manifest,
 // Whether the split is that of the tokenizer, which another source has brought, or the destination
 // has.
 bool holds_same_tokenizer(const PlannedSplit& split, const Manifest& manifest) {
-  return split.name == kTokenizer && manifest.schema == tokenizer_schema() &&
+  return split.name == text::kTokenizer && manifest.schema == text::tokenizer_schema() &&
          (!split.is_new || !split.sources.empty());
 }
 

@@ -8,7 +8,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/loader/permutation.h>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 int64_t bytes_of_block(const OpenBlocks::Block& block) {
@@ -102,4 +102,4 @@ OpenBlocks::Block OpenBlocks::read(const TokenOrder& order, int64_t block) {
   return result;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -13,7 +13,7 @@
 
 #include "token_order.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 class OpenBlocks {
  public:
@@ -49,4 +49,4 @@ class OpenBlocks {
   std::vector<std::byte> record_;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -11,7 +11,7 @@
 #include "open_blocks.h"
 #include "token_order.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 constexpr int64_t kMaxContext = int64_t{1} << 30;
@@ -304,4 +304,4 @@ void TokenLoader::restore(const LoaderState& state) {
   impl_->restore(state);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -5,7 +5,7 @@
 
 #include "format/mix64.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 // What a key is for.
@@ -55,4 +55,4 @@ uint64_t TokenOrder::document_key(int64_t block) const {
   return mix64(mix64(epoch_key_, kDocuments), static_cast<uint64_t>(block));
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -12,7 +12,7 @@
 
 #include <ffkit/loader/permutation.h>
 
-namespace ffkit {
+namespace ffkit::text {
 
 class TokenOrder {
  public:
@@ -54,4 +54,4 @@ class TokenOrder {
   std::vector<int64_t> begins_;  // of each place; then the number of all units
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

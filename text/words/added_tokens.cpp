@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 bool has_flag(const char* p, uint8_t flag) {
@@ -88,4 +88,4 @@ void AddedTokens::split(std::string_view text, std::vector<TextPart>& parts) con
   if (done != last) parts.push_back({{done, last}});
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

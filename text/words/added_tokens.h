@@ -10,7 +10,7 @@
 
 #include "words/normalizer.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 struct AddedToken {
   uint32_t id = 0;
@@ -54,4 +54,4 @@ class AddedTokens {
   bool takes_special_ = false;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -3,7 +3,7 @@
 // clang-format off
 #include "characters.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 const std::vector<uint32_t>& character_ranges() {
   static const std::vector<uint32_t> kRanges = {
@@ -397,4 +397,4 @@ const std::vector<uint32_t>& character_ranges() {
   return kRanges;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

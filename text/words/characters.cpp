@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 constexpr std::array<std::string_view, 29> kNames = {
@@ -36,4 +36,4 @@ const uint8_t* character_table() {
   return kTable.data();
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ffkit {
+namespace ffkit::text {
 
 // The numbers are those that make_character_ranges writes.
 enum class Category : uint8_t {
@@ -86,4 +86,4 @@ inline const char* character_before(const char* p) {
   return p;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

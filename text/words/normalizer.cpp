@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 // Characters below are the same in the form, whatever is behind them.
@@ -97,4 +97,4 @@ std::string_view Normalizer::apply(std::string_view text, std::string& buffer) c
   return text;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -9,7 +9,7 @@
 
 #include "words/pattern.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 enum class NormalForm : uint8_t { nfc, nfd, nfkc, nfkd };
 
@@ -27,4 +27,4 @@ class Normalizer {
   std::string_view apply(std::string_view text, std::string& buffer) const;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

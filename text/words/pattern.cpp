@@ -6,7 +6,7 @@
 
 #include "format/printable.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 const char* Pattern::match(uint32_t at, const char* p, const char* end, int64_t& steps_left) const {
   for (;;) {
@@ -60,4 +60,4 @@ Pattern::Match Pattern::find(const char* p, const char* end) const {
   return {};
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

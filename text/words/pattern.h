@@ -18,7 +18,7 @@
 
 #include "words/characters.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 // A set of characters.
 struct CharacterSet {
@@ -74,4 +74,4 @@ class Pattern {
   const uint8_t* table_ = character_table();
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

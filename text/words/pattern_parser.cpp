@@ -10,7 +10,7 @@
 #include "format/printable.h"
 #include "words/pattern.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 constexpr int kMaxDepth = 50;
@@ -342,4 +342,4 @@ Pattern Pattern::of_text(std::string_view text) {
   return parse(expression);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

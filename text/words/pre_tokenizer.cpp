@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 struct Piece {
@@ -76,4 +76,4 @@ void PreTokenizer::split(size_t at, std::string_view text, PieceSink& sink) cons
   std::ranges::for_each(pieces, pass_on);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

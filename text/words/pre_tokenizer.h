@@ -8,7 +8,7 @@
 
 #include "words/pattern.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 // What becomes of the matches of a pattern; names of tokenizer.json.
 enum class SplitBehavior : uint8_t {
@@ -43,4 +43,4 @@ class PreTokenizer {
   void split(size_t step, std::string_view text, PieceSink& sink) const;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -2,7 +2,7 @@
 
 #include <simdjson.h>
 
-namespace ffkit {
+namespace ffkit::text {
 
 bool is_valid_utf8(std::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
@@ -19,4 +19,4 @@ std::string with_replacements(std::string_view text) {
   return valid;
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace ffkit {
+namespace ffkit::text {
 
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
@@ -46,4 +46,4 @@ bool is_valid_utf8(std::string_view text);
 // `text` with U+FFFD for what is no UTF-8.
 std::string with_replacements(std::string_view text);
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 enum class Kind : uint8_t { other, letter, number, space };
@@ -102,4 +102,4 @@ std::string_view WordSplitter::next() {
   return word_to(end_);
 }
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -10,7 +10,7 @@
 
 #include "words/characters.h"
 
-namespace ffkit {
+namespace ffkit::text {
 
 class WordSplitter {
  public:
@@ -28,4 +28,4 @@ class WordSplitter {
   const char* end_;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -15,11 +15,11 @@ namespace ffkit {
 
 // What a document is and what becomes of it.
 struct TokenRules {
-  std::optional<Tokenizer> tokenizer;  // of texts
-  bool replaces_bytes = false;         // what is no UTF-8 becomes U+FFFD
-  bool is_json = false;                // a document is a JSON object
-  std::string text_field = "text";     // of it
-  std::string tokens_field;            // of it, instead: an array of tokens
+  std::optional<text::Tokenizer> tokenizer;  // of texts
+  bool replaces_bytes = false;               // what is no UTF-8 becomes U+FFFD
+  bool is_json = false;                      // a document is a JSON object
+  std::string text_field = "text";           // of it
+  std::string tokens_field;                  // of it, instead: an array of tokens
   int64_t vocabulary_size = 0;
   uint32_t end_of_text = 0;
 };
@@ -49,7 +49,7 @@ class BlockTokens {
   void add_tokens(const simdjson::dom::array& tokens);
 
   const TokenRules& rules_;
-  std::optional<TokenEncoder> encoder_;
+  std::optional<text::TokenEncoder> encoder_;
   simdjson::dom::parser parser_;
 };
 

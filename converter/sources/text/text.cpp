@@ -35,7 +35,7 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
                    .vocabulary_size = options.vocabulary_size};
   int64_t end_of_text = options.end_of_text;
   if (!options.tokenizer.empty()) {
-    rules.tokenizer = Tokenizer::open(options.tokenizer);
+    rules.tokenizer = text::Tokenizer::open(options.tokenizer);
     rules.vocabulary_size = rules.tokenizer->vocabulary_size();
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
   }
@@ -46,7 +46,7 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
   }
   rules.end_of_text = static_cast<uint32_t>(end_of_text);
   rules.replaces_bytes =
-      rules.tokenizer && rules.tokenizer->fingerprint() != Tokenizer::bytes().fingerprint();
+      rules.tokenizer && rules.tokenizer->fingerprint() != text::Tokenizer::bytes().fingerprint();
   return rules;
 }
 
@@ -78,7 +78,7 @@ class Text : public Source {
                                  .needs_utf8 = !keeps_marks(),
                                  .place = {options.temporary_folder, options.cancel}};
     for (ShardSplit& listed : corpus.listing.splits) {
-      if (listed.name == kTokenizer) {
+      if (listed.name == text::kTokenizer) {
         refuse_options(
             "a split cannot be called 'tokenizer', which holds the tokenizer; rename "
             "the folder");
@@ -92,24 +92,26 @@ class Text : public Source {
       infos_.push_back(std::move(info));
       add_notes(split);
     }
-    schema_ = token_schema(token_dtype(rules_.vocabulary_size));
+    schema_ = text::token_schema(text::token_dtype(rules_.vocabulary_size));
     if (rules_.tokenizer) {
       if (std::string note = rules_.tokenizer->document_note(); !note.empty()) {
         notes_.push_back(std::move(note));
       }
       json_ = rules_.tokenizer->to_json();
-      infos_.push_back({.name = kTokenizer, .num_samples = 1, .num_bytes = std::ssize(json_)});
+      infos_.push_back(
+          {.name = text::kTokenizer, .num_samples = 1, .num_bytes = std::ssize(json_)});
     }
   }
 
   const std::vector<SourceSplit>& splits() const override { return infos_; }
   Schema schema() const override { return schema_; }
   Schema split_schema(size_t split) const override {
-    return is_tokenizer(split) ? tokenizer_schema() : schema_;
+    return is_tokenizer(split) ? text::tokenizer_schema() : schema_;
   }
   const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<std::string> totals() const override {
-    return {kNumDocumentsField, kNumTokensField, kTextBytesField, kNumEmptyField};
+    return {text::kNumDocumentsField, text::kNumTokensField, text::kTextBytesField,
+            text::kNumEmptyField};
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
@@ -123,11 +125,11 @@ class Text : public Source {
 
   std::map<std::string, std::string> options() const override {
     std::map<std::string, std::string> options = {
-        {kVocabularyOption, std::to_string(rules_.vocabulary_size)},
-        {kEndOfTextOption, std::to_string(rules_.end_of_text)},
+        {text::kVocabularyOption, std::to_string(rules_.vocabulary_size)},
+        {text::kEndOfTextOption, std::to_string(rules_.end_of_text)},
         {"document", document_ == DocumentIs::line ? "line" : "file"},
         {"block_bytes", std::to_string(options_.block_bytes)}};
-    if (rules_.tokenizer) options[kTokenizer] = rules_.tokenizer->fingerprint();
+    if (rules_.tokenizer) options[text::kTokenizer] = rules_.tokenizer->fingerprint();
     if (rules_.is_json) {
       options["field"] = rules_.tokens_field.empty() ? rules_.text_field : rules_.tokens_field;
     }
@@ -144,7 +146,7 @@ class Text : public Source {
 
   SampleIdentity identity(size_t split, int64_t index) const override {
     if (is_tokenizer(split)) {
-      return {.name = kTokenizer,
+      return {.name = text::kTokenizer,
               .num_bytes = std::ssize(json_),
               .content = fnv1a64(std::as_bytes(std::span(json_)))};
     }
@@ -367,10 +369,10 @@ class Text : public Source {
     record.set_tensor(0, {.dtype = dtype, .shape = {std::ssize(tokens.ids)}, .data = ids});
     record.set_tensor(
         1, {.dtype = DType::u32, .shape = {std::ssize(tokens.document_ends)}, .data = ends});
-    set_number(kNumTokensField, std::ssize(tokens.ids));
-    set_number(kNumDocumentsField, std::ssize(tokens.document_ends));
-    set_number(kTextBytesField, tokens.text_bytes);
-    set_number(kNumEmptyField, tokens.num_empty);
+    set_number(text::kNumTokensField, std::ssize(tokens.ids));
+    set_number(text::kNumDocumentsField, std::ssize(tokens.document_ends));
+    set_number(text::kTextBytesField, tokens.text_bytes);
+    set_number(text::kNumEmptyField, tokens.num_empty);
     record.set_string(schema_.require("id"), buffers.text(id));
   }
 

@@ -21,11 +21,11 @@ using TokenDocuments = std::vector<std::vector<uint32_t>>;
 inline Dataset make_tokens(const std::filesystem::path& folder,
                            const std::vector<TokenDocuments>& blocks,
                            int64_t vocabulary_size = 60000) {
-  const DType dtype = token_dtype(vocabulary_size);
-  const Schema schema = token_schema(dtype);
+  const DType dtype = text::token_dtype(vocabulary_size);
+  const Schema schema = text::token_schema(dtype);
   Manifest manifest{.split = "train", .schema = schema};
-  manifest.options = {{kVocabularyOption, std::to_string(vocabulary_size)},
-                      {kEndOfTextOption, std::to_string(vocabulary_size - 1)}};
+  manifest.options = {{text::kVocabularyOption, std::to_string(vocabulary_size)},
+                      {text::kEndOfTextOption, std::to_string(vocabulary_size - 1)}};
   std::filesystem::create_directories(folder.parent_path());
   DatasetWriter writer(folder, manifest);
   for (const TokenDocuments& documents : blocks) {

@@ -15,7 +15,7 @@
 #include "temp_dir.h"
 #include "text_file.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ TEST(TokenizerJsonReference, VariantsOfGpt2GiveTheTokensOfHuggingFaceForAllOfUni
 }
 
 }  // namespace
-}  // namespace ffkit
+}  // namespace ffkit::text

@@ -14,7 +14,7 @@
 #include "temp_dir.h"
 #include "text_file.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -258,4 +258,4 @@ TEST(TokenizerReference, GivesTheTokensOfHuggingFaceWithTablesOfGpt2) {
 }
 
 }  // namespace
-}  // namespace ffkit
+}  // namespace ffkit::text

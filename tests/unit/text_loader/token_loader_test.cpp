@@ -13,7 +13,7 @@
 #include "text/make_tokens.h"
 #include "token_order.h"
 
-namespace ffkit {
+namespace ffkit::text {
 namespace {
 
 using ::testing::ElementsAre;
@@ -341,4 +341,4 @@ TEST(TokenOrder, FindsBlocksAmongEmptyOnes) {
 }
 
 }  // namespace
-}  // namespace ffkit
+}  // namespace ffkit::text

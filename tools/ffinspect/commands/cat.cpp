@@ -108,10 +108,10 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
 // The text of a document of a token record, or its tokens where the data set has no tokenizer.
 std::string document_text(const Dataset& dataset, const RecordView& record,
                           const CatOptions& options) {
-  if (!is_token_schema(dataset.schema())) {
+  if (!text::is_token_schema(dataset.schema())) {
     throw CLI::ValidationError("--document", "the records are no blocks of documents");
   }
-  const TokenBlock block(record, dataset.schema());
+  const text::TokenBlock block(record, dataset.schema());
   if (options.document >= block.num_documents()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("has {} documents; there is no document {}", block.num_documents(),
@@ -119,9 +119,9 @@ std::string document_text(const Dataset& dataset, const RecordView& record,
                 {.path = dataset.path().string(), .record = options.record});
   }
   std::vector<uint32_t> ids = block.document(options.document);
-  if (token_facts(dataset).tokenizer.empty()) return fmt::format("{}\n", fmt::join(ids, " "));
+  if (text::token_facts(dataset).tokenizer.empty()) return fmt::format("{}\n", fmt::join(ids, " "));
   ids.pop_back();  // end-of-text
-  return stored_tokenizer(dataset.path()).decode(ids) + "\n";
+  return text::stored_tokenizer(dataset.path()).decode(ids) + "\n";
 }
 
 int cat(const CatOptions& options) {

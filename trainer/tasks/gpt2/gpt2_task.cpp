@@ -409,7 +409,7 @@ void write_gpt2_folder(const TrainOptions& options, const TaskFacts& stored,
   const Gpt2Facts facts = Gpt2Facts::of(stored);
   std::optional<int64_t> end;
   if (!facts.tokenizer.empty()) {
-    const Tokenizer own = Tokenizer::from_json(facts.tokenizer);
+    const text::Tokenizer own = text::Tokenizer::from_json(facts.tokenizer);
     if (own.has_end_of_text()) end = own.end_of_text();
     write_durably(tokenizer, facts.tokenizer);
   }

@@ -35,13 +35,13 @@ TextOptions with_bytes() {
 // The documents of a split as texts, in its order; each must end with end-of-text.
 std::vector<std::string> documents_of(const fs::path& data, const std::string& split = "train") {
   const Dataset dataset = Dataset::open(data, split);
-  const Tokenizer tokenizer = stored_tokenizer(data);
-  EXPECT_EQ(token_facts(dataset).tokenizer, tokenizer.fingerprint());
+  const text::Tokenizer tokenizer = text::stored_tokenizer(data);
+  EXPECT_EQ(text::token_facts(dataset).tokenizer, tokenizer.fingerprint());
   std::vector<std::string> documents;
   std::vector<std::byte> bytes;
   for (int64_t i = 0; i < dataset.num_records(); ++i) {
     dataset.read(i, bytes);
-    const TokenBlock block(RecordView(dataset.schema(), bytes), dataset.schema());
+    const text::TokenBlock block(RecordView(dataset.schema(), bytes), dataset.schema());
     for (int64_t d = 0; d < block.num_documents(); ++d) {
       std::vector<uint32_t> ids = block.document(d);
       EXPECT_EQ(ids.back(), tokenizer.end_of_text());
@@ -58,7 +58,7 @@ std::vector<std::vector<uint32_t>> tokens_of(const fs::path& data) {
   std::vector<std::byte> bytes;
   for (int64_t i = 0; i < dataset.num_records(); ++i) {
     dataset.read(i, bytes);
-    const TokenBlock block(RecordView(dataset.schema(), bytes), dataset.schema());
+    const text::TokenBlock block(RecordView(dataset.schema(), bytes), dataset.schema());
     for (int64_t d = 0; d < block.num_documents(); ++d) documents.push_back(block.document(d));
   }
   return documents;
@@ -83,12 +83,13 @@ TEST(Text, TakesTheTextsOfJsonLines) {
   EXPECT_THAT(summary.splits[0].totals, ElementsAre(Pair("num_documents", 2), Pair("num_tokens", 7),
                                                     Pair("text_bytes", 5), Pair("num_empty", 1)));
   EXPECT_TRUE(summary.splits[2].totals.empty());
-  const TokenFacts facts = token_facts(Dataset::open(dir / "out", "train"));
+  const text::TokenFacts facts = text::token_facts(Dataset::open(dir / "out", "train"));
   EXPECT_EQ(facts.vocabulary_size, 257);
   EXPECT_EQ(facts.end_of_text, 256U);
   EXPECT_THAT(Dataset::open(dir / "out", "train").string_column("id"),
               ElementsAre("train-0.jsonl:1"));
-  EXPECT_EQ(stored_tokenizer(dir / "out/train").fingerprint(), Tokenizer::bytes().fingerprint());
+  EXPECT_EQ(text::stored_tokenizer(dir / "out/train").fingerprint(),
+            text::Tokenizer::bytes().fingerprint());
 }
 
 TEST(Text, DocumentsAreFilesOrLines) {
@@ -172,8 +173,8 @@ TEST(Text, TakesTokensThatAreReady) {
   EXPECT_EQ(summary.splits[0].totals[3].second, 1);
   const Dataset split = Dataset::open(dir / "out", "train");
   EXPECT_EQ(split.schema().fields[0].dtype, DType::u32);
-  EXPECT_EQ(token_facts(split).vocabulary_size, 100000);
-  EXPECT_ERROR(stored_tokenizer(dir / "out"), not_found, "has no tokenizer");
+  EXPECT_EQ(text::token_facts(split).vocabulary_size, 100000);
+  EXPECT_ERROR(text::stored_tokenizer(dir / "out"), not_found, "has no tokenizer");
   options.vocabulary_size = 65536;
   EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "bad", options), invalid_argument,
                "in.jsonl:1: 'ids'[1] is 99999, which is not in the vocabulary of 65536 tokens");

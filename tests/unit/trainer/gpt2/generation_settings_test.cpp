@@ -20,7 +20,7 @@ using testing::write_file;
 class GenerationSettingsTest : public ::testing::Test {
  protected:
   GenerationSettings read(const GenerateOptions& options = {}) const {
-    return read_generation_settings(temp_.path(), Tokenizer::bytes(), options);
+    return read_generation_settings(temp_.path(), text::Tokenizer::bytes(), options);
   }
   void write(const char* name, const std::string& text) const { write_file(temp_ / name, text); }
 

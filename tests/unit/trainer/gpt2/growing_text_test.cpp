@@ -28,7 +28,7 @@ TEST(StopStrings, EndWithinTheLastToken) {
 // The texts behind each token of `continuation`, each a byte; 256 is the end.
 std::vector<std::string> shown_texts(const std::vector<std::string>& stop, bool hides_stop,
                                      std::string_view prompt, std::string_view continuation) {
-  const Tokenizer tokenizer = Tokenizer::bytes();
+  const text::Tokenizer tokenizer = text::Tokenizer::bytes();
   const StopStrings stops(stop);
   std::vector<uint32_t> tokens;
   tokenizer.encode(prompt, tokens);
@@ -63,7 +63,7 @@ TEST(GrowingText, EndsWithAStopString) {
 }
 
 TEST(GrowingText, HidesASpecialEnd) {
-  const Tokenizer tokenizer = Tokenizer::bytes();
+  const text::Tokenizer tokenizer = text::Tokenizer::bytes();
   const StopStrings stops({});
   GrowingText text(tokenizer, stops, false, {});
   text.add(256, /*is_end=*/false);

@@ -27,7 +27,7 @@
 #include <ffkit/format/schema.h>
 #include <ffkit/text/tokenizer.h>
 
-namespace ffkit {
+namespace ffkit::text {
 
 inline constexpr const char* kTokensField = "tokens";
 inline constexpr const char* kDocumentEndsField = "document_ends";
@@ -87,4 +87,4 @@ class TokenBlock {
   std::span<const uint32_t> ends_;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

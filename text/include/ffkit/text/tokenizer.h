@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ffkit {
+namespace ffkit::text {
 
 // What encode() makes of the name of a special token in a text, such as "<|endoftext|>".
 enum class SpecialTokens {
@@ -131,4 +131,4 @@ class TokenDecoder {
   std::string begun_;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text

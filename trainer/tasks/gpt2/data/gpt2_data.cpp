@@ -47,7 +47,7 @@ Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary) {
 }
 
 std::string gpt2_misfit(const Schema& schema) {
-  if (is_token_schema(schema)) return {};
+  if (text::is_token_schema(schema)) return {};
   return "the data set is none of tokens; GPT-2 trains on what `ffconvert text` writes";
 }
 
@@ -68,20 +68,21 @@ Gpt2Facts Gpt2Facts::of(const TaskFacts& facts) {
 }
 
 Gpt2Facts Gpt2Facts::of_data(const TrainOptions& options, const Dataset& split) {
-  const TokenFacts facts = token_facts(split);
+  const text::TokenFacts facts = text::token_facts(split);
   Gpt2Facts out{.vocabulary = facts.vocabulary_size};
   // Where the tokens came as numbers, there is none.
-  if (!facts.tokenizer.empty()) out.tokenizer = stored_tokenizer(options.data.only()).to_json();
+  if (!facts.tokenizer.empty())
+    out.tokenizer = text::stored_tokenizer(options.data.only()).to_json();
   return out;
 }
 
-TokenLoaderOptions token_loader_options(const TrainOptions& options, const ProcessPlace& place,
-                                        bool is_training) {
+text::TokenLoaderOptions token_loader_options(const TrainOptions& options,
+                                              const ProcessPlace& place, bool is_training) {
   const Gpt2Options& own = gpt2(options);
   return {.batch_size = options.batch_size,
           .context = configured_context(own),
-          .samples =
-              own.samples == Gpt2Samples::stream ? TokenSamples::stream : TokenSamples::documents,
+          .samples = own.samples == Gpt2Samples::stream ? text::TokenSamples::stream
+                                                        : text::TokenSamples::documents,
           .shuffle = is_training,
           .window_tokens = own.window_tokens,
           .tail = is_training ? Tail::drop : Tail::exact,
@@ -90,7 +91,7 @@ TokenLoaderOptions token_loader_options(const TrainOptions& options, const Proce
           .world_size = place.world_size};
 }
 
-TokenSource::TokenSource(Dataset split, TokenLoaderOptions options, int64_t limit_batches,
+TokenSource::TokenSource(Dataset split, text::TokenLoaderOptions options, int64_t limit_batches,
                          c10::Device device)
     : loader_(std::move(split), options), limit_batches_(limit_batches), device_(device) {}
 
@@ -106,17 +107,17 @@ void TokenSource::start_epoch(int64_t epoch) {
 
 void TokenSource::restore(const LoaderState& state) {
   loader_.restore(state);
-  const TokenLoaderOptions& o = loader_.options();
+  const text::TokenLoaderOptions& o = loader_.options();
   num_returned_ = state.position / (o.batch_size * o.world_size);
 }
 
 std::optional<DeviceBatch> TokenSource::next() {
   const auto start = std::chrono::steady_clock::now();
   if (limit_batches_ > 0 && num_returned_ >= limit_batches_) return std::nullopt;
-  std::optional<TokenBatch> batch = loader_.next();
+  std::optional<text::TokenBatch> batch = loader_.next();
   if (!batch) return std::nullopt;
   ++num_returned_;
-  const auto owner = std::make_shared<TokenBatch>(std::move(*batch));
+  const auto owner = std::make_shared<text::TokenBatch>(std::move(*batch));
   const auto keep = [owner](void*) {};
   DeviceBatch out{.size = owner->size, .fields = {}, .record_indices = owner->samples};
   out.fields.push_back(

@@ -45,7 +45,8 @@ struct Gpt2Facts {
 class TokenSource final : public BatchSource {
  public:
   // `limit_batches` cuts every epoch; 0: none.
-  TokenSource(Dataset split, TokenLoaderOptions options, int64_t limit_batches, c10::Device device);
+  TokenSource(Dataset split, text::TokenLoaderOptions options, int64_t limit_batches,
+              c10::Device device);
 
   int64_t num_batches() const override;
   void start_epoch(int64_t epoch) override;
@@ -55,14 +56,14 @@ class TokenSource final : public BatchSource {
   double wait_seconds() const override { return wait_seconds_; }
 
  private:
-  TokenLoader loader_;
+  text::TokenLoader loader_;
   const int64_t limit_batches_;
   const c10::Device device_;
   int64_t num_returned_ = 0;
   double wait_seconds_ = 0;
 };
 
-TokenLoaderOptions token_loader_options(const TrainOptions& options, const ProcessPlace& place,
-                                        bool is_training);
+text::TokenLoaderOptions token_loader_options(const TrainOptions& options,
+                                              const ProcessPlace& place, bool is_training);
 
 }  // namespace ffkit

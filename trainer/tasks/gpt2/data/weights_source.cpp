@@ -21,11 +21,11 @@ namespace ffkit {
 namespace {
 
 // None where there is none, or one that ffkit does not read.
-std::optional<Tokenizer> tokenizer_of(const WeightsSource& source) {
+std::optional<text::Tokenizer> tokenizer_of(const WeightsSource& source) {
   try {
-    if (!source.run) return Tokenizer::open(source.file.parent_path());
+    if (!source.run) return text::Tokenizer::open(source.file.parent_path());
     const std::string text = Gpt2Facts::of(source.run->facts).tokenizer;
-    if (!text.empty()) return Tokenizer::from_json(text);
+    if (!text.empty()) return text::Tokenizer::from_json(text);
   } catch (const Error&) {
     return std::nullopt;  // it is no part of what is read here
   }
@@ -97,9 +97,9 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
 
 void check_same_tokens(const std::filesystem::path& weights, const std::string& tokenizer) {
   const WeightsSource source = find_gpt2_weights(weights);
-  const std::optional<Tokenizer> theirs = tokenizer_of(source);
+  const std::optional<text::Tokenizer> theirs = tokenizer_of(source);
   if (!theirs || tokenizer.empty()) return;
-  const Tokenizer own = Tokenizer::from_json(tokenizer);
+  const text::Tokenizer own = text::Tokenizer::from_json(tokenizer);
   const int64_t both = std::min(theirs->vocabulary_size(), own.vocabulary_size());
   for (uint32_t id = 0; id < uint32_t(both); ++id) {
     if (theirs->token_bytes(id) == own.token_bytes(id)) continue;

@@ -245,7 +245,7 @@ class Continuation {
   }
 
   Gpt2Network& network_;
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   const GenerateOptions& options_;
   const c10::Device device_;
   const std::vector<uint32_t> ends_;
@@ -263,12 +263,13 @@ class Continuation {
 
 std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string& prompt,
                                     const GenerateOptions& options) {
-  const Tokenizer& tokenizer = loaded.tokenizer;
+  const text::Tokenizer& tokenizer = loaded.tokenizer;
   const Gpt2Config& config = loaded.network->config();
   const int64_t max_tokens = options.max_tokens;
   std::vector<uint32_t> tokens = tokenizer.before_document();
-  tokenizer.encode(prompt, tokens,
-                   options.special_tokens ? SpecialTokens::as_tokens : SpecialTokens::as_text);
+  tokenizer.encode(
+      prompt, tokens,
+      options.special_tokens ? text::SpecialTokens::as_tokens : text::SpecialTokens::as_text);
   if (tokens.empty()) {
     const std::optional<uint32_t>& begin = loaded.settings.begin;
     tokens.push_back(begin ? *begin : tokenizer.end_of_text());
@@ -285,7 +286,7 @@ std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string&
 }
 
 // People take the name of a token in a prompt for the token.
-void add_special_note(const Tokenizer& tokenizer, const std::vector<std::string>& prompts,
+void add_special_note(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts,
                       std::vector<std::string>& notes) {
   for (uint32_t id = 0; id < uint32_t(tokenizer.vocabulary_size()); ++id) {
     if (!tokenizer.is_special(id)) continue;
@@ -303,7 +304,7 @@ void add_special_note(const Tokenizer& tokenizer, const std::vector<std::string>
 }
 
 // What prompts have that is not taken as it stands there.
-void add_prompt_notes(const Tokenizer& tokenizer, const std::vector<std::string>& prompts,
+void add_prompt_notes(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts,
                       bool special_tokens, std::vector<std::string>& notes) {
   const auto num_bad =
       std::ranges::count_if(prompts, [](const std::string& prompt) { return !is_utf8(prompt); });

@@ -128,7 +128,7 @@ std::vector<std::string> setting_notes(const SettingsJson& json, const GenerateO
 }  // namespace
 
 GenerationSettings read_generation_settings(const std::filesystem::path& folder,
-                                            const Tokenizer& tokenizer,
+                                            const text::Tokenizer& tokenizer,
                                             const GenerateOptions& options) {
   std::filesystem::path file = folder / "generation_config.json";
   if (!std::filesystem::exists(file)) file = folder / "config.json";

@@ -24,7 +24,7 @@ struct GenerationSettings {
 // Throws Error(corrupt) for a file that is no JSON object and for an eos_token_id that is neither a
 // number nor a list of numbers.
 GenerationSettings read_generation_settings(const std::filesystem::path& folder,
-                                            const Tokenizer& tokenizer,
+                                            const text::Tokenizer& tokenizer,
                                             const GenerateOptions& options);
 
 }  // namespace ffkit

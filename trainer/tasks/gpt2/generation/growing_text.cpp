@@ -5,8 +5,8 @@
 
 namespace ffkit {
 
-GrowingText::GrowingText(const Tokenizer& tokenizer, const StopStrings& stops, bool hides_stop,
-                         std::span<const uint32_t> prompt)
+GrowingText::GrowingText(const text::Tokenizer& tokenizer, const StopStrings& stops,
+                         bool hides_stop, std::span<const uint32_t> prompt)
     : tokenizer_(tokenizer),
       stops_(stops),
       hides_stop_(hides_stop),

@@ -16,7 +16,7 @@ class GrowingText {
  public:
   // `prompt`: the tokens of it that are shown. `hides_stop`: the text ends before a stop string, or
   // with the prompt where it begins in that.
-  GrowingText(const Tokenizer& tokenizer, const StopStrings& stops, bool hides_stop,
+  GrowingText(const text::Tokenizer& tokenizer, const StopStrings& stops, bool hides_stop,
               std::span<const uint32_t> prompt);
 
   // The next token. `is_end`: it ends the text; a special one is then not shown.
@@ -32,13 +32,13 @@ class GrowingText {
  private:
   void show(size_t end);
 
-  const Tokenizer tokenizer_;
+  const text::Tokenizer tokenizer_;
   const StopStrings& stops_;
   const bool hides_stop_;
   std::string bytes_;  // of all tokens; may be no UTF-8
   const size_t prompt_size_;
   size_t num_shown_ = 0;  // of `bytes_`
-  TokenDecoder decoder_;
+  text::TokenDecoder decoder_;
   std::string text_, stop_;
 };
 

@@ -38,9 +38,10 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
                 {.path = file.string()});
   }
   LoadedGpt2 loaded{.network = nullptr,
-                    .tokenizer = !options.tokenizer.empty() ? Tokenizer::open(options.tokenizer)
-                                 : is_run                   ? Tokenizer::from_json(tokenizer, file)
-                                                            : Tokenizer::open(file.parent_path())};
+                    .tokenizer = !options.tokenizer.empty()
+                                     ? text::Tokenizer::open(options.tokenizer)
+                                 : is_run ? text::Tokenizer::from_json(tokenizer, file)
+                                          : text::Tokenizer::open(file.parent_path())};
   if (loaded.tokenizer.vocabulary_size() > config.vocabulary) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the tokenizer has {} tokens, but the network knows {}; give the "

@@ -15,7 +15,7 @@ namespace ffkit {
 
 struct LoadedGpt2 {
   std::shared_ptr<Gpt2Network> network;  // on the CPU, f32; this process's part of it
-  Tokenizer tokenizer;
+  text::Tokenizer tokenizer;
   GenerationSettings settings = {};
 };
 

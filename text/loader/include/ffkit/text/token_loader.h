@@ -27,7 +27,7 @@
 #include <ffkit/loader/loader_state.h>
 #include <ffkit/loader/sampler.h>
 
-namespace ffkit {
+namespace ffkit::text {
 
 enum class TokenSamples {
   stream,     // cross the borders of documents
@@ -102,4 +102,4 @@ class TokenLoader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace ffkit
+}  // namespace ffkit::text
