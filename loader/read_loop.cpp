@@ -106,7 +106,7 @@ bool ReadLoop::open_batch() {
   BatchSlab* slab = parts_.slabs->acquire();
   batch_->slab = slab;
   draw(*slab);
-  slab->size = static_cast<int64_t>(slab->record_indices.size());
+  slab->size = std::ssize(slab->record_indices);
   name_sources(*slab);
   slab->epoch = epoch_;
   slab->step = next_step_;
@@ -180,17 +180,15 @@ bool ReadLoop::begin_next_epoch() {
 // False when there is no buffer for it now.
 bool ReadLoop::submit(const PlannedRead& read) {
   const auto indices_in_batch =
-      std::span(plan_.indices_in_batch)
-          .subspan(static_cast<size_t>(read.first), static_cast<size_t>(read.count));
+      std::span(plan_.indices_in_batch).subspan(read.first, static_cast<size_t>(read.count));
   if (read.num_bytes == 0) {
-    hand_over_unread(indices_in_batch,
-                     plan_.samples[static_cast<size_t>(indices_in_batch.front())].error);
+    hand_over_unread(indices_in_batch, plan_.samples[indices_in_batch.front()].error);
     return true;
   }
   if (parts_.cached_reader.holds(read.shard_index, read.offset, read.num_bytes)) {
     for (const int64_t i : indices_in_batch) {
-      PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
-      sample.location = plan_.samples[static_cast<size_t>(i)].location;
+      PendingSample& sample = batch_->samples[i];
+      sample.location = plan_.samples[i].location;
       sample.is_cached = true;
       add_to_chunk(batch_, i, static_cast<size_t>(sample.location.record.stored_bytes));
     }
@@ -198,21 +196,19 @@ bool ReadLoop::submit(const PlannedRead& read) {
   }
   ReadBufferPool::Buffer* buffer = nullptr;
   try {
-    buffer =
-        parts_.buffers.acquire(static_cast<size_t>(read.num_bytes), static_cast<int>(read.count));
+    buffer = parts_.buffers.acquire(read.num_bytes, static_cast<int>(read.count));
   } catch (const std::bad_alloc&) {
-    hand_over_unread(indices_in_batch,
-                     std::make_exception_ptr(read_error(
-                         parts_.files.path(static_cast<size_t>(read.shard_index)),
-                         plan_.samples[static_cast<size_t>(indices_in_batch.front())].location,
-                         read.num_bytes, -ENOMEM, 0)));
+    hand_over_unread(indices_in_batch, std::make_exception_ptr(read_error(
+                                           parts_.files.path(read.shard_index),
+                                           plan_.samples[indices_in_batch.front()].location,
+                                           read.num_bytes, -ENOMEM, 0)));
     return true;
   }
   if (buffer == nullptr) return false;
   for (int64_t i : indices_in_batch) {
-    const Dataset::Location& location = plan_.samples[static_cast<size_t>(i)].location;
+    const Dataset::Location& location = plan_.samples[i].location;
     const RecordLocation& record = location.record;
-    PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
+    PendingSample& sample = batch_->samples[i];
     sample.buffer = buffer;
     sample.is_shared = read.count > 1;
     sample.location = location;
@@ -228,8 +224,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.buffer = buffer;
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
-  parts_.watch.begin(
-      slot, batch_->slab->record_indices[static_cast<size_t>(started.indices_in_batch.front())]);
+  parts_.watch.begin(slot, batch_->slab->record_indices[started.indices_in_batch.front()]);
   parts_.engine->submit({.file = static_cast<int>(read.shard_index),
                          .offset = read.offset,
                          .num_bytes = static_cast<size_t>(read.num_bytes),
@@ -242,8 +237,8 @@ bool ReadLoop::submit(const PlannedRead& read) {
 void ReadLoop::hand_over_unread(std::span<const int64_t> indices_in_batch,
                                 const std::exception_ptr& error) {
   for (const int64_t i : indices_in_batch) {
-    PendingSample& sample = batch_->samples[static_cast<size_t>(i)];
-    sample.location = plan_.samples[static_cast<size_t>(i)].location;
+    PendingSample& sample = batch_->samples[i];
+    sample.location = plan_.samples[i].location;
     sample.error = error;
     add_to_chunk(batch_, i, 0);
   }
@@ -275,13 +270,13 @@ void ReadLoop::complete(const ReadCompletion& completion) {
     parts_.stats.bytes_read.fetch_add(completion.result, std::memory_order_relaxed);
   }
   for (int64_t i : done.indices_in_batch) {
-    PendingSample& sample = done.batch->samples[static_cast<size_t>(i)];
+    PendingSample& sample = done.batch->samples[i];
     const auto record_offset = read.offset + (sample.record.data() - done.buffer->data);
-    const int64_t wanted = record_offset - read.offset + static_cast<int64_t>(sample.record.size());
+    const int64_t wanted = record_offset - read.offset + std::ssize(sample.record);
     if (completion.result < wanted) {
       sample.error = std::make_exception_ptr(
-          read_error(parts_.files.path(static_cast<size_t>(read.shard_index)), sample.location,
-                     read.num_bytes, completion.result, wanted - completion.result));
+          read_error(parts_.files.path(read.shard_index), sample.location, read.num_bytes,
+                     completion.result, wanted - completion.result));
     }
     add_to_chunk(done.batch, i, sample.record.size());
   }

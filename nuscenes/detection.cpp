@@ -19,7 +19,7 @@ namespace {
 }
 
 bool is_parked_in(const DetectionBox& box, const std::vector<BoxInterior>& racks) {
-  const std::string_view name = kClasses[static_cast<size_t>(box.class_number)];
+  const std::string_view name = kClasses[box.class_number];
   if (name != "bicycle" && name != "motorcycle") return false;
   return std::any_of(racks.begin(), racks.end(),
                      [&](const BoxInterior& rack) { return rack.contains(box.translation); });
@@ -33,8 +33,8 @@ struct SampleFilter {
   bool keeps(const DetectionBox& box, const DetectionConfig& config) const {
     const double x = box.translation[0] - ego[0];
     const double y = box.translation[1] - ego[1];
-    return std::sqrt(x * x + y * y) < config.class_range[static_cast<size_t>(box.class_number)] &&
-           box.num_points != 0 && !is_parked_in(box, racks);
+    return std::sqrt(x * x + y * y) < config.class_range[box.class_number] && box.num_points != 0 &&
+           !is_parked_in(box, racks);
   }
   Vector3 ego;
   std::vector<BoxInterior> racks;
@@ -64,11 +64,10 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   const auto num_missing = std::count(has_results.begin(), has_results.end(), char{0});
   if (num_missing > 0) {
     const auto first = std::find(has_results.begin(), has_results.end(), char{0});
-    refuse_boxes(
-        fmt::format("the results lack {} of the split's {} samples, first {}; give every sample "
-                    "a list, empty where nothing was detected",
-                    num_missing, truth.samples.size(),
-                    truth.samples[static_cast<size_t>(first - has_results.begin())].token));
+    refuse_boxes(fmt::format(
+        "the results lack {} of the split's {} samples, first {}; give every sample "
+        "a list, empty where nothing was detected",
+        num_missing, truth.samples.size(), truth.samples[first - has_results.begin()].token));
   }
   return found;
 }
@@ -83,13 +82,13 @@ std::vector<ClassBoxes> choose_boxes(const GroundTruth& truth, const Submission&
     const SampleFilter& filter = filters.emplace_back(truth.samples[i]);
     for (const DetectionBox& box : truth.samples[i].boxes) {
       if (!filter.keeps(box, config)) continue;
-      classes[static_cast<size_t>(box.class_number)].truth[i].push_back(&box);
+      classes[box.class_number].truth[i].push_back(&box);
     }
   }
   for (size_t i = 0; i < places.size(); ++i) {
     for (const DetectionBox& box : submission.samples[i].boxes) {
       if (!filters[places[i]].keeps(box, config)) continue;
-      classes[static_cast<size_t>(box.class_number)].detections.push_back({places[i], &box});
+      classes[box.class_number].detections.push_back({places[i], &box});
     }
   }
   return classes;

@@ -34,8 +34,8 @@ double scale_error(const DetectionBox& truth, const DetectionBox& detection) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("a detection of class {} that was matched has size [{}, {}, {}]; "
                               "expected width, length and height above 0",
-                              kClasses[static_cast<size_t>(detection.class_number)],
-                              detection.size[0], detection.size[1], detection.size[2]));
+                              kClasses[detection.class_number], detection.size[0],
+                              detection.size[1], detection.size[2]));
     }
     truth_volume *= truth.size[i];
     detection_volume *= detection.size[i];
@@ -129,7 +129,7 @@ DetectionCurves match_detections(const ClassBoxes& boxes, int class_number, doub
   if (num_truth == 0) return without_matches();
 
   // Barriers look the same from both sides.
-  const double period = kClasses[static_cast<size_t>(class_number)] == "barrier" ? kPi : 2 * kPi;
+  const double period = kClasses[class_number] == "barrier" ? kPi : 2 * kPi;
   std::vector<std::vector<char>> taken;
   taken.reserve(boxes.truth.size());
   for (const auto& sample : boxes.truth) taken.emplace_back(sample.size(), char{0});

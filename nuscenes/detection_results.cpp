@@ -40,7 +40,7 @@ constexpr std::array<ClassAttributes, kClasses.size()> kAttributesOfClass = {{
 }};
 
 int attribute_of(int class_of_box, const Vector3& velocity) {
-  const ClassAttributes& of_class = kAttributesOfClass[static_cast<size_t>(class_of_box)];
+  const ClassAttributes& of_class = kAttributesOfClass[class_of_box];
   const bool is_moving =
       std::sqrt(velocity[0] * velocity[0] + velocity[1] * velocity[1]) > kMovingSpeed;
   return attribute_number(is_moving ? of_class.moving : of_class.still);
@@ -69,7 +69,7 @@ void keep_best(std::vector<DetectionBox>& boxes, int64_t count) {
   std::vector<size_t> order(boxes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t i) { return boxes[i].score; });
-  order.resize(static_cast<size_t>(count));
+  order.resize(count);
   std::ranges::sort(order);
   std::vector<DetectionBox> best;
   best.reserve(order.size());
@@ -99,7 +99,7 @@ Submission submission_of(const Dataset& keyframes, std::span<const KeyframeDetec
       const Box in_ego = move(lidar_box(detection.box), sensor_to_ego);
       const double distance =
           std::sqrt(in_ego.center[0] * in_ego.center[0] + in_ego.center[1] * in_ego.center[1]);
-      if (distance > config.class_range[static_cast<size_t>(detection.class_number)]) continue;
+      if (distance > config.class_range[detection.class_number]) continue;
       const Box box = move(in_ego, ego_to_global);
       sample.boxes.push_back({.translation = box.center,
                               .size = box.size,

@@ -62,10 +62,9 @@ void append_box(const DetectionBox& box, std::string_view token, std::string& ou
   append_list("size", box.size, out);
   append_list("rotation", std::array{q.w, q.x, q.y, q.z}, out);
   append_list("velocity", box.velocity, out);
-  const std::string_view attribute =
-      box.attribute < 0 ? "" : kAttributes[static_cast<size_t>(box.attribute)];
-  fmt::format_to(std::back_inserter(out), "\"detection_name\": \"{}\", \"detection_score\": ",
-                 kClasses[static_cast<size_t>(box.class_number)]);
+  const std::string_view attribute = box.attribute < 0 ? "" : kAttributes[box.attribute];
+  fmt::format_to(std::back_inserter(out),
+                 "\"detection_name\": \"{}\", \"detection_score\": ", kClasses[box.class_number]);
   append_number(box.score, out);
   fmt::format_to(std::back_inserter(out), ", \"attribute_name\": \"{}\"}}", attribute);
 }

@@ -48,7 +48,7 @@ RootError root_error(std::span<const Point3> found, std::span<const Point3> trut
 }
 
 const char* action_name(int action) {
-  return kActions.at(static_cast<size_t>(action));
+  return kActions.at(action);
 }
 
 int action_of(const std::string& file_name) {

@@ -164,8 +164,8 @@ RootEvaluation evaluate_roots(const RootTruth& truth, const std::vector<Point3>&
     wanted.push_back(person.root);
     const int action = truth.set == "human36m" ? action_of(person.id) : -1;
     if (action < 0) continue;
-    own_by_action[static_cast<size_t>(action)].push_back(found[i]);
-    wanted_by_action[static_cast<size_t>(action)].push_back(person.root);
+    own_by_action[action].push_back(found[i]);
+    wanted_by_action[action].push_back(person.root);
   }
   if (!own.empty()) out.error = root_error(own, wanted);
   for (size_t action = 0; action < own_by_action.size(); ++action) {

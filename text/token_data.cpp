@@ -58,8 +58,7 @@ Schema tokenizer_schema() {
 
 bool is_token_schema(const Schema& schema) {
   const int tokens = schema.index_of(kTokensField);
-  return tokens >= 0 &&
-         token_schema(schema.fields[static_cast<size_t>(tokens)].dtype).difference(schema).empty();
+  return tokens >= 0 && token_schema(schema.fields[tokens].dtype).difference(schema).empty();
 }
 
 TokenFacts token_facts(const Dataset& split) {

@@ -60,7 +60,7 @@ void check_unknown(const Json& model, const Tables& tables, const fs::path& path
     if (is_off(member(model, name))) continue;
     for (int byte = 0; byte < 0xF5; ++byte) {
       if (byte == 0xC0 || byte == 0xC1) continue;
-      if (tables.byte_tokens[static_cast<size_t>(byte)] != kNoToken) continue;
+      if (tables.byte_tokens[byte] != kNoToken) continue;
       refuse_kind(path,
                   fmt::format("'{}' in its model and no token for the byte 0x{:02x}", name, byte));
     }

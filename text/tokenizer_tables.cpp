@@ -29,7 +29,7 @@ constexpr std::array<uint16_t, 256> kCharacters = characters_of_bytes();
 constexpr std::array<int16_t, 0x144> bytes_of_characters() {
   std::array<int16_t, 0x144> bytes{};
   for (int16_t& byte : bytes) byte = -1;
-  for (int16_t byte = 0; byte < 256; ++byte) bytes[kCharacters[static_cast<size_t>(byte)]] = byte;
+  for (int16_t byte = 0; byte < 256; ++byte) bytes[kCharacters[byte]] = byte;
   return bytes;
 }
 constexpr std::array<int16_t, 0x144> kBytes = bytes_of_characters();

@@ -40,7 +40,7 @@ int write_and_close(int fd, std::span<const std::byte> data) {
   while (!data.empty() && problem == 0) {
     const ssize_t written = write(fd, data.data(), data.size());
     if (written > 0) {
-      data = data.subspan(static_cast<size_t>(written));
+      data = data.subspan(written);
     } else if (written == 0) {
       problem = EIO;
     } else if (errno != EINTR) {

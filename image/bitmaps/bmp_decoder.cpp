@@ -28,7 +28,7 @@ void decode_numbers(const uint8_t* row, int bits, int x, int width, const BmpPal
   const int mask = (1 << bits) - 1;
   for (int i = x; i < x + width; ++i, out += 3) {
     const int shift = 8 - bits * (1 + i % per_byte);  // the first pixel is the highest bits
-    std::ranges::copy(palette[static_cast<size_t>(row[i / per_byte] >> shift & mask)], out);
+    std::ranges::copy(palette[row[i / per_byte] >> shift & mask], out);
   }
 }
 

@@ -14,8 +14,8 @@ class RunReader {
   RunReader(std::span<const std::byte> data, const BmpHeader& header, uint8_t* numbers)
       : data_(data),
         at_(header.pixels_begin),
-        width_(static_cast<size_t>(header.width)),
-        height_(static_cast<size_t>(header.height)),
+        width_(header.width),
+        height_(header.height),
         is_rle4_(header.bits == 4),
         numbers_(numbers) {}
 

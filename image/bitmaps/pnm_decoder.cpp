@@ -85,7 +85,7 @@ void decode_text(std::span<const std::byte> data, const PnmHeader& header, const
       std::array<Value, 3> rgb;
       rgb.fill(table[next_value(text, header, pixel)]);
       for (int c = 1; c < info.num_components; ++c) {
-        rgb[static_cast<size_t>(c)] = table[next_value(text, header, pixel)];
+        rgb[c] = table[next_value(text, header, pixel)];
       }
       if (x >= region.x && x < region.x + region.width && y >= region.y &&
           y < region.y + region.height) {

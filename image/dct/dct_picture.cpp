@@ -213,13 +213,13 @@ struct DctTranscoder::Impl {
       for (size_t i = 0; i < geometry.blocks_in_mcu; ++i) {
         places[i] = 0;
         for (unsigned flags = row_reader.flags()[i]; flags != 0; flags &= flags - 1) {
-          places[i] |= kZigzagPlaces[static_cast<size_t>(std::countr_zero(flags))][*mask++];
+          places[i] |= kZigzagPlaces[std::countr_zero(flags)][*mask++];
         }
       }
       if (!row_reader.read_mcu(blocks, escaped)) return false;
       for (size_t i = 0; i < geometry.blocks_in_mcu; ++i) {
         for (; escaped[i] != 0; escaped[i] &= escaped[i] - 1) {
-          places[i] |= kZigzagPlace[static_cast<size_t>(std::countr_zero(escaped[i]))];
+          places[i] |= kZigzagPlace[std::countr_zero(escaped[i])];
         }
         if (!scan_writer.write_block(geometry.component_of_block[i], blocks + 64 * i, places[i])) {
           return false;

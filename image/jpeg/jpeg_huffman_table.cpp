@@ -16,7 +16,7 @@ void JpegHuffmanTable::build(const JHUFF_TBL& source, bool is_dc, bool with_skip
   uint32_t code = 0;
   int index = 0;
   for (int length = 1; length <= 16; ++length, code <<= 1) {
-    offset[static_cast<size_t>(length)] = index - static_cast<int>(code);
+    offset[length] = index - static_cast<int>(code);
     for (int i = 0; i < source.bits[length]; ++i, ++code, ++index) {
       if (length > kLookupBits) continue;
       const uint32_t symbol = source.huffval[index];
@@ -41,7 +41,7 @@ void JpegHuffmanTable::build(const JHUFF_TBL& source, bool is_dc, bool with_skip
         entries[(code << rest) + tail] = entry;
       }
     }
-    limit[static_cast<size_t>(length)] = code << (16 - length);
+    limit[length] = code << (16 - length);
   }
   limit[17] = 0xFFFFFFFF;
   if (!is_dc) build_pairs();

@@ -50,8 +50,8 @@ Range clip(Range range, int64_t first, int64_t step, int64_t limit) {
 }
 
 // Pillow's affine_fixed(): output pixel (x, y) is the input's at matrix * (x + 1/2, y + 1/2), in
-// 16.16 fixed point. Pillow takes it whenever corners lie within +-32768, which holds for images of
-// our size.
+// 16.16 fixed point. Pillow takes it whenever corners lie within +-32768, which holds for pictures
+// of our size.
 void transform_nearest(const RgbImage& image, const std::array<double, 6>& m, RgbColor fill,
                        uint8_t* scratch) {
   const auto fixed = [](double v) { return static_cast<int64_t>(std::floor(v * 65536.0 + 0.5)); };
@@ -97,7 +97,7 @@ double round_to_15_digits(double value) {
   return std::strtod(text, nullptr);
 }
 
-// Pixel (x, y) goes where place(x, y) says, in an image of the same size.
+// Pixel (x, y) goes where place(x, y) says, in a picture of the same size.
 template <typename Place>
 void rearrange(const RgbImage& image, uint8_t* scratch, const Place& place) {
   std::memcpy(scratch, image.data, image.num_bytes());

@@ -18,7 +18,7 @@ size_t num_pixels(const RgbImage& image) {
 template <typename Function>
 ValueTable make_table(const Function& function) {
   ValueTable table;
-  for (int i = 0; i < 256; ++i) table[static_cast<size_t>(i)] = function(i);
+  for (int i = 0; i < 256; ++i) table[i] = function(i);
   return table;
 }
 
@@ -53,9 +53,9 @@ ValueTable identity() {
 
 ValueTable autocontrast_table(const Histogram& histogram) {
   int low = 0;
-  while (low < 255 && histogram[static_cast<size_t>(low)] == 0) ++low;
+  while (low < 255 && histogram[low] == 0) ++low;
   int high = 255;
-  while (high > 0 && histogram[static_cast<size_t>(high)] == 0) --high;
+  while (high > 0 && histogram[high] == 0) --high;
   if (high <= low) return identity();
   const double scale = 255.0 / (high - low);
   const double offset = -low * scale;
@@ -76,7 +76,7 @@ ValueTable equalize_table(const Histogram& histogram) {
   int64_t n = step / 2;
   return make_table([&](int i) {
     const int64_t value = n / step;
-    n += histogram[static_cast<size_t>(i)];
+    n += histogram[i];
     return static_cast<uint8_t>(std::min<int64_t>(value, 255));
   });
 }
@@ -104,7 +104,7 @@ void adjust_saturation(const RgbImage& image, double factor) {
 }
 
 void adjust_sharpness(const RgbImage& image, double factor, uint8_t* scratch) {
-  // Pillow leaves the outermost pixels as they are, and images that have no others.
+  // Pillow leaves the outermost pixels as they are, and pictures that have no others.
   if (image.width < 3 || image.height < 3) return;
   const size_t stride = size_t{3} * static_cast<size_t>(image.width);
   const size_t num_values = stride - 6;

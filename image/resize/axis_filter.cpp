@@ -31,7 +31,7 @@ void AxisFilter::build_with(const Filter& filter, int in_size, double box_begin,
   const AxisStretch axis{in_size, box_begin, box_end, out_size, out_first, out_count};
   const size_t most = max_taps<Filter>(axis);
   weights_.resize(most * static_cast<size_t>(out_count));
-  taps_.resize(static_cast<size_t>(out_count));
+  taps_.resize(out_count);
   begin_ = in_size;
   end_ = 0;
   for_each_output(filter, axis, scratch_, [&](int i, int first, std::span<const double> exact) {
@@ -45,7 +45,7 @@ void AxisFilter::build_with(const Filter& filter, int in_size, double box_begin,
       ++first;
       --count;
     }
-    taps_[static_cast<size_t>(i)] = {first, count, weights};
+    taps_[i] = {first, count, weights};
     begin_ = std::min(begin_, first);
     end_ = std::max(end_, first + count);
   });

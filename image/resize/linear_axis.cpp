@@ -27,8 +27,8 @@ void LinearAxis::build(int in_size, int out_size) {
       first = in_size - 2;
       weight = 1;
     }
-    index_[static_cast<size_t>(i)] = first;
-    weight_[static_cast<size_t>(i)] = weight;
+    index_[i] = first;
+    weight_[i] = weight;
   }
 }
 

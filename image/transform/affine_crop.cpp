@@ -52,7 +52,7 @@ AffineMap affine_map(const AffineCrop& crop, int picture_width, ImageSize size) 
   const std::array to = three_points({to_x, to_y}, {0, to_y}, {to_x, 0});
   const cv::Mat map = cv::getAffineTransform(from.data(), to.data());
   AffineMap out;
-  for (int i = 0; i < 6; ++i) out[static_cast<size_t>(i)] = map.at<double>(i / 3, i % 3);
+  for (int i = 0; i < 6; ++i) out[i] = map.at<double>(i / 3, i % 3);
   return out;
 }
 

@@ -60,7 +60,7 @@ struct ImagePipeline::Impl {
     }
   }
 
-  // Decodes the image whose header was read, and writes it.
+  // Decodes the picture whose header was read, and writes it.
   void run(const CropPlan& plan, const SampleKey& key, void* out, Clock::time_point& decoded) {
     PictureScaler& chosen = plan.resizes() ? *scaler : *copier;
     const WantedPixels wanted = chosen.wanted(plan);

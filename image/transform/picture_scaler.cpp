@@ -39,8 +39,7 @@ class PixelPlacer {
     const bool is_all = taken.width == width_ && taken.height == height_;
     if (is_all && !plan.flip) return writer_.run(from, image.stride, out);
     const ptrdiff_t row = ptrdiff_t{3} * width_;
-    uint8_t* all = is_plain_ ? static_cast<uint8_t*>(out)
-                             : pixels_.reserve(static_cast<size_t>(row * height_));
+    uint8_t* all = is_plain_ ? static_cast<uint8_t*>(out) : pixels_.reserve(row * height_);
     if (!is_all) {
       for (int i = 0; i < width_ * height_; ++i) std::memcpy(all + 3 * i, plan.fill.data(), 3);
     }

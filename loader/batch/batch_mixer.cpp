@@ -25,8 +25,8 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
                             "file; expected a dtype of f32, f16, bf16 or u8, or no mixing",
                             to_string(dtype)));
   }
-  const size_t bytes_per_image = layout.fields[static_cast<size_t>(layout.image)].bytes_per_sample;
-  scratch_.resize(static_cast<size_t>(options.num_threads));
+  const size_t bytes_per_image = layout.fields[layout.image].bytes_per_sample;
+  scratch_.resize(options.num_threads);
   for (auto& image : scratch_) image.resize(bytes_per_image);
 }
 
@@ -36,9 +36,8 @@ void BatchMixer::run(int worker, BatchSlab& slab) {
   const ImageSize size = image_size(options_.image.transform);
   CounterRandom random({options_.sampler.seed, slab.epoch, slab.position}, kMixingStream);
   const MixDraw draw = draw_mix(options_.mixing, random, size);
-  std::byte* images = slab.memory + layout_.fields[static_cast<size_t>(layout_.image)].offset;
-  mix_images(draw, images, slab.size, size, options_.image.output,
-             scratch_[static_cast<size_t>(worker)].data());
+  std::byte* images = slab.memory + layout_.fields[layout_.image].offset;
+  mix_images(draw, images, slab.size, size, options_.image.output, scratch_[worker].data());
   slab.mix_lambda = draw.lambda;
 }
 

@@ -33,13 +33,13 @@ void PendingBatch::complete() {
 BatchQueue::BatchQueue(int64_t depth, int64_t batch_size) : batches_(static_cast<size_t>(depth)) {
   for (PendingBatch& batch : batches_) {
     batch.queue = this;
-    batch.samples.reserve(static_cast<size_t>(batch_size));
+    batch.samples.reserve(batch_size);
   }
 }
 
 PendingBatch* BatchQueue::open() {
   std::lock_guard lock(mutex_);
-  if (num_opened_ - num_taken_ == static_cast<int64_t>(batches_.size())) return nullptr;
+  if (num_opened_ - num_taken_ == std::ssize(batches_)) return nullptr;
   PendingBatch& batch = at(num_opened_++);
   batch.is_complete = false;
   batch.first_failed = -1;

@@ -46,9 +46,7 @@ void join_rows(const SlabLayout& layout, BatchSlab& slab) {
 
 SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,
                    SlabLayout layout)
-    : allocator_(std::move(allocator)),
-      layout_(std::move(layout)),
-      slabs_(static_cast<size_t>(num_slabs)) {
+    : allocator_(std::move(allocator)), layout_(std::move(layout)), slabs_(num_slabs) {
   free_.reserve(slabs_.size());
   try {
     for (BatchSlab& slab : slabs_) {
@@ -62,8 +60,8 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
       for (const SlabField& field : layout_.fields) {
         slab.texts.push_back(field.texts != nullptr ? std::make_unique<SlabTexts>() : nullptr);
       }
-      slab.record_indices.reserve(static_cast<size_t>(batch_size));
-      slab.replacements.reserve(static_cast<size_t>(batch_size));
+      slab.record_indices.reserve(batch_size);
+      slab.replacements.reserve(batch_size);
       allocate(slab);
       free_.push_back(&slab);
     }

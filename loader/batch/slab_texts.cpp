@@ -11,7 +11,7 @@ SlabTexts::SlabTexts() {
 
 void SlabTexts::begin(int64_t num_samples) {
   added_.clear();
-  begins_.assign(static_cast<size_t>(num_samples), 0);
+  begins_.assign(num_samples, 0);
 }
 
 void SlabTexts::add(int64_t index_in_batch, std::string_view text) {
@@ -20,7 +20,7 @@ void SlabTexts::add(int64_t index_in_batch, std::string_view text) {
   added_.insert(added_.end(), text.begin(), text.end());
   // Here, where memory that is missing is an error of the sample.
   make_room_to_join(added_.capacity());
-  begins_[static_cast<size_t>(index_in_batch)] = begin;
+  begins_[index_in_batch] = begin;
 }
 
 void SlabTexts::join(std::span<const int64_t> offsets) {

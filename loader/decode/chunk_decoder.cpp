@@ -13,9 +13,9 @@ void ChunkDecoder::decode(int worker, Helpers& helpers, const SampleChunk& chunk
   PendingBatch& batch = *chunk.batch;
   const size_t entry = uses_.first_entry + static_cast<size_t>(worker);
   for (const int64_t i : std::span(chunk.indices_in_batch).first(chunk.count)) {
-    uses_.watch.begin(entry, batch.slab->record_indices[static_cast<size_t>(i)]);
+    uses_.watch.begin(entry, batch.slab->record_indices[i]);
     uses_.samples.decode(helpers, worker, batch, i);
-    ReadBufferPool::Buffer* buffer = batch.samples[static_cast<size_t>(i)].buffer;
+    ReadBufferPool::Buffer* buffer = batch.samples[i].buffer;
     if (buffer != nullptr && uses_.buffers.release(buffer)) uses_.io_wake.notify();
   }
   uses_.watch.end(entry);

@@ -65,7 +65,7 @@ void require_startable(int num_there, int num_threads) {
   std::vector<std::thread> threads;
   std::exception_ptr error;
   try {
-    threads.reserve(static_cast<size_t>(num_threads));
+    threads.reserve(num_threads);
     for (int i = num_there; i < num_threads; ++i) {
       threads.push_back(start_decoding_thread(
           i, num_threads, [](void* latch) { static_cast<std::latch*>(latch)->wait(); },

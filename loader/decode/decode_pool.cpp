@@ -15,7 +15,7 @@ DecodePool::DecodePool(int num_threads, size_t capacity, Work work)
     : work_(std::move(work)),
       arena_(DecodeArena::of_process()),
       waiting_(capacity),
-      worker_is_taken_(static_cast<size_t>(num_threads)) {
+      worker_is_taken_(num_threads) {
   arena_.add(*this, num_threads);
 }
 
@@ -114,7 +114,7 @@ void DecodePool::work(std::unique_lock<std::mutex>& lock) {
     }
     if (arena_.others_have_work(*this)) break;
   }
-  worker_is_taken_[static_cast<size_t>(worker)] = false;
+  worker_is_taken_[worker] = false;
   if (num_given_up_ > 0) {
     --num_given_up_;
     arena_.take_back();

@@ -91,7 +91,7 @@ FieldWriter::FieldWriter(const Dataset& dataset, const SamplerOptions& sampler,
       fields_(std::move(fields)),
       layout_(layout),
       stats_(stats),
-      workers_(static_cast<size_t>(num_threads)) {
+      workers_(num_threads) {
   // The undivided fields first: a long one among them is then not what all wait for at the end.
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (layout_.fields[i].num_parts == 1) pieces_.push_back({.field = i});
@@ -114,8 +114,7 @@ void FieldWriter::write(Helpers& helpers, int worker, BatchSlab& slab, int64_t i
   const RecordView view(schema_, record, {}, mapping);
   SampleKey key{sampler_.seed, slab.epoch, random_record(sampler_, record_index)};
   if (!slab.repetitions.empty()) {
-    key.record_index +=
-        slab.repetitions[static_cast<size_t>(index_in_batch)] * dataset_.num_records();
+    key.record_index += slab.repetitions[index_in_batch] * dataset_.num_records();
   }
   const Sample sample{.record = view,
                       .key = key,
@@ -145,7 +144,7 @@ void FieldWriter::write_shared(Helpers& helpers, const Sample& sample) {
   helpers.share(sample.worker, std::ssize(pieces_), [&](int piece_worker, int64_t index) {
     Stopwatch watch(stats_);
     try {
-      write_piece(sample, pieces_[static_cast<size_t>(index)], of(piece_worker), watch);
+      write_piece(sample, pieces_[index], of(piece_worker), watch);
     } catch (...) {
       std::lock_guard lock(mutex);
       if (failed_piece < 0 || index < failed_piece) {

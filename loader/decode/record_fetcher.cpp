@@ -28,7 +28,7 @@ RecordFetcher::RecordFetcher(const Dataset& dataset, int num_threads, bool verif
       cached_reader_(cached_reader),
       stats_(stats),
       budget_(2 * max_record_bytes(dataset)),
-      memory_(static_cast<size_t>(num_threads)) {}
+      memory_(num_threads) {}
 
 std::span<const std::byte> RecordFetcher::fetch(int worker, const PendingSample& sample) {
   if (sample.error != nullptr) std::rethrow_exception(sample.error);

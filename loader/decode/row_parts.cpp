@@ -7,7 +7,7 @@ namespace ffkit {
 
 void RowParts::begin_sample(int64_t num_parts) {
   num_begun_ = 0;
-  num_rows_.assign(static_cast<size_t>(num_parts), -1);
+  num_rows_.assign(num_parts, -1);
 }
 
 void RowParts::begin(int64_t part) {
@@ -34,7 +34,7 @@ std::optional<int64_t> RowParts::first_row_uncounted(int64_t part) const {
 
 int64_t RowParts::first_row(int64_t part, int64_t num_rows) {
   std::unique_lock lock(mutex_);
-  num_rows_[static_cast<size_t>(part)] = num_rows;
+  num_rows_[part] = num_rows;
   counted_.notify_all();
   counted_.wait(lock, [&] { return sum_before(part) >= 0; });
   return sum_before(part);
@@ -42,7 +42,7 @@ int64_t RowParts::first_row(int64_t part, int64_t num_rows) {
 
 void RowParts::end(int64_t part, int64_t num_rows) {
   std::lock_guard lock(mutex_);
-  int64_t& known = num_rows_[static_cast<size_t>(part)];
+  int64_t& known = num_rows_[part];
   if (known >= 0) return;
   known = num_rows;
   counted_.notify_all();
@@ -50,7 +50,7 @@ void RowParts::end(int64_t part, int64_t num_rows) {
 
 int64_t RowParts::num_rows() const {
   std::lock_guard lock(mutex_);
-  return sum_before(static_cast<int64_t>(num_rows_.size()));
+  return sum_before(std::ssize(num_rows_));
 }
 
 }  // namespace ffkit

@@ -33,8 +33,8 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
 void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
                            int64_t index_in_batch) {
   const Job job{helpers, worker, batch, index_in_batch};
-  const PendingSample& sample = batch.samples[static_cast<size_t>(index_in_batch)];
-  const int64_t record_index = batch.slab->record_indices[static_cast<size_t>(index_in_batch)];
+  const PendingSample& sample = batch.samples[index_in_batch];
+  const int64_t record_index = batch.slab->record_indices[index_in_batch];
   try {
     try {
       write(job, fetcher_.fetch(worker, sample), record_index);

@@ -17,7 +17,7 @@ CachedReader::CachedReader(const ShardFiles& files, const IoOptions& options, St
 
 bool CachedReader::holds(int64_t shard_index, int64_t offset, int64_t num_bytes) {
   if (!is_on_) return false;
-  const int fd = files_.descriptor(static_cast<size_t>(shard_index));
+  const int fd = files_.descriptor(shard_index);
   char last = 0;
   iovec target{.iov_base = &last, .iov_len = 1};
   const ssize_t result = preadv2(fd, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);

@@ -72,7 +72,7 @@ class PreadReadEngine final : public KernelReadEngine {
   // Returns bytes or -errno.
   int64_t read_some(const ReadProgress& read, int flags) const {
     iovec target{.iov_base = read.buffer(), .iov_len = read.num_bytes()};
-    const int fd = files_[static_cast<size_t>(read.request().file)];
+    const int fd = files_[read.request().file];
     const ssize_t result = flags == 0 ? pread(fd, target.iov_base, target.iov_len, read.offset())
                                       : preadv2(fd, &target, 1, read.offset(), flags);
     return result < 0 ? -errno : result;

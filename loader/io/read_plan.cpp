@@ -43,7 +43,7 @@ void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadP
   plan.places.clear();
   bool is_sorted = true;  // as in sequential order
   for (int64_t record_index : records) {
-    const auto index_in_batch = static_cast<int64_t>(plan.samples.size());
+    const auto index_in_batch = std::ssize(plan.samples);
     plan.samples.push_back(locate(dataset, record_index));
     const PlannedSample& sample = plan.samples.back();
     if (sample.error != nullptr) continue;
@@ -61,8 +61,7 @@ void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan) {
   int64_t begin = -1;  // of the record before
   int64_t end = -1;    // of all records of the read
   for (const ReadPlan::Place& place : plan.places) {
-    const RecordLocation& record =
-        plan.samples[static_cast<size_t>(place.index_in_batch)].location.record;
+    const RecordLocation& record = plan.samples[place.index_in_batch].location.record;
     const int64_t record_end = record.offset + record.stored_bytes;
     const int64_t read_end = round_up_offset(record_end, alignment);
     const bool is_same_shard =
@@ -101,7 +100,7 @@ void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_
         return a.index_in_batch < b.index_in_batch;
       });
     }
-    plan.read_of[static_cast<size_t>(first->index_in_batch)] = &read - plan.merged.data();
+    plan.read_of[first->index_in_batch] = &read - plan.merged.data();
   }
   plan.reads.clear();
   plan.indices_in_batch.clear();
@@ -109,13 +108,13 @@ void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_
     const int64_t first = std::ssize(plan.indices_in_batch);
     if (plan.samples[index_in_batch].error != nullptr) {
       plan.reads.push_back({.first = first, .count = 1});
-      plan.indices_in_batch.push_back(static_cast<int64_t>(index_in_batch));
+      plan.indices_in_batch.push_back(index_in_batch);
     } else if (plan.read_of[index_in_batch] >= 0) {
-      const PlannedRead& read = plan.merged[static_cast<size_t>(plan.read_of[index_in_batch])];
+      const PlannedRead& read = plan.merged[plan.read_of[index_in_batch]];
       plan.reads.push_back(read);
       plan.reads.back().first = first;
       for (int64_t i = read.first; i < read.first + read.count; ++i) {
-        plan.indices_in_batch.push_back(plan.places[static_cast<size_t>(i)].index_in_batch);
+        plan.indices_in_batch.push_back(plan.places[i].index_in_batch);
       }
     }
   }

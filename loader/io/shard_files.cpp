@@ -73,9 +73,9 @@ int64_t bytes_of_records(const Dataset& dataset) {
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
     first_records.push_back(first_records.back() + dataset.shard(i).num_records());
   }
-  std::vector<bool> is_chosen(static_cast<size_t>(first_records.back()));
+  std::vector<bool> is_chosen(first_records.back());
   for (int64_t i = 0; i < dataset.num_records(); ++i) {
-    is_chosen[static_cast<size_t>(dataset.index_in_split(i))] = true;
+    is_chosen[dataset.index_in_split(i)] = true;
   }
   double num_bytes = 0;
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {

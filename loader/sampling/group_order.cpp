@@ -9,7 +9,7 @@ GroupOrder::GroupOrder(const std::vector<int64_t>& starts, int64_t num_records, 
   const int64_t size = num_records / std::ssize(starts);
   bool is_common = num_records % std::ssize(starts) == 0;
   for (int64_t i = 0; i < std::ssize(starts) && is_common; ++i) {
-    is_common = starts[static_cast<size_t>(i)] == i * size;
+    is_common = starts[i] == i * size;
   }
   if (is_common) common_size_ = size;
   go_to(0, 0);

@@ -84,7 +84,7 @@ std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size) 
     return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
   });
   const int64_t left = epoch_size - std::accumulate(counts.begin(), counts.end(), int64_t{0});
-  for (int64_t i = 0; i < left; ++i) ++counts[by_remainder[static_cast<size_t>(i)]];
+  for (int64_t i = 0; i < left; ++i) ++counts[by_remainder[i]];
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) continue;
     refuse_mixture(

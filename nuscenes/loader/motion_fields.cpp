@@ -67,7 +67,7 @@ class FrameIndexDecoder final : public FieldDecoder {
     if (prev >= std::ssize(places_)) {
       throw Error(ErrorCode::corrupt, "the keyframe before is behind the end of the split");
     }
-    const int64_t place = prev < 0 ? 0 : places_[static_cast<size_t>(prev)] + 1;
+    const int64_t place = prev < 0 ? 0 : places_[prev] + 1;
     std::memcpy(out, &place, sizeof(place));
   }
 

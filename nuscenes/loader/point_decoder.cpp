@@ -90,7 +90,7 @@ class PointDecoder final : public RowPartsDecoder {
     auto& memory = static_cast<Memory&>(*scratch);
     memory.cloud.reset();
     check_split(record);
-    const PointChannel& channel = channels_[static_cast<size_t>(part / options_.num_sweeps)];
+    const PointChannel& channel = channels_[part / options_.num_sweeps];
     const int64_t frame = part % options_.num_sweeps;
     SensorState state;
     if (frame == 0) {
@@ -185,7 +185,7 @@ class PointDecoder final : public RowPartsDecoder {
     return read_state(sweep, *sweep_sensor_);
   }
 
-  // Reads only what it needs of the keyframe: its images are most of it.
+  // Reads only what it needs of the keyframe: its pictures are most of it.
   SensorState read_keyframe(int64_t number, const PointChannel& channel, Memory& memory) const {
     CountedRead counted(memory);
     const Dataset& keyframes = split_.keyframes;

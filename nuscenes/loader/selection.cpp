@@ -17,7 +17,7 @@ ClassBalance draw_balanced(const KeptBoxes& kept, uint64_t seed, int64_t epoch) 
   std::array<std::vector<int64_t>, kClasses.size()> of_class;
   for (size_t i = 0; i < kept.classes.size(); ++i) {
     for (size_t c = 0; c < of_class.size(); ++c) {
-      if (kept.classes[i].test(c)) of_class[c].push_back(static_cast<int64_t>(i));
+      if (kept.classes[i].test(c)) of_class[c].push_back(i);
     }
   }
   ClassBalance balance;
@@ -39,7 +39,7 @@ ClassBalance draw_balanced(const KeptBoxes& kept, uint64_t seed, int64_t epoch) 
   }
   for (const int64_t keyframe : balance.keyframes) {
     for (size_t c = 0; c < of_class.size(); ++c) {
-      balance.num_after[c] += kept.classes[static_cast<size_t>(keyframe)].test(c) ? 1 : 0;
+      balance.num_after[c] += kept.classes[keyframe].test(c) ? 1 : 0;
     }
   }
   return balance;
@@ -79,7 +79,7 @@ std::vector<int64_t> keyframes_with_boxes(const KeptBoxes& kept) {
   return errors_only({}, [&] {
     std::vector<int64_t> keyframes;
     for (size_t i = 0; i < kept.num_boxes.size(); ++i) {
-      if (kept.num_boxes[i] > 0) keyframes.push_back(static_cast<int64_t>(i));
+      if (kept.num_boxes[i] > 0) keyframes.push_back(i);
     }
     return keyframes;
   });

@@ -43,7 +43,7 @@ StoredBoxes::Numbers StoredBoxes::numbers(int64_t i) const {
 }
 
 bool StoredBoxes::passes(int64_t i, const BoxOptions& options) const {
-  if (options.only_valid && valid_.data[static_cast<size_t>(i)] == std::byte{0}) return false;
+  if (options.only_valid && valid_.data[i] == std::byte{0}) return false;
   return !options.only_classes || class_number(i) >= 0;
 }
 

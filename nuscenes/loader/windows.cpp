@@ -36,7 +36,7 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
       continue;
     }
     if (!seen.insert(scenes[i]).second) refuse(i, "of which others come before another scene");
-    starts->push_back(static_cast<int64_t>(i));
+    starts->push_back(i);
   }
   return starts;
 }
@@ -110,7 +110,7 @@ std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) cons
                   fmt::format("there is no record {} among the {} frames of the windows", record,
                               is_repeated.size()));
     }
-    repeated.push_back(is_repeated[static_cast<size_t>(record)]);
+    repeated.push_back(is_repeated[record]);
   }
   return repeated;
 }
@@ -143,7 +143,7 @@ Windows Windows::select(std::span<const int64_t> windows) const {
       starts->push_back(std::ssize(records));
       for (int64_t record = window * length; record < (window + 1) * length; ++record) {
         records.push_back(record);
-        out.is_repeated.push_back(is_repeated[static_cast<size_t>(record)]);
+        out.is_repeated.push_back(is_repeated[record]);
       }
     }
     out.frames = frames.subset(records);

@@ -85,7 +85,7 @@ OpenBlocks::Block OpenBlocks::read(const TokenOrder& order, int64_t block) {
   const size_t size = size_of(dtype_);
   Block result;
   result.tokens.resize(static_cast<size_t>(count) * size);
-  result.ends.reserve(static_cast<size_t>(stored.num_documents()));
+  result.ends.reserve(stored.num_documents());
   if (count == 0) return result;
   const Permutation documents(stored.num_documents(), order.document_key(block));
   const auto* from = static_cast<const std::byte*>(stored.tokens());

@@ -23,17 +23,17 @@ TokenOrder::TokenOrder(std::vector<int64_t> units, int64_t samples, int64_t stri
       window_samples_(std::min(window_samples, samples)),
       shuffle_(shuffle),
       seed_(seed),
-      blocks_(static_cast<int64_t>(units_.size()), 0),
+      blocks_(std::ssize(units_), 0),
       begins_(units_.size() + 1) {
   start_epoch(0);
 }
 
 void TokenOrder::start_epoch(int64_t epoch) {
   epoch_key_ = mix64(seed_, static_cast<uint64_t>(epoch));
-  blocks_ = Permutation(static_cast<int64_t>(units_.size()), mix64(epoch_key_, kBlocks));
+  blocks_ = Permutation(std::ssize(units_), mix64(epoch_key_, kBlocks));
   for (int64_t place = 0; place < num_places(); ++place) {
     const auto at = static_cast<size_t>(place);
-    begins_[at + 1] = begins_[at] + units_[static_cast<size_t>(block(place))];
+    begins_[at + 1] = begins_[at] + units_[block(place)];
   }
 }
 

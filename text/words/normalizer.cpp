@@ -34,14 +34,14 @@ void append_form(std::string_view text, NormalForm form, std::string& out,
   count = utf8proc_normalize_utf32(codes.data(), count, options);
   for (utf8proc_ssize_t i = 0; i < count; ++i) {
     utf8proc_uint8_t character[4];
-    const auto length = utf8proc_encode_char(codes[static_cast<size_t>(i)], character);
+    const auto length = utf8proc_encode_char(codes[i], character);
     out.append(reinterpret_cast<const char*>(character), static_cast<size_t>(length));
   }
 }
 
 // False where nothing changes.
 bool to_form(std::string_view text, NormalForm form, std::string& out) {
-  const uint32_t first = kFirstThatChanges[static_cast<size_t>(form)];
+  const uint32_t first = kFirstThatChanges[form];
   const uint8_t* table = character_table();
   const char* const end = text.data() + text.size();
   const char* p = text.data();

@@ -28,10 +28,10 @@ constexpr std::array<Kind, 128> ascii_kinds() {
   for (int c = 0; c < 128; ++c) {
     const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     const bool is_space = c == ' ' || (c >= '\t' && c <= '\r');
-    kinds[static_cast<size_t>(c)] = is_letter              ? Kind::letter
-                                    : c >= '0' && c <= '9' ? Kind::number
-                                    : is_space             ? Kind::space
-                                                           : Kind::other;
+    kinds[c] = is_letter              ? Kind::letter
+               : c >= '0' && c <= '9' ? Kind::number
+               : is_space             ? Kind::space
+                                      : Kind::other;
   }
   return kinds;
 }

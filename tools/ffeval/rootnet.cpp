@@ -51,7 +51,7 @@ nlohmann::ordered_json json_of_roots(const pose::RootTruth& truth,
                     {"z", figures.error->z}};
   }
   for (int action = 0; action < pose::kNumActions; ++action) {
-    const auto& error = figures.by_action[static_cast<size_t>(action)];
+    const auto& error = figures.by_action[action];
     if (error) json["actions"][pose::action_name(action)] = error->total;
   }
   if (figures.average_precision) json["ap"] = *figures.average_precision;
@@ -67,7 +67,7 @@ std::string text_of_roots(const pose::RootEvaluation& figures) {
   }
   std::string actions;
   for (int action = 0; action < pose::kNumActions; ++action) {
-    const auto& error = figures.by_action[static_cast<size_t>(action)];
+    const auto& error = figures.by_action[action];
     if (error) actions += fmt::format("{}: {:.2f} ", pose::action_name(action), error->total);
   }
   if (!actions.empty()) text += actions + "\n";

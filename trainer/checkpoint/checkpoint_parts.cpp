@@ -224,7 +224,7 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
     write_part(part_file(folder, communicator.rank()), own);
   });
   std::vector<double> has_part(size_t(communicator.world_size()), 0);
-  has_part[size_t(communicator.rank())] = own.empty() ? 0 : 1;
+  has_part[communicator.rank()] = own.empty() ? 0 : 1;
   has_part = communicator.sum(has_part);
   on_rank_0(communicator, [&] {
     SafeTensors manifest = rest;

@@ -47,9 +47,9 @@ void for_each_overlap(const TensorShare& a, const TensorShare& b, Found found) {
     int64_t b_offset = 0;
     for (const TensorBox& b_box : b.boxes) {
       if (intersect(a_box, b_box, common)) found(a_box, a_offset, b_box, b_offset, common);
-      if (!b_box.size.empty()) b_offset += b_box.size[size_t(b.dimension)];
+      if (!b_box.size.empty()) b_offset += b_box.size[b.dimension];
     }
-    if (!a_box.size.empty()) a_offset += a_box.size[size_t(a.dimension)];
+    if (!a_box.size.empty()) a_offset += a_box.size[a.dimension];
   }
 }
 
@@ -62,8 +62,7 @@ TensorShare TensorShare::of_all(std::vector<int64_t> shape) {
 
 std::vector<int64_t> TensorShare::shape() const {
   std::vector<int64_t> out = boxes.front().size;
-  for (size_t i = 1; i < boxes.size(); ++i)
-    out[size_t(dimension)] += boxes[i].size[size_t(dimension)];
+  for (size_t i = 1; i < boxes.size(); ++i) out[dimension] += boxes[i].size[dimension];
   return out;
 }
 

@@ -27,7 +27,7 @@ Dataset side_of(const Dataset& split, double share, bool is_held) {
   }
   std::vector<int64_t> chosen;
   for (size_t i = 0; i < ids->size(); ++i) {
-    if (is_held_out((*ids)[i], share) == is_held) chosen.push_back(static_cast<int64_t>(i));
+    if (is_held_out((*ids)[i], share) == is_held) chosen.push_back(i);
   }
   if (chosen.empty() || chosen.size() == ids->size()) {
     throw Error(ErrorCode::invalid_argument,
@@ -43,7 +43,7 @@ Dataset side_of(const Dataset& split, double share, bool is_held) {
 std::optional<std::vector<std::string>> record_ids(const Dataset& dataset) {
   const int at = dataset.schema().index_of("id");
   if (at < 0) return std::nullopt;
-  const Field& field = dataset.schema().fields[static_cast<size_t>(at)];
+  const Field& field = dataset.schema().fields[at];
   if (field.type != FieldType::string || !field.column) return std::nullopt;
   return dataset.string_column("id");
 }

@@ -112,24 +112,23 @@ DeviceBatch PictureSource::read(int64_t begin) {
     images = at::empty({count, 3, size.height, size.width}, at::kFloat);
   auto* const pixels = images.mutable_data_ptr<float>();
   const int64_t stride = images.numel() / count;
-  std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
+  std::vector<std::exception_ptr> errors(count);
   std::atomic<int64_t> next = 0;
   const auto work = [&](ImagePipeline& pipeline) {
     PipelineTimes times;
     for (int64_t i = next++; i < count; i = next++) {
-      const fs::path path = folder_ / names_[size_t(own_[size_t(begin + i)])];
+      const fs::path path = folder_ / names_[own_[begin + i]];
       try {
         const std::vector<std::byte> bytes = read_whole_file(path);
-        pipeline.run(bytes, SampleKey{.record_index = own_[size_t(begin + i)]}, pixels + i * stride,
-                     times);
+        pipeline.run(bytes, SampleKey{.record_index = own_[begin + i]}, pixels + i * stride, times);
       } catch (const Error& error) {
         ErrorContext context = error.context();
         if (context.path.empty()) context.path = path.string();
         std::string message = error.what();
         if (!error.context().path.empty()) message.erase(0, error.context().path.size() + 2);
-        errors[size_t(i)] = std::make_exception_ptr(Error(error.code(), message, context));
+        errors[i] = std::make_exception_ptr(Error(error.code(), message, context));
       } catch (...) {
-        errors[size_t(i)] = std::current_exception();
+        errors[i] = std::current_exception();
       }
     }
   };
@@ -140,10 +139,10 @@ DeviceBatch PictureSource::read(int64_t begin) {
   }
   DeviceBatch out;
   for (int64_t i = 0; i < count; ++i) {
-    if (errors[size_t(i)] != nullptr) {
-      if (!skips_bad_) std::rethrow_exception(errors[size_t(i)]);
+    if (errors[i] != nullptr) {
+      if (!skips_bad_) std::rethrow_exception(errors[i]);
       try {
-        std::rethrow_exception(errors[size_t(i)]);
+        std::rethrow_exception(errors[i]);
       } catch (const Error& error) {
         warn_on_stderr(std::string(error.what()) + "; it is left out");
       }
@@ -151,7 +150,7 @@ DeviceBatch PictureSource::read(int64_t begin) {
     }
     const auto kept = std::ssize(out.record_indices);
     if (kept != i) std::copy_n(pixels + i * stride, stride, pixels + kept * stride);
-    out.record_indices.push_back(own_[size_t(begin + i)]);
+    out.record_indices.push_back(own_[begin + i]);
   }
   out.size = std::ssize(out.record_indices);
   images = images.narrow(0, 0, out.size);

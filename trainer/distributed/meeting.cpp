@@ -192,7 +192,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
       const std::string rank = fmt::format("{}", i);
       if (store.check({key(own.c_str(), rank)})) continue;
       missing.push_back(i);
-      std::string& last = welcomed[size_t(i)];
+      std::string& last = welcomed[i];
       const std::string come = text_at(store, key("come", rank));
       if (come == last) continue;
       last = come;

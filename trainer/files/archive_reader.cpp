@@ -58,7 +58,7 @@ void read_contents(const ArchiveFile& file, const Archive& archive, std::span<st
     const la_ssize_t n = read_some(file, archive, out.data(), out.size());
     if (n == 0)
       throw_archive_error(file, fmt::format("a file in it ends {} bytes early", out.size()));
-    out = out.subspan(static_cast<size_t>(n));
+    out = out.subspan(n);
   }
   // The CRC-32 is compared at the end of the contents.
   std::byte none{};

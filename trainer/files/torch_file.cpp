@@ -105,18 +105,18 @@ PickleEntry read_pickle_entry(const fs::path& path) {
   std::optional<PickleEntry> found;
   std::array<std::byte, 3> byte_order{};
   ZipContents contents;
-  read_archive(
-      path, ArchiveForm::zip,
-      [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
-        contents.look_at(name);
-        const size_t slash = name.rfind('/');
-        const std::string folder = slash == std::string::npos ? "" : name.substr(0, slash + 1);
-        const std::string last = name.substr(folder.size());
-        if (last == kOrder && num_bytes == std::ssize(byte_order)) return byte_order;
-        if (last != kName || found) return {};
-        found = PickleEntry{folder, std::vector<std::byte>(static_cast<size_t>(num_bytes))};
-        return found->bytes;
-      });
+  read_archive(path, ArchiveForm::zip,
+               [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+                 contents.look_at(name);
+                 const size_t slash = name.rfind('/');
+                 const std::string folder =
+                     slash == std::string::npos ? "" : name.substr(0, slash + 1);
+                 const std::string last = name.substr(folder.size());
+                 if (last == kOrder && num_bytes == std::ssize(byte_order)) return byte_order;
+                 if (last != kName || found) return {};
+                 found = PickleEntry{folder, std::vector<std::byte>(num_bytes)};
+                 return found->bytes;
+               });
   if (contents.has_program) {
     refuse_torch(
         "is a TorchScript program; save its weights in Python: "

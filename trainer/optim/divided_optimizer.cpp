@@ -85,7 +85,7 @@ void DividedOptimizer::exchange(const std::vector<at::Tensor>& parameters) {
     int64_t begin = 0;
     for (const at::Tensor& p : parameters) {
       const at::Tensor rows = rows_of(p, rank);
-      rows.copy_(all[size_t(rank)].narrow(0, begin, rows.numel()).view(rows.sizes()));
+      rows.copy_(all[rank].narrow(0, begin, rows.numel()).view(rows.sizes()));
       begin += rows.numel();
     }
   }

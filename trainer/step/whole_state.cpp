@@ -47,7 +47,7 @@ TensorShare rows_of_share(const TensorShare& share, RowShare rows) {
     const int64_t first = share.dimension == 0 ? offset : 0;
     const int64_t begin = std::clamp<int64_t>(rows.begin - first, 0, box.size[0]);
     const int64_t end = std::clamp<int64_t>(rows.begin + rows.count - first, 0, box.size[0]);
-    offset += box.size[size_t(share.dimension)];
+    offset += box.size[share.dimension];
     if (begin == end && &box != &share.boxes.back()) continue;
     TensorBox& part = out.boxes.emplace_back(box);
     part.begin[0] += begin;
@@ -103,8 +103,8 @@ TensorShare WholeState::share_of(const std::string& name, const std::string& par
     share.boxes.clear();
     for (const TensorCut::Run& run : cut.runs) {
       TensorBox& box = share.boxes.emplace_back(all);
-      box.begin[size_t(cut.dimension)] = run.begin;
-      box.size[size_t(cut.dimension)] = run.count;
+      box.begin[cut.dimension] = run.begin;
+      box.size[cut.dimension] = run.count;
     }
   }
   if (!has_rows(name)) return share;

@@ -203,8 +203,8 @@ nb::dict v1(const std::string& path, const std::string& destination, nb::dict gi
 std::vector<int64_t> permutation(int64_t num_samples, uint64_t seed) {
   const nb::gil_scoped_release release;
   const Permutation permuted(num_samples, seed);
-  std::vector<int64_t> order(static_cast<size_t>(num_samples));
-  for (int64_t i = 0; i < num_samples; ++i) order[static_cast<size_t>(i)] = permuted(i);
+  std::vector<int64_t> order(num_samples);
+  for (int64_t i = 0; i < num_samples; ++i) order[i] = permuted(i);
   return order;
 }
 

@@ -123,8 +123,8 @@ Sample take_sample(const Schema& schema, nb::handle values) {
     sample.values.push_back(take_value(value, sample.num_bytes));
   }
   const int id = schema.index_of("id");
-  if (id >= 0 && schema.fields[static_cast<size_t>(id)].type == FieldType::string) {
-    sample.id = text_of(sample.values.at(static_cast<size_t>(id)));
+  if (id >= 0 && schema.fields[id].type == FieldType::string) {
+    sample.id = text_of(sample.values.at(id));
   }
   return sample;
 }

@@ -118,21 +118,20 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
 std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& record) {
   const Schema& schema = dataset.schema();
   const int at = schema.index_of("boxes");
-  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
-      record.is_null(static_cast<size_t>(at))) {
+  if (at < 0 || schema.fields[at].type != FieldType::tensor || record.is_null(at)) {
     return {};
   }
-  const auto [dtype, shape, data] = record.tensor(static_cast<size_t>(at));
+  const auto [dtype, shape, data] = record.tensor(at);
   if (dtype != DType::f32 || shape.size() != 2 || shape[1] != 4) return {};
-  std::vector<SheetBox> boxes(static_cast<size_t>(shape[0]));
+  std::vector<SheetBox> boxes(shape[0]);
   for (size_t i = 0; i < boxes.size(); ++i) {
     std::array<float, 4> numbers{};
     std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));
     boxes[i] = {.x = numbers[0], .y = numbers[1], .width = numbers[2], .height = numbers[3]};
   }
   const int labels_at = schema.index_of("labels");
-  if (labels_at < 0 || record.is_null(static_cast<size_t>(labels_at))) return boxes;
-  const auto labels = record.tensor(static_cast<size_t>(labels_at));
+  if (labels_at < 0 || record.is_null(labels_at)) return boxes;
+  const auto labels = record.tensor(labels_at);
   if (labels.dtype != DType::i64 || labels.data.size() != boxes.size() * sizeof(int64_t)) {
     return boxes;
   }
@@ -146,13 +145,12 @@ std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& recor
 // The joints of a record of a person: f32 [J, 3] as (x, y, visible). None of other sets.
 std::vector<SheetPoint> read_joints(const Schema& schema, const RecordView& record) {
   const int at = schema.index_of("joints");
-  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
-      record.is_null(static_cast<size_t>(at))) {
+  if (at < 0 || schema.fields[at].type != FieldType::tensor || record.is_null(at)) {
     return {};
   }
-  const auto [dtype, shape, data] = record.tensor(static_cast<size_t>(at));
+  const auto [dtype, shape, data] = record.tensor(at);
   if (dtype != DType::f32 || shape.size() != 2 || shape[1] != 3) return {};
-  std::vector<SheetPoint> points(static_cast<size_t>(shape[0]));
+  std::vector<SheetPoint> points(shape[0]);
   for (size_t i = 0; i < points.size(); ++i) {
     std::array<float, 3> numbers{};
     std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));

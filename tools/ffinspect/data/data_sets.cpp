@@ -10,7 +10,7 @@ namespace {
 
 std::string element(const std::vector<std::string>& list, int64_t index) {
   if (index < 0 || index >= std::ssize(list)) return "";
-  return list[static_cast<size_t>(index)];
+  return list[index];
 }
 
 std::vector<Dataset> open_whole_splits(const Target& target) {

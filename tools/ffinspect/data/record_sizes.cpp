@@ -21,7 +21,7 @@ RecordSizes read_record_sizes(const Dataset& dataset) {
   RecordSizes sizes;
   sizes.is_sample = num_records > kMaxRecords;
   const int64_t count = sizes.is_sample ? kNumRuns * kRunRecords : num_records;
-  sizes.stored_bytes.resize(static_cast<size_t>(count));
+  sizes.stored_bytes.resize(count);
   std::atomic<int64_t> stored_sum = 0;
   tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, 1024), [&](const auto& range) {
     int64_t stored = 0;
@@ -29,7 +29,7 @@ RecordSizes read_record_sizes(const Dataset& dataset) {
       const int64_t run_begin = num_records / kNumRuns * (i / kRunRecords);
       const RecordLocation where =
           dataset.locate(sizes.is_sample ? run_begin + i % kRunRecords : i).record;
-      sizes.stored_bytes[static_cast<size_t>(i)] = where.stored_bytes;
+      sizes.stored_bytes[i] = where.stored_bytes;
       stored += where.stored_bytes;
     }
     stored_sum += stored;

@@ -29,7 +29,7 @@ Json parse(const std::string& line) {
 std::vector<std::string> ids_of(const Dataset& split) {
   const int at = split.schema().index_of("id");
   if (at < 0) return {};
-  const Field& field = split.schema().fields[static_cast<size_t>(at)];
+  const Field& field = split.schema().fields[at];
   if (field.type != FieldType::string || !field.column) return {};
   return split.string_column("id");
 }
@@ -58,7 +58,7 @@ ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& fi
     const auto record = json["record"].get<int64_t>();
     const bool is_of_split = record >= 0 && record < split.num_records();
     const std::string id = json.value("id", std::string());
-    if (!is_of_split || (!ids.empty() && !id.empty() && ids[static_cast<size_t>(record)] != id)) {
+    if (!is_of_split || (!ids.empty() && !id.empty() && ids[record] != id)) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("line {} is of record {}, '{}', which {} does not have; give the "
                               "split that was predicted",

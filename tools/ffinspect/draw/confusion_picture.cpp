@@ -82,10 +82,10 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
   Canvas canvas(std::max(left + side, title_width) + kMargin, top + side + kMargin + names_below,
                 kWhite);
   for (int y = 0; y < n; ++y) {
-    const std::vector<int64_t>& row = counts.matrix[static_cast<size_t>(y)];
+    const std::vector<int64_t>& row = counts.matrix[y];
     const int64_t sum = std::accumulate(row.begin(), row.end(), int64_t{0});
     for (int x = 0; x < n; ++x) {
-      const int64_t count = row[static_cast<size_t>(x)];
+      const int64_t count = row[x];
       const double share = sum > 0 ? static_cast<double>(count) / static_cast<double>(sum) : 0.0;
       const Rect place{.x = left + x * cell, .y = top + y * cell, .width = cell, .height = cell};
       canvas.fill(place, mixed(x == y ? kRight : kWrong, share));
@@ -95,7 +95,7 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
                 place.y + (cell - kSmallText) / 2, text, kSmallText, share > 0.5 ? kWhite : kInk);
     }
     if (!has_names) continue;
-    const std::string& name = counts.classes[static_cast<size_t>(y)];
+    const std::string& name = counts.classes[y];
     const std::string short_name = wrap_text(name, 260, kSmallText, 1).front();
     draw_text(canvas, left - 8 - text_width(short_name, kSmallText),
               top + y * cell + (cell - kSmallText) / 2, short_name, kSmallText, kInk);

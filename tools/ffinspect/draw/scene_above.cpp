@@ -86,13 +86,13 @@ Color color_of_distance(double metres) {
 void draw_lidar(FromAbove& above, const Keyframe& record) {
   const TensorView points = record.field(channel_field(kLidar, channel::kPoints)).tensor();
   const int64_t count = points.shape.empty() ? 0 : points.shape[0];
-  std::vector<float> moved(static_cast<size_t>(count * (kLidarColumns + 1)));
+  std::vector<float> moved(count * (kLidarColumns + 1));
   const int64_t num_rows = append_sweep(
       points,
       {.to_target = make_transform(record.pose(kLidar, channel::kSensorToEgo)), .min_distance = 0},
       kLidarColumns, count, moved.data());
   for (int64_t i = 0; i < num_rows; ++i) {
-    const float* p = &moved[static_cast<size_t>(i * (kLidarColumns + 1))];
+    const float* p = &moved[i * (kLidarColumns + 1)];
     const double distance = std::hypot(p[0], p[1]);
     if (std::isfinite(distance)) above.dot({p[0], p[1], 0}, 1, color_of_distance(distance));
   }

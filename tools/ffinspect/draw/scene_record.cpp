@@ -33,7 +33,7 @@ constexpr std::array<Color, kClasses.size()> kClassColors = {{{255, 140, 0},
 
 Color color_of_class(int64_t class_number) {
   if (class_number < 0 || class_number >= std::ssize(kClasses)) return kOther;
-  return kClassColors[static_cast<size_t>(class_number)];
+  return kClassColors[class_number];
 }
 
 std::vector<SeenBox> read_boxes(const Keyframe& record) {
@@ -61,7 +61,7 @@ std::vector<SeenBox> read_boxes(const Keyframe& record) {
     seen.color = color_of_class(classes[i]);
     seen.is_hidden = visibility[i] == kHidden;
     if (classes[i] >= 0 && classes[i] < std::ssize(kClasses)) {
-      seen.name = kClasses[static_cast<size_t>(classes[i])];
+      seen.name = kClasses[classes[i]];
     } else {
       const std::string_view category = categories.string(i);
       seen.name = category.substr(category.rfind('.') + 1);

@@ -29,8 +29,7 @@ std::vector<SeenBox> read_predictions(const SceneResults& results, const std::st
                  .rotation = box.rotation,
                  .velocity = {box.velocity[0], box.velocity[1], 0}},
          .class_number = box.class_number,
-         .name = fmt::format("{} {:.2f}", nuscenes::kClasses[static_cast<size_t>(box.class_number)],
-                             box.score),
+         .name = fmt::format("{} {:.2f}", nuscenes::kClasses[box.class_number], box.score),
          .is_prediction = true,
          .color = kPredictionColor});
   }

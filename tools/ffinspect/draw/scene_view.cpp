@@ -28,8 +28,7 @@ void draw_legend(Canvas& canvas, int right, int y, const std::vector<SeenBox>& b
   std::map<int64_t, int64_t> counts;
   for (const SeenBox& seen : boxes) ++counts[std::max<int64_t>(seen.class_number, -1)];
   for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
-    const std::string_view name =
-        count->first < 0 ? "other" : kClasses.at(static_cast<size_t>(count->first));
+    const std::string_view name = count->first < 0 ? "other" : kClasses.at(count->first);
     const std::string text = fmt::format("{} {}", count->second, name);
     right -= text_width(text, kText) + 2 * kMargin;
     draw_text(canvas, right, y, text, kText, color_of_class(count->first));

@@ -80,7 +80,7 @@ bool has_become_another(std::span<const std::byte> image, std::string_view name,
 
 bool is_classification_schema(const Schema& schema) {
   const int id = schema.index_of("id");
-  const bool has_id = id >= 0 && schema.fields[static_cast<size_t>(id)].type == FieldType::string;
+  const bool has_id = id >= 0 && schema.fields[id].type == FieldType::string;
   const auto num_images = std::ranges::count(schema.fields, FieldType::image, &Field::type);
   return num_images == 1 && find_label_field(schema).has_value() &&
          schema.fields.size() == (has_id ? 3U : 2U);
@@ -128,8 +128,8 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
   }
   std::string name;
   const int id_field = schema.index_of("id");
-  if (id_field >= 0 && !record.is_null(static_cast<size_t>(id_field))) {
-    name = record.string(static_cast<size_t>(id_field));
+  if (id_field >= 0 && !record.is_null(id_field)) {
+    name = record.string(id_field);
   }
   if (name.empty()) {
     name = record_number(record_index);

@@ -38,7 +38,7 @@ BlockPtr next_block(const Dataset& dataset, int64_t first) {
   while (end < dataset.num_records() && end - first < kBlockRecords && num_bytes < kBlockBytes) {
     num_bytes += dataset.locate(end++).record.raw_bytes;
   }
-  block->records.resize(static_cast<size_t>(end - first));
+  block->records.resize(end - first);
   return block;
 }
 

@@ -32,7 +32,7 @@ void list_packed(const Target& target, int64_t first, int64_t limit) {
   const int64_t begin = std::min(first, count);
   const int64_t end = begin + std::min(limit, count - begin);
   for (int64_t i = begin; i < end; ++i) {
-    const PackedFolder::File& file = folder.files()[static_cast<size_t>(i)];
+    const PackedFolder::File& file = folder.files()[i];
     if (target.json) {
       print_json_line(
           {{"path", file.path}, {"record", file.record}, {"num_bytes", file.num_bytes}});

@@ -81,7 +81,7 @@ std::vector<Bin> make_bins(std::span<const int64_t> values) {
 std::string bar(int64_t count, int64_t largest, int width) {
   if (count <= 0 || largest <= 0) return "";
   const double share = static_cast<double>(count) / static_cast<double>(largest);
-  return std::string(static_cast<size_t>(std::max(1.0, std::round(share * width))), '#');
+  return std::string(std::max(1.0, std::round(share * width)), '#');
 }
 
 }  // namespace ffkit

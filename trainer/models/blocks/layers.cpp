@@ -45,7 +45,7 @@ at::Tensor SqueezeExcitation::forward(const at::Tensor& x) {
 
 at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_training) {
   if (!is_training || probability == 0) return x;
-  std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+  std::vector<int64_t> shape(x.dim(), 1);
   shape[0] = x.size(0);
   at::Tensor kept = at::empty(shape, x.options()).bernoulli_(1 - probability);
   return x * kept.div_(1 - probability);

@@ -112,7 +112,7 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
   const auto missing = std::ranges::find(is_there, false);
   if (missing != is_there.end())
     refuse_file(choice, fmt::format("has no weight of the class '{}'",
-                                    printable(classes[size_t(missing - is_there.begin())])));
+                                    printable(classes[missing - is_there.begin()])));
   if (out.sum().item<double>() == 0) refuse_file(choice, "gives no class a weight");
   return out;
 }

@@ -205,7 +205,7 @@ class ClassificationTask final : public Task {
     const std::optional<std::vector<std::string>> ids = record_ids(*val_);
     for (int64_t i = 0; i < val_->num_records(); ++i) {
       const int64_t record = val_->index_in_split(i);
-      names.push_back({record, ids ? (*ids)[size_t(i)] : std::to_string(record)});
+      names.push_back({record, ids ? (*ids)[i] : std::to_string(record)});
     }
     return names;
   }

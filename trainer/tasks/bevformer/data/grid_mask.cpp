@@ -44,7 +44,7 @@ at::Tensor cover_with_grids(const at::Tensor& images, double probability, uint64
                             int64_t epoch, std::span<const int64_t> keyframes) {
   std::vector<at::Tensor> samples;
   for (int64_t i = 0; i < images.size(0); ++i) {
-    CounterRandom random({seed, epoch, keyframes[size_t(i)]}, kGridMaskStream);
+    CounterRandom random({seed, epoch, keyframes[i]}, kGridMaskStream);
     const at::Tensor mask = draw_grid_mask(images.size(3), images.size(4), probability, random);
     samples.push_back(images[i]);
     if (mask.defined()) samples.back() = samples.back() * mask.to(images.device());

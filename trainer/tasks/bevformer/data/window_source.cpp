@@ -63,7 +63,7 @@ std::optional<DeviceBatch> WindowSource::next() {
   batch->size /= length;
   std::vector<int64_t> last;
   for (int64_t i = length - 1; i < std::ssize(batch->record_indices); i += length) {
-    last.push_back(windows_.frames.index_in_split(batch->record_indices[size_t(i)]));
+    last.push_back(windows_.frames.index_in_split(batch->record_indices[i]));
   }
   batch->record_indices = std::move(last);
   return batch;

@@ -48,7 +48,7 @@ std::vector<nuscenes::KeyframeDetections> by_keyframe(const std::vector<int64_t>
     std::copy_n(number + 1, box.box.size(), box.box.begin());
     box.class_number = static_cast<int>(number[10]);
     box.score = number[11];
-    out[static_cast<size_t>(place - keyframes.begin())].boxes.push_back(box);
+    out[place - keyframes.begin()].boxes.push_back(box);
   }
   return out;
 }
@@ -80,7 +80,7 @@ std::vector<int64_t> share_of_scenes(const Dataset& split, int rank, int world_s
   std::stable_sort(scenes.begin(), scenes.end(), [&](size_t a, size_t b) {
     return end_of(a) - (*starts)[a] > end_of(b) - (*starts)[b];
   });
-  std::vector<int64_t> loads(static_cast<size_t>(world_size), 0);
+  std::vector<int64_t> loads(world_size, 0);
   std::vector<size_t> own;
   for (const size_t scene : scenes) {
     const auto lightest = std::min_element(loads.begin(), loads.end());
@@ -99,7 +99,7 @@ void DetectionEvaluation::add(const DeviceBatch& batch) {
   const bool has_previous = batch.field("frame_index").item<int64_t>() > 0 && bev_.defined();
   const at::Tensor absolute = batch.field("motion").cpu().clone();
   at::Tensor motion = has_previous ? at::cat({motion_before_, absolute}) : absolute.clone();
-  std::vector<uint8_t> follows(static_cast<size_t>(motion.size(0)), 0);
+  std::vector<uint8_t> follows(motion.size(0), 0);
   if (has_previous) follows.back() = 1;
   nuscenes::to_differences({motion.mutable_data_ptr<double>(), static_cast<size_t>(motion.numel())},
                            follows);
@@ -116,7 +116,7 @@ void DetectionEvaluation::add(const DeviceBatch& batch) {
   const int64_t last = found.logits.size(0) - 1;
   const DetectedBoxes boxes =
       decode_boxes(found.logits[last][0].to(at::kFloat), found.boxes[last][0].to(at::kFloat), {});
-  const int64_t keyframe = share_.at(static_cast<size_t>(batch.record_indices.at(0)));
+  const int64_t keyframe = share_.at(batch.record_indices.at(0));
   keyframes_.push_back(keyframe);
   const at::Tensor numbers = from_published_boxes(boxes.boxes).to(at::kCPU, at::kDouble);
   const at::Tensor rows =

@@ -17,10 +17,10 @@ class Assignment {
  public:
   Assignment(std::span<const double> cost, int64_t rows, int64_t columns)
       : cost_(cost),
-        columns_(static_cast<size_t>(columns)),
-        row_price_(static_cast<size_t>(rows)),
+        columns_(columns),
+        row_price_(rows),
         column_price_(columns_),
-        column_of_(static_cast<size_t>(rows), -1),
+        column_of_(rows, -1),
         row_of_(columns_, -1),
         path_(columns_) {}
 
@@ -77,7 +77,7 @@ class Assignment {
                      const std::vector<double>& distance, const std::vector<char>& is_done,
                      double lowest) {
     for (const size_t i : rows_seen) {
-      row_price_[i] += i == row ? lowest : lowest - distance[static_cast<size_t>(column_of_[i])];
+      row_price_[i] += i == row ? lowest : lowest - distance[column_of_[i]];
     }
     for (size_t j = 0; j < columns_; ++j) {
       if (is_done[j] != 0) column_price_[j] -= lowest - distance[j];

@@ -79,7 +79,7 @@ Matching match_targets(const at::Tensor& logits, const at::Tensor& coded, const 
     const int64_t num_queries = cost.size(1);
     out.queries.push_back(least_cost_assignment(numbers, num_objects, num_queries));
     for (int64_t i = 0; i < num_objects; ++i) {
-      out.cost += numbers[static_cast<size_t>(i * num_queries + out.queries[b][size_t(i)])];
+      out.cost += numbers[i * num_queries + out.queries[b][i]];
     }
     out.num_pairs += num_objects;
   }

@@ -213,7 +213,7 @@ BevFormerNetwork::BevFormerNetwork(const BevFormerConfig& config) : config_(conf
   backbone_ = register_module("img_backbone", std::make_shared<Backbone>(config));
   std::vector<int64_t> channels;
   for (const int64_t stage : config.backbone_stages) {
-    channels.push_back(backbone_->body.channels(static_cast<size_t>(stage)));
+    channels.push_back(backbone_->body.channels(stage));
   }
   pyramid_ = register_module("img_neck", std::make_shared<FeaturePyramid>(
                                              channels, config.embed_dims, config.pyramid_levels));
@@ -259,7 +259,7 @@ at::Tensor BevFormerNetwork::make_bev(const BevFrame& frame, const at::Tensor& p
   const std::array<at::Tensor, 4> stages = backbone_->body.forward(frame.images.flatten(0, 1));
   std::vector<at::Tensor> maps;
   for (const int64_t stage : config_.backbone_stages) {
-    maps.push_back(stages[static_cast<size_t>(stage)]);
+    maps.push_back(stages[stage]);
     observe(fmt::format("img_backbone.out.{}", maps.size() - 1), maps.back());
   }
   maps = pyramid_->forward(maps);

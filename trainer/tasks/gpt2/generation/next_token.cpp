@@ -26,7 +26,7 @@ int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) 
   order_.resize(logits.size());
   std::iota(order_.begin(), order_.end(), 0);
   const auto is_likelier = [&](int32_t a, int32_t b) {
-    const float x = logits[size_t(a)], y = logits[size_t(b)];
+    const float x = logits[a], y = logits[b];
     return x != y ? x > y : a < b;
   };
   const int64_t kept = choice_.top_k > 0 ? std::min(choice_.top_k, size) : size;
@@ -35,11 +35,10 @@ int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) 
   order_.resize(size_t(kept));
   std::ranges::sort(order_, is_likelier);
   probabilities_.resize(size_t(kept));
-  const double largest = logits[size_t(order_[0])];
+  const double largest = logits[order_[0]];
   double sum = 0;
   for (size_t i = 0; i < probabilities_.size(); ++i) {
-    probabilities_[i] =
-        std::exp((double(logits[size_t(order_[i])]) - largest) / choice_.temperature);
+    probabilities_[i] = std::exp((double(logits[order_[i]]) - largest) / choice_.temperature);
     sum += probabilities_[i];
   }
   if (choice_.top_p < 1) {

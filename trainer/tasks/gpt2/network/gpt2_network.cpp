@@ -118,7 +118,7 @@ TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, i
   if (cut.dimension < 0 || size == 1) return {};
   // Query, key and value lie behind each other, and each of them is divided.
   const int64_t parts = name.find(".c_attn.") == std::string::npos ? 1 : 3;
-  const int64_t total = shape[size_t(cut.dimension)] / parts;
+  const int64_t total = shape[cut.dimension] / parts;
   const int64_t begin = begin_of_share(total, rank, size);
   for (int64_t i = 0; i < parts; ++i) {
     cut.runs.push_back(
@@ -157,7 +157,7 @@ std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipel
 
 void KeyValueCache::append(int64_t layer, at::Tensor& keys, at::Tensor& values) {
   if (layers_.size() <= size_t(layer)) layers_.resize(size_t(layer) + 1);
-  Layer& own = layers_[size_t(layer)];
+  Layer& own = layers_[layer];
   if (!own.keys.defined()) {
     std::vector<int64_t> shape = keys.sizes().vec();
     shape[2] = capacity_;

@@ -162,10 +162,10 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
 
   const auto run_forward = [&](int64_t i) {
     Piece piece;
-    const Gpt2Network::Pass& pass = passes[size_t(i)];
-    piece.out = network.blocks(stage.enter(token_parts[size_t(i)], pass, piece.in), pass);
+    const Gpt2Network::Pass& pass = passes[i];
+    piece.out = network.blocks(stage.enter(token_parts[i], pass, piece.in), pass);
     if (is_last) {
-      piece.out = network.loss_sum(piece.out, target_parts[size_t(i)]) * factor;
+      piece.out = network.loss_sum(piece.out, target_parts[i]) * factor;
       loss = loss.defined() ? loss + piece.out.detach() : piece.out.detach();
       if (scale.defined()) piece.out = piece.out * scale.squeeze(0);
     } else {

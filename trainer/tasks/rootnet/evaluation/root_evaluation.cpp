@@ -116,7 +116,7 @@ EvalResult RootNetEvaluation::finish(Peers& peers) {
   }
   for (int64_t i = 0; i < kNumRootMetrics; ++i) {
     if (sums[kNumRootMetrics + i].item<double>() == 0) continue;
-    result.metrics.emplace_back(kRootMetrics[static_cast<size_t>(i)], sums[i].item<double>());
+    result.metrics.emplace_back(kRootMetrics[i], sums[i].item<double>());
   }
   if (result.metrics.empty()) {
     result.no_metrics =
