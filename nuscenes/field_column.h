@@ -47,7 +47,7 @@ class FieldColumn {
                       split_.schema().fields[field_].name, count, to_string(tensor.dtype), columns),
           {.path = split_.path().string(), .record = record});
     }
-    std::vector<T> values(static_cast<size_t>(count));
+    std::vector<T> values(count);
     if (count > 0) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
     return values;
   }

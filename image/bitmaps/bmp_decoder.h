@@ -1,4 +1,4 @@
-// Pixels of BMP images.
+// Pixels of BMP pictures.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Pixels of netpbm's PBM, PGM and PPM images.
+// Pixels of netpbm's PBM, PGM and PPM pictures.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,7 @@ void check_region(const Rect& region, const ImageInfo& info) {
       region.width > info.width - region.x || region.height > info.height - region.y) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("region {}x{}+{}+{} does not lie within the image of {} x {} pixels",
+        fmt::format("region {}x{}+{}+{} does not lie within the picture of {} x {} pixels",
                     region.width, region.height, region.x, region.y, info.width, info.height));
   }
 }
@@ -166,8 +166,8 @@ struct ImageDecoder::Impl {
     }
     int denominator = choose_denominator(region, min_width, min_height);
     if (denominator > 1 && !jpeg.can_scale(denominator)) denominator = 1;
-    // The part of the scaled image that the region touches: its pixel i stands for the pixels from
-    // i
+    // The part of the scaled picture that the region touches: its pixel i stands for the pixels
+    // from i
     // * denominator on.
     const int x = region.x / denominator;
     const int y = region.y / denominator;
@@ -234,7 +234,7 @@ struct ImageDecoder::Impl {
     return {pixels, region.width, region.height, stride};
   }
 
-  // Of the image that begin() has begun.
+  // Of the picture that begin() has begun.
   std::span<const std::byte> data;
   ImageInfo info;
   bool is_begun = false;  // and no pixels of it are read

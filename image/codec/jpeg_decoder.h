@@ -1,5 +1,5 @@
-// JpegDecoder: pixels of JPEG images by libjpeg-turbo, as files and in the dct code; keeps
-// decompressor and buffers between images. Not thread-safe.
+// JpegDecoder: pixels of JPEG pictures by libjpeg-turbo, as files and in the dct code; keeps
+// decompressor and buffers between pictures. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -24,26 +24,26 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Begins an image, a JPEG or its dct code, by reading its header. `data` must stay until the last
-  // read() of it.
+  // Begins a picture, a JPEG or its dct code, by reading its header. `data` must stay until the
+  // last read() of it.
   ImageInfo begin(std::span<const std::byte> data);
 
   // Whether an end of image stands behind the header that begin() has read. Where none does, the
   // file may have been cut. A dct code is always whole.
   bool has_end() const;
 
-  // Whether a decode at 1/denominator of the size shows the image well. Rare samplings, such as
+  // Whether a decode at 1/denominator of the size shows the picture well. Rare samplings, such as
   // 2x4, would have chroma of half the height.
   bool can_scale(int denominator);
 
   struct Part {
     RgbView pixels;
-    int x = 0;  // of pixels' top left corner in the (scaled) image
+    int x = 0;  // of pixels' top left corner in the (scaled) picture
     int y = 0;
   };
-  // Decodes at least `region`, in pixels of the image at 1/denominator (1, 2, 4 or 8) of its size,
-  // rounded up. Once for each begin(). The pixels are those of a decode of the whole image at that
-  // scale; the view lives until the next begin().
+  // Decodes at least `region`, in pixels of the picture at 1/denominator (1, 2, 4 or 8) of its
+  // size, rounded up. Once for each begin(). The pixels are those of a decode of the whole picture
+  // at that scale; the view lives until the next begin().
   Part read(const Rect& region, int denominator);
 
   // Whether `jpeg`, which is good, gives the same pixels with JpegHuffman, and from its dct code
@@ -55,9 +55,9 @@ class JpegDecoder {
   static bool uses_hooks();
 
  private:
-  // Keeps no tables from image to image. libjpeg itself does, in the pool of what lives as long as
-  // the decompressor, as MJPEG's pictures without tables want it; here that pool is that of the
-  // image from the first image on.
+  // Keeps no tables from picture to picture. libjpeg itself does, in the pool of what lives as long
+  // as the decompressor, as MJPEG's pictures without tables want it; here that pool is that of the
+  // picture from the first picture on.
   struct Decompressor : jpeg_decompress_struct {
     void* (*alloc_small)(j_common_ptr info, int pool, size_t num_bytes) = nullptr;  // libjpeg's
     void keep_nothing();

@@ -58,7 +58,7 @@ struct JpegEncoder::Impl {
     target.out = &out;
     target.offer(0);
     errors.guard(0, [&] {
-      jpeg_abort_compress(&info);  // what an image before may have left
+      jpeg_abort_compress(&info);  // what a picture before may have left
       info.image_width = static_cast<JDIMENSION>(pixels.width);
       info.image_height = static_cast<JDIMENSION>(pixels.height);
       info.input_components = 3;

@@ -110,7 +110,7 @@ bool JpegHuffman::attach(jpeg_decompress_struct& info, int first_column, int las
     const auto ac = static_cast<size_t>(facts.ac_tbl_no);
     dc_tables_[dc].build(*info.dc_huff_tbl_ptrs[dc], true, false);
     ac_tables_[ac].build(*info.ac_huff_tbl_ptrs[ac], false, true);
-    kinds_[static_cast<size_t>(i)] = {&dc_tables_[dc], &ac_tables_[ac], component};
+    kinds_[i] = {&dc_tables_[dc], &ac_tables_[ac], component};
   }
   last_dc_ = {};
   window_ = 0;
@@ -139,8 +139,8 @@ boolean JpegHuffman::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
   if (self.failed_) return TRUE;  // grey until the caller asks
   JpegBits bits{self.window_, self.num_bits_, self.next_};
   for (int i = 0; i < info->blocks_in_MCU; ++i) {
-    const BlockKind& kind = self.kinds_[static_cast<size_t>(i)];
-    int& last_dc = self.last_dc_[static_cast<size_t>(kind.component)];
+    const BlockKind& kind = self.kinds_[i];
+    int& last_dc = self.last_dc_[kind.component];
     bool is_good = bits.decode_dc(*kind.dc, last_dc);
     if (is_good && is_wanted) {
       JCOEF* block = *blocks[i];

@@ -8,13 +8,13 @@
 // stay its own:
 //
 //   attach() returns false  ->  libjpeg's decoder continues
-//   failed() returns true   ->  decode the image again without attaching
+//   failed() returns true   ->  decode the picture again without attaching
 //
 // Tried on ImageNet photographs without gain: working out every value without a branch instead of
 // keeping small ones in the table; loading before every symbol instead of when few bits are left;
 // lookups of 9 or 11 bits (both slower for regions).
 //
-// Keeps its tables and memory between images. Not thread-safe.
+// Keeps its tables and memory between pictures. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -42,8 +42,8 @@ class JpegHuffman {
   static bool can_take(std::span<const std::byte> jpeg);
 
   // Precondition: can_take(). Takes over the entropy decoding of `info`, whose source holds the
-  // whole rest of the image, and its client_data. Only the blocks of MCU columns first_column ..
-  // last_column will be asked for. Returns false where the image is not of the usual kind.
+  // whole rest of the picture, and its client_data. Only the blocks of MCU columns first_column ..
+  // last_column will be asked for. Returns false where the picture is not of the usual kind.
   bool attach(jpeg_decompress_struct& info, int first_column, int last_column);
 
   // Something irregular was met since the last attach(): the pixels are not to be trusted.

@@ -37,7 +37,7 @@ std::string describe_beginning(std::string_view text) {
 
 void throw_not_an_image(std::span<const std::byte> data) {
   if (data.empty()) {
-    throw Error(ErrorCode::corrupt, "the image is empty (0 bytes); get the file again");
+    throw Error(ErrorCode::corrupt, "the picture is empty (0 bytes); get the file again");
   }
   constexpr std::string_view kRead = "none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM";
   const ContentKind kind = content_kind(data.first(std::min(data.size(), kContentHeadBytes)));
@@ -47,11 +47,11 @@ void throw_not_an_image(std::span<const std::byte> data) {
       kind == ContentKind::utf8_with_bom) {
     const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
     throw Error(ErrorCode::unsupported,
-                fmt::format("the image is {} ({}", kRead, describe_beginning(text)));
+                fmt::format("the picture is {} ({}", kRead, describe_beginning(text)));
   }
   const std::string_view remedy = content_remedy(kind);
   throw Error(is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported,
-              fmt::format("the image is {}, {}; {}", content_name(kind), kRead,
+              fmt::format("the picture is {}, {}; {}", content_name(kind), kRead,
                           remedy.empty() ? "put a picture in its place or leave it out" : remedy));
 }
 

@@ -1,4 +1,4 @@
-// What a file is that is none of the images that are read, as an error.
+// What a file is that is none of the pictures that are read, as an error.
 #pragma once
 
 #include <cstddef>

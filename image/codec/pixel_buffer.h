@@ -1,4 +1,4 @@
-// PixelBuffer: memory that only grows and keeps no contents, for pixels decoded one image after
+// PixelBuffer: memory that only grows and keeps no contents, for pixels decoded one picture after
 // another.
 #pragma once
 

@@ -159,7 +159,7 @@ PngDecoder::Rows PngDecoder::read_rows(std::span<const std::byte> data, int num_
   const int rows_to_read = num_rows < 0 || is_interlaced ? height : num_rows;
   const size_t stride = png_get_rowbytes(reader.png, reader.info);
   uint8_t* pixels = pixels_.reserve(stride * static_cast<size_t>(rows_to_read));
-  std::vector<png_bytep> rows(static_cast<size_t>(rows_to_read));
+  std::vector<png_bytep> rows(rows_to_read);
   for (size_t row = 0; row < rows.size(); ++row) rows[row] = pixels + row * stride;
   reader.guard([&] {
     if (is_interlaced) {

@@ -1,4 +1,4 @@
-// PngDecoder: pixels of PNG images by libpng; keeps its pixel buffer between images. Not
+// PngDecoder: pixels of PNG pictures by libpng; keeps its pixel buffer between pictures. Not
 // thread-safe.
 #pragma once
 

@@ -1,5 +1,5 @@
-// WebpDecoder: pixels of WebP images, lossy and lossless, by libwebp, and of an animation the first
-// one; keeps its pixel buffer between images. Not thread-safe.
+// WebpDecoder: pixels of WebP pictures, lossy and lossless, by libwebp, and of an animation the
+// first one; keeps its pixel buffer between pictures. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace ffkit {
 
 class WebpDecoder {
  public:
-  // Decodes the whole image, whose size must have been checked. The view lives until the next call.
-  // Throws Error(corrupt).
+  // Decodes the whole picture, whose size must have been checked. The view lives until the next
+  // call. Throws Error(corrupt).
   RgbView decode(std::span<const std::byte> data);
 
  private:

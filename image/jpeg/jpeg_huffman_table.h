@@ -63,7 +63,7 @@ struct JpegHuffmanTable {
     while (code >= limit[length]) ++length;
     if (length > 16) return {17, 0, 0};
     const int index = static_cast<int>(code >> (16 - length)) + offset[length];
-    const uint32_t symbol = source_symbols[static_cast<size_t>(index & 255)];
+    const uint32_t symbol = source_symbols[index & 255];
     return {static_cast<uint32_t>(length), symbol >> 4, symbol & 15};
   }
 

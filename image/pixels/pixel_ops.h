@@ -3,7 +3,7 @@
 //
 // Sources: torchvision/transforms/_functional_pil.py; Pillow's ImageEnhance.py, ImageOps.py,
 // Image.py (rotate) and libImaging (Blend.c, Convert.c, Filter.c, Geometry.c). `scratch` holds
-// num_bytes() + kScratchSlack bytes. Images are at most 8192 pixels high and wide.
+// num_bytes() + kScratchSlack bytes. Pictures are at most 8192 pixels high and wide.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace ffkit {
 
 constexpr size_t kScratchSlack = 64;
 
-// factor 0: black, the mean grey, a grey image, a smoothed one; 1: the image itself; more: beyond
-// it. Not negative.
+// factor 0: black, the mean grey, a grey picture, a smoothed one; 1: the picture itself; more:
+// beyond it. Not negative.
 void adjust_brightness(const RgbImage& image, double factor);
 void adjust_contrast(const RgbImage& image, double factor);
 void adjust_saturation(const RgbImage& image, double factor);

@@ -16,7 +16,7 @@ namespace ffkit {
 
 class PixelWriter {
  public:
-  // Outputs are images of `size`; `output` must have passed validate().
+  // Outputs are pictures of `size`; `output` must have passed validate().
   PixelWriter(ImageSize size, const ImageOutput& output);
 
   // `pixels`: [height, width, 3] RGB, rows `stride` bytes apart; 64 bytes behind the last one may

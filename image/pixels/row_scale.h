@@ -1,4 +1,4 @@
-// RowScale: what turns the 8-bit values of one row of an output image into its elements: value *
+// RowScale: what turns the 8-bit values of one row of an output picture into its elements: value *
 // scale + bias.
 #pragma once
 

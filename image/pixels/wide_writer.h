@@ -11,7 +11,7 @@ namespace ffkit {
 
 class WideWriter {
  public:
-  // Outputs are images of `size`; `output` must have passed validate().
+  // Outputs are pictures of `size`; `output` must have passed validate().
   WideWriter(ImageSize size, const ImageOutput& output) : size_(size), output_(output) {}
 
   // [height, width, 3] without gaps. u16 and i32 are the values themselves; f16, bf16 and f32 are

@@ -38,7 +38,7 @@ class AxisFilter {
     int count = 0;  // at least 1
     const int32_t* weights = nullptr;
   };
-  const Taps& taps(int output) const { return taps_[static_cast<size_t>(output)]; }
+  const Taps& taps(int output) const { return taps_[output]; }
 
  private:
   template <typename Filter>

@@ -1,5 +1,5 @@
 // ResamplePasses: the two passes of a resize over any number of rows, each rounding to 8 bits.
-// Keeps its memory between images. Not thread-safe.
+// Keeps its memory between pictures. Not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ DrawnJitter draw_jitter(const ColorJitter& options, CounterRandom& random);
 
 class Augmenter {
  public:
-  // `augmentations` must have passed validate(); images are of `size`.
+  // `augmentations` must have passed validate(); pictures are of `size`.
   Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size);
 
   // Changes `image` in place. Throws what a PixelTransform throws; the pixels are undefined then.

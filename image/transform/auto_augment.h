@@ -28,7 +28,7 @@ enum class AugmentOp : uint8_t {
 constexpr int kNumAugmentOps = 14;
 
 // torch.linspace(0, end, num_bins)[bin] of f32, and so on; 0 for operations without a magnitude.
-// `size` is the image's.
+// `size` is the picture's.
 double rand_augment_magnitude(AugmentOp op, int bin, int num_bins, ImageSize size);
 double trivial_augment_magnitude(AugmentOp op, int bin, int num_bins);
 

@@ -27,7 +27,7 @@ Rect central_crop(const RandomResizedCrop& options, int width, int height) {
   } else if (ratio > options.ratio_max) {
     w = round_half_even(h * options.ratio_max);
   }
-  // torchvision would hand a zero on to the resize, which fails; only for images one pixel thin.
+  // torchvision would hand a zero on to the resize, which fails; only for pictures one pixel thin.
   w = std::max(w, 1);
   h = std::max(h, 1);
   return {(width - w) / 2, (height - h) / 2, w, h};
@@ -53,7 +53,7 @@ Rect draw_rect(const RandomResizedCrop& options, int width, int height, CounterR
   return central_crop(options, width, height);
 }
 
-// One axis of torchvision's RandomCrop: where the crop begins, in the image's coordinates.
+// One axis of torchvision's RandomCrop: where the crop begins, in the picture's coordinates.
 int draw_first(int64_t length, int64_t before, int64_t after, int64_t crop, CounterRandom& random) {
   const int64_t missing = std::max(int64_t{0}, crop - (before + length + after));
   before += missing;
@@ -127,9 +127,9 @@ CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int wid
   const int64_t long_side = options.resize * std::max(width, height) / std::min(width, height);
   if (long_side > std::numeric_limits<int>::max()) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("the image of {} x {} pixels, resized to {} at its short side, would "
+                fmt::format("the picture of {} x {} pixels, resized to {} at its short side, would "
                             "be {} pixels long; at most 2^31 - 1 can be, so give a smaller resize "
-                            "or leave the image out",
+                            "or leave the picture out",
                             width, height, options.resize, long_side));
   }
   const auto short_pixels = static_cast<int>(options.resize);

@@ -21,7 +21,7 @@ void take_window(CropPlan& plan, int x, int y, ImageSize size) {
   const int num_x = std::min(x + width, plan.resized_width) - left;
   const int num_y = std::min(y + static_cast<int>(size.height), plan.resized_height) - top;
   if (num_x <= 0 || num_y <= 0) {
-    // One pixel is decoded all the same: what is no image is refused as ever.
+    // One pixel is decoded all the same: what is no picture is refused as ever.
     plan.box = {0, 0, 1, 1};
     plan.resized_width = 1;
     plan.resized_height = 1;
@@ -107,7 +107,7 @@ struct Planner {
     if (plan.resized_width > pad.size.width || plan.resized_height > pad.size.height) {
       throw Error(
           ErrorCode::unsupported,
-          fmt::format("the image of {} x {} pixels has {} x {} after a ScalePad's factor of "
+          fmt::format("the picture of {} x {} pixels has {} x {} after a ScalePad's factor of "
                       "{:g}, more than its size of {} x {}; give a larger size or a smaller "
                       "factor",
                       width, height, plan.resized_width, plan.resized_height, pad.factor,

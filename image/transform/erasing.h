@@ -8,7 +8,7 @@
 
 namespace ffkit {
 
-// The rectangle that is erased of an image of `size`, of width 0 when nothing is. torchvision's
+// The rectangle that is erased of a picture of `size`, of width 0 when nothing is. torchvision's
 // RandomErasing.get_params.
 Rect draw_erasing(const RandomErasing& options, ImageSize size, CounterRandom& random);
 

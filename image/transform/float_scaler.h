@@ -20,7 +20,7 @@ namespace ffkit {
 
 class FloatScaler {
  public:
-  // Outputs are images of `size`; `output` must have passed validate() with a ScalePad.
+  // Outputs are pictures of `size`; `output` must have passed validate() with a ScalePad.
   FloatScaler(ImageSize size, const ImageOutput& output);
 
   // Writes all of the output: `pixels` resized to width x height at its top left corner, which must

@@ -35,7 +35,7 @@ class PictureScaler {
   virtual void run(const ImageDecoder::Region& region, const CropPlan& plan, void* out) = 0;
 };
 
-// Outputs are images of `size`; `output` must have passed validate(). Plans must resize ...
+// Outputs are pictures of `size`; `output` must have passed validate(). Plans must resize ...
 std::unique_ptr<PictureScaler> make_scaler(Interpolation interpolation, ImageSize size,
                                            const ImageOutput& output);
 // ... or must not.

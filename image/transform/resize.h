@@ -2,7 +2,7 @@
 // normalised, laid out.
 //
 // u8 results equal those of Pillow's Image.resize(size, BILINEAR or BICUBIC, box) to the bit. Keeps
-// its memory between images. Not thread-safe.
+// its memory between pictures. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace ffkit {
 
 class Resizer {
  public:
-  // Outputs are images of `size`; `output` must have passed validate().
+  // Outputs are pictures of `size`; `output` must have passed validate().
   Resizer(ImageSize size, const ImageOutput& output);
 
   // Sets all of the output to black, as normalised black is.

@@ -1,4 +1,4 @@
-// BatchMixer: LoaderOptions::mixing on the images of finished batches.
+// BatchMixer: LoaderOptions::mixing on the pictures of finished batches.
 //
 // Thread-safe as long as no two threads are the same `worker` at the same time.
 #pragma once
@@ -23,7 +23,7 @@ class BatchMixer {
  private:
   const LoaderOptions& options_;
   const SlabLayout& layout_;
-  std::vector<std::vector<std::byte>> scratch_;  // one image for each
+  std::vector<std::vector<std::byte>> scratch_;  // one picture for each
 };
 
 }  // namespace ffkit

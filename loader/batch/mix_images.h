@@ -16,10 +16,10 @@ struct MixSlice {
   int count = 1;
 };
 
-// Mixes `num_samples` images [N, 3, H, W] or [N, H, W, 3] of `output` in place. `scratch` holds one
-// image. MixUp is computed in f32 and rounded once to the type of the output (u8: to the nearest).
-// The slices of a batch touch different pixels of all samples: they may run at the same time, in
-// any order, with the same scratch.
+// Mixes `num_samples` pictures [N, 3, H, W] or [N, H, W, 3] of `output` in place. `scratch` holds
+// one picture. MixUp is computed in f32 and rounded once to the type of the output (u8: to the
+// nearest). The slices of a batch touch different pixels of all samples: they may run at the same
+// time, in any order, with the same scratch.
 void mix_images(const MixDraw& draw, void* images, int64_t num_samples, ImageSize size,
                 const ImageOutput& output, void* scratch, const MixSlice& slice = {});
 

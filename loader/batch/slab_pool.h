@@ -56,7 +56,7 @@ class SlabPool : public std::enable_shared_from_this<SlabPool> {
 
   const SlabLayout& layout() const { return layout_; }
   SlabAllocator& allocator() const { return *allocator_; }
-  int64_t num_slabs() const { return static_cast<int64_t>(slabs_.size()); }
+  int64_t num_slabs() const { return std::ssize(slabs_); }
   // Of all slabs together.
   int64_t num_bytes() const { return num_slabs() * static_cast<int64_t>(layout_.num_bytes); }
 

@@ -7,7 +7,7 @@
 //   3. the samples count as finished; who finishes the batch's last one  PendingBatch::finish()
 //      goes on, the others are done
 //   4. ragged rows become one array                                      join_rows()
-//   5. the images are mixed                                              BatchMixer
+//   5. the pictures are mixed                                             BatchMixer
 //   6. the batch is complete, and the consumer's                         PendingBatch::complete()
 //
 // The watch knows of each sample while it is decoded. Time counts as busy up to step 6, after which

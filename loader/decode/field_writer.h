@@ -51,7 +51,7 @@ class FieldWriter {
   struct Sample;
 
   static std::byte* place_of(const Sample& sample, const SlabField& field);
-  Worker& of(int worker) { return workers_[static_cast<size_t>(worker)]; }
+  Worker& of(int worker) { return workers_[worker]; }
   void write_shared(Helpers& helpers, const Sample& sample);
   void write_piece(const Sample& sample, const Piece& piece, Worker& worker, Stopwatch& watch);
   void write_piece_to(const Sample& sample, const Piece& piece, FieldDecoder::Scratch* scratch,

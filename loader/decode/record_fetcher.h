@@ -47,7 +47,7 @@ class RecordFetcher {
     void drop_buffers();
   };
 
-  Memory& of(int worker) { return memory_[static_cast<size_t>(worker)]; }
+  Memory& of(int worker) { return memory_[worker]; }
   void reserve(int worker, int64_t num_bytes);
 
   const Dataset& dataset_;

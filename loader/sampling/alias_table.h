@@ -18,10 +18,10 @@ class AliasTable {
   // or more than 2^32 of them.
   explicit AliasTable(std::span<const double> weights);
 
-  int64_t size() const { return static_cast<int64_t>(columns_.size()); }
+  int64_t size() const { return std::ssize(columns_); }
   // The number that `column`, 0 .. n-1, and the toss `coin` stand for.
   int64_t draw(int64_t column, uint32_t coin) const {
-    const Column& at = columns_[static_cast<size_t>(column)];
+    const Column& at = columns_[column];
     return coin < at.threshold ? column : int64_t{at.alias};
   }
 

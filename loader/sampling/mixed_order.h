@@ -32,7 +32,7 @@ class MixedSets {
   // The data sets' numbers.
   int64_t of_sample(int64_t sample) const;
   int64_t of_record(int64_t record) const;
-  const Set& operator[](int64_t set) const { return sets_[static_cast<size_t>(set)]; }
+  const Set& operator[](int64_t set) const { return sets_[set]; }
 
  private:
   std::vector<Set> sets_;

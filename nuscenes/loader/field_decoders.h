@@ -10,7 +10,7 @@
 
 namespace ffkit::nuscenes {
 
-// Adds images, intrinsics and the matrices from the lidar to the cameras.
+// Adds pictures, intrinsics and the matrices from the lidar to the cameras.
 void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
                        std::vector<BatchField>& fields);
 std::shared_ptr<const FieldDecoder> decode_lidar_to_global(const Schema& schema,

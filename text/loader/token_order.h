@@ -34,8 +34,8 @@ class TokenOrder {
   // The place, among the blocks as they are permuted, of the block that unit `unit` is in, and the
   // first unit of a place.
   int64_t place_of(int64_t unit) const;
-  int64_t begin_of(int64_t place) const { return begins_[static_cast<size_t>(place)]; }
-  int64_t num_places() const { return static_cast<int64_t>(begins_.size()) - 1; }
+  int64_t begin_of(int64_t place) const { return begins_[place]; }
+  int64_t num_places() const { return std::ssize(begins_) - 1; }
   // The block at a place.
   int64_t block(int64_t place) const { return shuffle_ ? blocks_(place) : place; }
   // Of the documents of a block.

@@ -135,7 +135,7 @@ void on_all_ranks(Communicator& communicator, Action action) {
     own = std::current_exception();
   }
   std::vector<double> has_failed(size_t(communicator.world_size()), 0);
-  has_failed[size_t(communicator.rank())] = own ? 1 : 0;
+  has_failed[communicator.rank()] = own ? 1 : 0;
   communicator.barrier();
   has_failed = communicator.sum(has_failed);
   if (own) std::rethrow_exception(own);

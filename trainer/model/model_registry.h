@@ -29,7 +29,7 @@ struct ModelEntry {
   std::string name;  // torchvision's
   std::string head;  // the linear layer that gives the logits, for example "fc"
   // Draws the initial weights from libtorch's default CPU generator. Throws Error(invalid_argument)
-  // for an image size that the model cannot have.
+  // for a picture size that the model cannot have.
   std::function<std::unique_ptr<ImageModel>(const ModelShape& shape)> make;
   // Today's name of a tensor in an older file of torchvision; empty when no name ever changed.
   std::function<std::string(const std::string& name)> current_name;

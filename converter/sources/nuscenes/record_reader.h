@@ -40,7 +40,7 @@ class RecordReader {
  private:
   // Positions of a channel's fields.
   struct ChannelFields {
-    size_t data = 0;  // image or points
+    size_t data = 0;  // picture or points
     size_t intrinsics = 0;
     size_t sensor_to_ego = 0;  // and the others behind it
     size_t sweeps = 0;         // 0: none
@@ -55,7 +55,7 @@ class RecordReader {
   template <typename Take>
   bool take_file(std::string_view name, SampleBuffers& buffers, const Take& take,
                  Row row = kNoRow) const;
-  // Image and intrinsics, or points, of a row of sample_data; null when its file is missing.
+  // Picture and intrinsics, or points, of a row of sample_data; null when its file is missing.
   // Returns the number of lidar points.
   size_t set_data(Row row, size_t data_field, size_t intrinsics_field, RecordBuilder& record,
                   SampleBuffers& buffers) const;

@@ -1,4 +1,4 @@
-// Image samples: what every source of labelled pictures does with the bytes of one.
+// Samples of pictures: what every source of labelled pictures does with the bytes of one.
 #pragma once
 
 #include <cstddef>

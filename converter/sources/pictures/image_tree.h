@@ -1,5 +1,5 @@
-// Image trees: lists the pictures of a folder with one sub-folder a class. Names that begin with a
-// dot are passed over.
+// Trees of pictures: lists the pictures of a folder with one sub-folder a class. Names that begin
+// with a dot are passed over.
 #pragma once
 
 #include <cstdint>

@@ -189,7 +189,7 @@ TEST(ScalePad, PicturesThatDoNotFitAreRefused) {
   const Picture fits = make_picture(161, 101);
   EXPECT_EQ(run_pad(pad, fits, pad_output()).size(), 12'000U);
   EXPECT_ERROR(run_pad(pad, make_picture(162, 101), pad_output()), unsupported,
-               "the image of 162 x 101 pixels has 81 x 50 after a ScalePad's factor of 0.5, more "
+               "the picture of 162 x 101 pixels has 81 x 50 after a ScalePad's factor of 0.5, more "
                "than its size of 80 x 50; give a larger size or a smaller factor");
   EXPECT_ERROR(run_pad(pad, make_picture(160, 102), pad_output()), unsupported, "has 80 x 51");
 }

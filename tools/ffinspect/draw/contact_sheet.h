@@ -39,7 +39,7 @@ struct SheetEntry {
   std::vector<SheetBox> boxes;     // drawn into the picture
   std::vector<SheetPoint> points;  // likewise, as crosses
   std::optional<SheetBox> crop;    // what is shown of the picture; all of it without
-  // Why there is no picture; set by the caller, or by make_contact_sheet when the image cannot be
+  // Why there is no picture; set by the caller, or by make_contact_sheet when it cannot be
   // decoded. It is written into a crossed box.
   std::string problem;
 };

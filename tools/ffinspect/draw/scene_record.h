@@ -32,7 +32,7 @@ class Keyframe {
   bool knows(const std::string& name) const { return schema_.index_of(name) >= 0; }
   bool has(const std::string& name) const {
     const int at = schema_.index_of(name);
-    return at >= 0 && !view_.is_null(static_cast<size_t>(at));
+    return at >= 0 && !view_.is_null(at);
   }
   FieldView field(const std::string& name) const { return view_.field(schema_.require(name)); }
   template <typename T>

@@ -28,18 +28,18 @@ std::string field_text(const Schema& schema, const RecordView& record, size_t fi
 enum class Detail {
   sizes,
   values,   // tensors get "values", their numbers, row-major
-  content,  // and images and bytes get "base64", images that of image_file()
+  content,  // and pictures and bytes get "base64", pictures that of image_file()
 };
 Json field_json(const Schema& schema, const RecordView& record, size_t field, Detail detail);
 
-// The file that an encoded image stands for: the image itself, and of the dct code the JPEG, which
-// is then made in `jpeg`. Throws Error(corrupt) or Error(unsupported) for a dct code that is broken
-// or of another version.
+// The file that an encoded picture stands for: the picture itself, and of the dct code the JPEG,
+// which is then made in `jpeg`. Throws Error(corrupt) or Error(unsupported) for a dct code that is
+// broken or of another version.
 std::span<const std::byte> image_file(std::span<const std::byte> image,
                                       std::vector<std::byte>& jpeg);
 
-// The field's content as files have it: encoded images and opaque bytes as they are, text, a number
-// as text, tensors as .npy, every item of a list in a file of its own.
+// The field's content as files have it: encoded pictures and opaque bytes as they are, text, a
+// number as text, tensors as .npy, every item of a list in a file of its own.
 struct FieldFile {
   // of the file's name behind the field's: ".jpg", ".npy", "/0.txt" for the first item of a list
   std::string suffix;

@@ -264,10 +264,10 @@ std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextO
 // shuffled.
 //
 // Tables and files are checked first. Missing or empty files are an Error(not_found) that counts
-// them by sensor, unless allow_partial: then their image or points are null, sweeps without a file
-// are left out, and so are keyframes of which no file is there; files that are damaged are then
-// null fields too, with a line in the report. lidarseg, panoptic, CAN bus
-// and map masks are taken when they are there; notes() says which.
+// them by sensor, unless allow_partial: then their picture or points are null, sweeps without a
+// file are left out, and so are keyframes of which no file is there; files that are damaged are
+// then null fields too, with a line in the report. lidarseg, panoptic, CAN bus and map masks are
+// taken when they are there; notes() says which.
 struct NuScenesOptions {
   // "v1.0-trainval", "v1.0-test", "v1.0-mini", or a folder with splits.json; empty: the one that is
   // there
@@ -283,7 +283,7 @@ struct NuScenesOptions {
   DType lidar_dtype = DType::f32;  // or f16
   nuscenes::RadarFilter radar_filter = nuscenes::
       kAllRadarPoints;  // of stored points; the default constructed one is the devkit's default
-  ImageStorage images;  // intrinsics are scaled with images that are resized; ExifUse::ignore
+  ImageStorage images;  // intrinsics are scaled with pictures that are resized; ExifUse::ignore
 };
 void describe(NuScenesOptions& options, OptionTable& table);
 std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,

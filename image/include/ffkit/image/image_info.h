@@ -1,4 +1,4 @@
-// What is in an encoded image, and how its pixels lie in memory. Plain values.
+// What is in an encoded picture, and how its pixels lie in memory. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace ffkit {
 
-// ppm: netpbm's PPM, PGM and PBM, binary (P4, P5, P6) and as text (P1, P2, P3), of values up to
-// 65535. bmp: of 1, 4, 8, 16, 24 or 32 bits a pixel, plain, with masks or run-length encoded, with
-// the headers of Windows and OS/2. webp: of an animation, its first picture. dct: the dct code of a
+// ppm: netpbm's PPM, PGM and PBM, binary (P4, P5, P6) and as text (P1, P2, P3), with values up to
+// 65535. bmp: 1, 4, 8, 16, 24 or 32 bits a pixel, plain, with masks or run-length encoded, with the
+// headers of Windows and OS/2. webp: the first picture of an animation. dct: the dct code of a
 // JPEG.
 enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm, dct };
 
@@ -17,14 +17,14 @@ struct ImageInfo {
   int width = 0;
   int height = 0;
   int num_components = 0;     // as stored: 1 grey, 3 colour, 4 CMYK or RGBA, ...
-  bool has_16_bits = false;   // a channel: a PNG of 16 bits, a PPM or PGM of values above 255
-  bool is_animation = false;  // of which the first picture is taken
+  bool has_16_bits = false;   // a channel: a PNG of 16 bits, a PPM or PGM with values above 255
+  bool is_animation = false;  // its first picture is taken
   bool is_raw = false;        // RGB as encode_ppm() writes it
 };
 
-// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. Behind the last
-// row of what ImageDecoder returns, 64 more bytes may be read (not used): whole vector registers
-// can be loaded at the end of a row.
+// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. 64 bytes behind
+// the last row of what ImageDecoder returns may be read, so that whole vector registers can be
+// loaded at the end of a row. Their values mean nothing.
 struct RgbView {
   const uint8_t* data = nullptr;
   int width = 0;
@@ -40,7 +40,7 @@ struct WideRgbView {
   ptrdiff_t stride = 0;
 };
 
-// A rectangle of pixels; x, y is the top left corner.
+// A rectangle of pixels. x, y is its top left corner.
 struct Rect {
   int x = 0;
   int y = 0;

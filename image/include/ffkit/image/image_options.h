@@ -1,4 +1,4 @@
-// ImageOptions: all that happens between an encoded image and its place in the batch.
+// ImageOptions: all that happens between an encoded picture and its place in the batch.
 //
 //   decode ─▶ transform (crop, resize, flip) ─▶ augmentations in order
 //          ─▶ normalise, convert, lay out ─▶ erasing
@@ -14,12 +14,12 @@ namespace ffkit {
 
 struct ImageOptions {
   ImageTransform transform = RandomResizedCrop{};
-  std::vector<Augmentation> augmentations = {};  // 16 of a kind at most
+  std::vector<Augmentation> augmentations = {};  // at most 16 of a kind
   std::optional<RandomErasing> erasing = {};
   ImageOutput output = {};
 };
 
-// Throws Error(invalid_argument) naming the first value that is out of range.
+// Throws Error(invalid_argument) that names the first value out of range.
 void validate(const ImageOptions& options);
 
 }  // namespace ffkit

@@ -1,4 +1,4 @@
-// ImageResizer: whole pictures made larger or smaller, with Pillow's pixels: see Interpolation.
+// ImageResizer: makes whole pictures larger or smaller, with Pillow's pixels (see Interpolation).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace ffkit {
 
-// Resizes pictures one after another and keeps its memory between them. Not thread-safe: one per
+// Resizes one picture after another and keeps its memory between them. Not thread-safe: one per
 // thread.
 class ImageResizer {
  public:
@@ -17,10 +17,10 @@ class ImageResizer {
   ImageResizer(ImageResizer&&) noexcept;
   ImageResizer& operator=(ImageResizer&&) noexcept;
 
-  // Pillow's Image.resize((width, height)) of `pixels`; all sizes are at least 1. The view lives
-  // until the next call, and has the 64 readable bytes behind its last row that RgbView asks for;
-  // `pixels` must have them too, and be no result of this resizer. Throws Error(invalid_argument)
-  // for a size below 1, and Error(unsupported) for OpenCV's filter: call cv::resize for it.
+  // Pillow's Image.resize((width, height)) of `pixels`. The view lives until the next call.
+  // `pixels` must have 64 readable bytes behind the last row (RgbView), as the result has, and must
+  // not be a result of this resizer. Throws Error(invalid_argument) for a size below 1,
+  // Error(unsupported) for OpenCV's filter; call cv::resize() for that one.
   RgbView resize(const RgbView& pixels, int width, int height,
                  Interpolation interpolation = Interpolation::bilinear);
 

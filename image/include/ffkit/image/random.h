@@ -1,6 +1,6 @@
-// CounterRandom: random numbers that depend on (seed, epoch, record_index, stream) alone, the same
-// on every machine, for any number of threads and ranks, and in every release. What augmentation is
-// drawn from, also a user's own.
+// CounterRandom: random numbers that depend on (seed, epoch, record_index, stream) alone. They are
+// the same on every machine, for any number of threads and ranks, and in every release. All
+// augmentations draw from it, a user's own as well.
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key: the
 // seed, low word first. Counter words: stream * 2^24 + the number of the block drawn so far, the
@@ -13,7 +13,7 @@
 
 namespace ffkit {
 
-// What the randomness of one sample's augmentation depends on, and nothing else.
+// All that the random numbers of a sample depend on.
 struct SampleKey {
   uint64_t seed = 0;
   int64_t epoch = 0;
@@ -26,16 +26,17 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<u
 // A value: cheap to make and to copy. Not thread-safe.
 class CounterRandom {
  public:
-  // Streams give independent numbers for the same sample, 2^25 of them each: one for every consumer
-  // that must not disturb the others'. The loader's own transforms take 0 .. 127.
+  // Streams give independent numbers for the same sample, 2^25 of them each. Each consumer takes a
+  // stream of its own, so that it does not disturb the others. The loader's transforms take 0 ..
+  // 127.
   explicit CounterRandom(const SampleKey& key, uint8_t stream = 0);
 
   uint64_t next();
   // Uniform in [0, 1): 53 bits of next().
   double uniform();
-  // Uniform in [low, high), low when both are equal.
+  // Uniform in [low, high); low if both are equal.
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  // Uniform in 0 .. n-1, n >= 1: the high half of next() * n; the bias is below n / 2^64.
+  // Uniform in 0 .. n-1, n >= 1: the high half of next() * n. The bias is below n / 2^64.
   int64_t below(int64_t n);
 
  private:

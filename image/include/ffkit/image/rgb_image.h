@@ -1,4 +1,4 @@
-// RgbImage: pixels that may be changed, their colours, and the size of an image.
+// RgbImage: pixels that may be changed. Also a colour, and the size of a picture.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace ffkit {
 
-// Height and width in pixels; of one number, a square: `.size = 224`, `.size = {192, 256}`.
+// Height and width in pixels. One number stands for a square: `.size = 224`, `.size = {192, 256}`.
 struct ImageSize {
   constexpr ImageSize(int64_t side) : height(side), width(side) {}
   constexpr ImageSize(int64_t h, int64_t w) : height(h), width(w) {}
@@ -19,8 +19,7 @@ struct ImageSize {
 
 using RgbColor = std::array<uint8_t, 3>;
 
-// Pixels [height, width, 3] u8 RGB that may be changed, without gaps between rows. Does not own
-// them.
+// Pixels [height, width, 3] u8 RGB, without gaps between rows. Does not own them.
 struct RgbImage {
   uint8_t* data = nullptr;
   int width = 0;

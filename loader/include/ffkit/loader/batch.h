@@ -1,5 +1,5 @@
 // Batch: one batch of decoded samples, as arrays by name. Batches of classification data have an
-// image and a label. Move-only: a batch holds a slab of the loader and gives it back when it is
+// picture and a label. Move-only: a batch holds a slab of the loader and gives it back when it is
 // destroyed.
 //
 // A batch may be destroyed on any thread, also after its Loader. Its memory stays valid and
@@ -68,7 +68,7 @@ class Batch {
   // LoaderOptions::bad_samples is skip.
   [[nodiscard]] std::span<const Replacement> replacements() const noexcept;
 
-  // All arrays, in order: the image and the label, where LoaderOptions asks for them, then its
+  // All arrays, in order: the picture and the label, where LoaderOptions asks for them, then its
   // `fields`. An empty batch has none. Functions that take a number throw Error(invalid_argument)
   // unless it is 0 .. num_fields()-1.
   [[nodiscard]] size_t num_fields() const noexcept;
@@ -91,7 +91,7 @@ class Batch {
 
   // The number of the field that images() gives; nothing without one.
   [[nodiscard]] std::optional<size_t> image_field() const noexcept;
-  // Images: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader
+  // Pictures: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader
   // without an image field.
   [[nodiscard]] const void* images() const;
   void* images();
@@ -100,7 +100,7 @@ class Batch {
   [[nodiscard]] Layout layout() const noexcept;
   // [size] labels; empty for a loader without a label field.
   [[nodiscard]] std::span<const int64_t> labels() const;
-  // The weight of each image itself, where LoaderOptions::mixing has blended it with the image
+  // The weight of each picture itself, where LoaderOptions::mixing has blended it with the picture
   // before it (the first with the last); else 1. The loss is lambda * loss(labels) + (1 - lambda) *
   // loss(labels rolled by one). Lambda is drawn from the seed, the epoch and the batch's place in
   // it, so an epoch that is resumed with the same batch size and world size continues alike.

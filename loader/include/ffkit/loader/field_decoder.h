@@ -8,7 +8,7 @@
 // A decoder sees the whole record, so it may combine several fields. Its result must depend on the
 // record and the key alone; then batches are the same for any number of threads and ranks. It draws
 // random numbers from CounterRandom(key, stream). Two decoders that draw from the same stream get
-// the same numbers, so that an image and its boxes can be flipped alike.
+// the same numbers, so that a picture and its boxes can be flipped alike.
 #pragma once
 
 #include <cstdint>
@@ -74,8 +74,8 @@ class PlacedFailure : public std::exception {
   virtual void happened_in(const std::string& place) const noexcept = 0;
 };
 
-// A decoder for samples that take a millisecond or more, such as several images. It decodes them in
-// parts that write different memory, and idle threads share the parts of a sample.
+// A decoder for samples that take a millisecond or more, such as several pictures. It decodes them
+// in parts that write different memory, and idle threads share the parts of a sample.
 class PartsDecoder : public FieldDecoder {
  public:
   // Must not change.
@@ -158,18 +158,18 @@ class TextDecoder : public FieldDecoder {
 // Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument)
 // when it is of a type that cannot serve.
 
-// An image: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Images of
-// one record that are decoded with the same options get the same crop and flip, where their sizes
-// agree.
+// A picture: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Pictures
+// of one record that are decoded with the same options get the same crop and flip, where their
+// sizes agree.
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
-// Images of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W] or
-// [.., H, W, 3]. Image i draws what decode_image() would with image_key(key, i). Each image is a
-// part.
+// Pictures of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W]
+// or [.., H, W, 3]. Picture i draws what decode_image() would with image_key(key, i). Each picture
+// is a part.
 std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
                                                   const std::vector<std::string>& fields,
                                                   const ImageOptions& options);
-// `key` itself for image 0, independent keys for the others.
+// `key` itself for picture 0, independent keys for the others.
 SampleKey image_key(const SampleKey& key, size_t image);
 // A scalar of any integer type as i64.
 std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const std::string& field);

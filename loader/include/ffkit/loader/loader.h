@@ -4,7 +4,7 @@
 //
 // One I/O thread and `num_threads` decoding threads work ahead of the consumer, by up to
 // `prefetch_batches`. Batches have the same bytes for any number of threads and either I/O engine.
-// After construction no memory is allocated for a batch, except by image libraries.
+// After construction no memory is allocated for a batch, except by libraries that decode pictures.
 //
 // Thread safety: a Loader belongs to one consumer thread. Batches may be kept and destroyed on any
 // thread. A Loader may be destroyed at any time: its destructor waits for reads in flight and drops
@@ -80,7 +80,8 @@ class Loader {
   // Upper bound in bytes of slabs, read buffers and records being decoded. Fixed at construction.
   // All decoding threads together take at most twice ShardReaderOptions::max_record_bytes for
   // records of more than 4 MiB. Not included are:
-  // - for each thread, the pixels of the largest image region decoded so far (3 bytes a pixel);
+  // - for each thread, the pixels of the largest region of a picture decoded so far (3 bytes a
+  // pixel);
   // - for each of prefetch_batches + held_batches batches, up to four times the bytes of the texts
   //   (copy_string()) of the largest batch that was in its place so far. Half of that is touched.
   [[nodiscard]] int64_t memory_bound() const;

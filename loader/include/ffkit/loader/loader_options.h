@@ -18,11 +18,11 @@
 namespace ffkit {
 
 // A bad sample is a record
-// - whose checksum, fields or image are broken,
-// - whose image or label is null,
+// - whose checksum, fields or picture are broken,
+// - whose picture or label is null,
 // - which is longer than ShardReaderOptions::max_record_bytes, or
 // - which the disk cannot read (EIO io.num_retries times, and again when it is read alone).
-// A truncated image is bad whatever its crop. Other damage of an image counts if it is decoded.
+// A truncated picture is bad whatever its crop. Other damage of a picture counts if it is decoded.
 // Damage to a whole shard is no bad sample and always fails: a truncated file, a damaged or
 // unreadable index or dictionary. An unknown number of records is lost then. Such Errors are about
 // ErrorSubject::shard or dataset.
@@ -38,12 +38,12 @@ struct LoaderOptions {
   // Per rank. With Tail::drop, the default, an epoch must fill one batch on each rank.
   int64_t batch_size = 256;
   SamplerOptions sampler = {};
-  // What a batch holds: the image and the label of classification data, under the names of their
+  // What a batch holds: the picture and the label of classification data, under the names of their
   // fields (empty: without), ...
   std::string image_field = "image";
   ImageOptions image = {};
   std::string label_field = "label";
-  // MixUp and CutMix of the finished batch's images; see Batch::mix_lambda().
+  // MixUp and CutMix of the finished batch's pictures; see Batch::mix_lambda().
   MixOptions mixing = {};
   // ... and further arrays, by the user's decoders or those of field_decoder.h.
   std::vector<BatchField> fields = {};

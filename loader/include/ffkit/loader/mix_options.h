@@ -8,8 +8,8 @@ namespace ffkit {
 // with probability 1/2, as in torchvision's reference training.
 struct MixOptions {
   double mixup_alpha = 0;  // lambda ~ Beta(alpha, alpha); 0.2 in torchvision's recipes
-  // 1 - (share of the image that the box covers) ~ Beta(alpha, alpha), before the box is cut off at
-  // the border; 1.0 in torchvision's recipes
+  // 1 - (share of the picture that the box covers) ~ Beta(alpha, alpha), before the box is cut off
+  // at the border; 1.0 in torchvision's recipes
   double cutmix_alpha = 0;
 
   [[nodiscard]] bool is_on() const { return mixup_alpha > 0 || cutmix_alpha > 0; }

@@ -127,8 +127,8 @@ inline at::Tensor array_tensor(const std::shared_ptr<Batch>& batch, const BatchA
       array.data, shape, [batch](void*) {}, dtype);
 }
 
-// The images as [N,3,H,W]: contiguous, or for Layout::nhwc with the strides of channels_last.
-// Error(not_found) without images.
+// The pictures as [N,3,H,W]: contiguous, or for Layout::nhwc with the strides of channels_last.
+// Error(not_found) without pictures.
 inline at::Tensor images_tensor(const std::shared_ptr<Batch>& batch) {
   if (batch->images() == nullptr) {
     throw Error(ErrorCode::not_found, "the batch has no images", {.subject = ErrorSubject::field});

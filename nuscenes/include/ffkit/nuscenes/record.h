@@ -67,7 +67,7 @@ inline constexpr const char* kBoxAttribute =
 // "CAM_FRONT/image".
 namespace channel {
 inline constexpr const char* kImage = "image";  // image: of cameras
-// F64 [3, 3]: of cameras, for the image as it is stored.
+// F64 [3, 3]: of cameras, for the picture as it is stored.
 inline constexpr const char* kIntrinsics = "intrinsics";
 // Tensor: of lidar and radars, see kLidarColumns and kRadarFields.
 inline constexpr const char* kPoints = "points";

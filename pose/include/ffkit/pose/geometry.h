@@ -1,4 +1,4 @@
-// Geometry of persons before a camera, as common/utils/pose_utils.py of 3DMPPE_ROOTNET_RELEASE
+// Geometry of persons in front of a camera, as common/utils/pose_utils.py of 3DMPPE_ROOTNET_RELEASE
 // computes it. Pure functions: thread-safe.
 #pragma once
 
@@ -8,10 +8,10 @@
 namespace ffkit::pose {
 
 struct Box {
-  double x = 0, y = 0;  // left upper corner, pixels
+  double x = 0, y = 0;  // top left corner, pixels
   double width = 0, height = 0;
 
-  double area() const { return width * height; }
+  [[nodiscard]] double area() const noexcept { return width * height; }
   bool operator==(const Box&) const = default;
 };
 
@@ -22,27 +22,27 @@ struct Camera {
   std::array<double, 2> centre = {0, 0};  // principal point, pixels
 };
 
-// The box that is cropped for an annotated one (process_bbox): clipped to a picture of width x
-// height pixels, made as wide as `aspect` times its height by growing, then `enlargement` times as
-// large about its centre. Nothing where no pixel of the picture is in it; a box of a single pixel
-// has no extent.
+// The box that is cropped for an annotated one (process_bbox). It is clipped to a picture of width
+// x height pixels, grows until it is `aspect` times as wide as high, and becomes `enlargement`
+// times as large about its centre. Nothing if no pixel of the picture is in it. A box of a single
+// pixel has no extent.
 std::optional<Box> person_box(const Box& annotated, double width, double height, double aspect = 1,
                               double enlargement = 1.25);
 
-// (x, y in pixels, depth) to (X, Y, Z) and back. The way back adds 1e-8 to the depth, so that there
-// is no division by zero.
+// From (x, y in pixels, depth) to (X, Y, Z) and back. The way back adds 1e-8 to the depth, so that
+// it never divides by zero.
 Point3 pixel_to_camera(const Point3& pixel, const Camera& camera);
 Point3 camera_to_pixel(const Point3& point, const Camera& camera);
 
-// The same in float32 and in the published code's order, as Human3.6M's and 3DPW's annotations are
-// turned into the camera's coordinates: rotation [3, 3] row by row. The results are float32
+// The published code turns the annotations of Human3.6M and 3DPW into the camera's coordinates like
+// this, in float32 and in this order. `rotation` is [3, 3], row by row. The results are float32
 // numbers.
 Point3 world_to_camera_f32(const Point3& point, const std::array<double, 9>& rotation,
                            const Point3& translation);
 Point3 camera_to_pixel_f32(const Point3& point, const Camera& camera);
 
-// RootNet's k: sqrt(real_area * fx * fy / area), the distance at which a person whose box has
-// `area` pixels would have an area of `real_area`: 2000 mm x 2000 mm.
+// RootNet's k: sqrt(real_area * fx * fy / area). It is the distance of a person whose box has
+// `area` pixels if the box is `real_area` large in reality: 2000 mm x 2000 mm.
 double distance_of_area(double area, const Camera& camera, double real_area = 2000.0 * 2000.0);
 
 }  // namespace ffkit::pose

@@ -1,7 +1,7 @@
-// Records of persons: what `ffconvert coco SRC DST --persons SET` writes, one record a person.
+// Records of persons: `ffconvert coco SRC DST --persons SET` writes one record a person.
 //
-// Lengths of a set with depth are those of its annotations: millimetres, of 3DPW metres. Pixels
-// count from the centre of the left upper one.
+// Lengths of a set with depth have the unit of its annotations: metres for 3DPW, else millimetres.
+// Pixels count from the centre of the top left one.
 #pragma once
 
 namespace ffkit::pose {
@@ -9,38 +9,37 @@ namespace ffkit::pose {
 namespace person {
 inline constexpr const char* kImage = "image";       // image: the whole picture, as its file is
 inline constexpr const char* kImageId = "image_id";  // scalar i64, column
-// scalar i64, column: of the annotation; of a detection, its number in its file from 0, which
-// stands for -1 - number
+// Scalar i64, column: the annotation's. For detection n of a file, counted from 0, it is -1 - n.
 inline constexpr const char* kAnnotationId = "annotation_id";
-inline constexpr const char* kWidth = "width";    // scalar i64, column: of the picture
+inline constexpr const char* kWidth = "width";    // scalar i64, column: the picture's
 inline constexpr const char* kHeight = "height";  // scalar i64, column
-// tensor f64 [4]: x, y of the left upper corner, width, height. The box that is cropped: clipped to
-// the picture, of the crop's aspect ratio, 1.25 times as large
+// Tensor f64 [4]: x, y of the top left corner, width, height of the box that is cropped: clipped to
+// the picture, with the crop's aspect ratio, 1.25 times as large.
 inline constexpr const char* kBox = "box";
 // Tensor f32 [1, 4]: the box as it was annotated or detected.
 inline constexpr const char* kBoxes = "boxes";
 inline constexpr const char* kFocal = "focal";    // tensor f64 [2]: focal lengths, pixels
 inline constexpr const char* kCentre = "centre";  // tensor f64 [2]: principal point, pixels
-// tensor f64 [3]: of the root joint x, y in pixels and the depth; zeros of a detection
+// Tensor f64 [3]: x, y in pixels and the depth of the root joint; zeros for a detection.
 inline constexpr const char* kRootImage = "root_image";
-// Tensor f64 [3]: X, Y, Z before the camera; zeros without depth.
+// Tensor f64 [3]: X, Y, Z of the root joint in front of the camera; zeros without depth.
 inline constexpr const char* kRootCamera = "root_camera";
-// scalar f32, column: 1, or 0 where x and y are not known; of MPII and Human3.6M what is annotated
+// Scalar f32, column: 1, or 0 if x and y are not known. MPII and Human3.6M annotate it.
 inline constexpr const char* kRootVisible = "root_visible";
-// Scalar u8, column: 1 where the depth is known.
+// Scalar u8, column: 1 if the depth is known.
 inline constexpr const char* kHasDepth = "has_depth";
-// Scalar f64, column: of a detection; 1 of an annotation.
+// Scalar f64, column: the detection's score; 1 for an annotation.
 inline constexpr const char* kScore = "score";
-// Tensor f32 [J, 3]: x, y in pixels and whether it is visible; J = 0 of a detection.
+// Tensor f32 [J, 3]: x, y in pixels and whether the joint is visible. J = 0 for a detection.
 inline constexpr const char* kJoints = "joints";
-// tensor f64 [R, 3]: the roots of all valid annotations of the picture, where a set has is_valid
+// Tensor f64 [R, 3], in a set that has is_valid: the roots of the picture's valid annotations.
 inline constexpr const char* kPictureRoots = "picture_roots";
 inline constexpr const char* kId = "id";  // string, column: "TS1/img_000001.jpg#12"
 }  // namespace person
 
-// Facts in the manifest beside those of every source.
+// Facts in the manifest, beside those that every source has.
 inline constexpr const char* kSetFact = "persons";  // "muco", ...
-// Annotations with is_valid 1 in all of the file, where a set has is_valid.
+// In a set that has is_valid: the number of annotations in the file whose is_valid is 1.
 inline constexpr const char* kValidRootsFact = "valid_roots";
 
 }  // namespace ffkit::pose

@@ -1,5 +1,5 @@
-// RootTruth: what a split of persons says of the roots, and RootEvaluation: figures of roots that
-// were found for them.
+// RootTruth: the true roots of a split of persons. RootEvaluation: metrics of the roots that a
+// network found.
 //
 //   split ─▶ read_root_truth() ─┐
 //                               ├─▶ evaluate_roots() ─▶ MRPE, AP
@@ -25,50 +25,50 @@ namespace ffkit::pose {
 
 struct RootPerson {
   int64_t image_id = 0;
-  int64_t annotation_id = 0;  // below 0: a detection, of which no truth is known
+  int64_t annotation_id = 0;  // below 0: a detection; its true root is not known
   std::string id;             // begins with the picture's file name
-  Box box;                    // that is cropped
+  Box box;                    // what is cropped
   Camera camera;
-  Point3 root = {};  // before the camera
+  Point3 root = {};  // in front of the camera
   bool has_truth = false;
   double score = 1;
 };
 
 struct RootTruth {
   std::string set;                  // "mupots"
-  std::vector<RootPerson> persons;  // of the records, in their order
-  // Of the pictures that have a record; and how many there are in all of the set. Where a set says
-  // what is valid.
+  std::vector<RootPerson> persons;  // one a record, in the order of the records
+  // In a set that has is_valid: the valid roots of each picture that has a record, and how many the
+  // whole set has.
   std::map<int64_t, std::vector<Point3>> valid_roots;
   std::optional<int64_t> num_valid_roots;
 
-  bool has_any_truth() const;
+  [[nodiscard]] bool has_any_truth() const;
 };
 
-// The unit of lengths before the camera in a split, by the set that it is of: "mm", or "m" of 3DPW;
-// empty where no depth is known (MPII, MSCOCO), and of sets that the converter does not know.
+// The unit of a split's lengths: "m" for 3DPW, "mm" for other sets with depth. Empty for sets
+// without depth (MPII, MSCOCO), and for sets that the converter does not know.
 std::string_view length_unit(const Manifest& manifest);
 
-// Reads all but the pictures. Of a Dataset::chain() pictures are numbered anew, since two sets may
-// have one with the same image_id; valid roots are known where all sets have them. Throws
+// Reads all but the pictures. In a Dataset::chain(), pictures get new numbers, because two sets may
+// have the same image_id; valid roots are known if all sets have them. Throws
 // Error(invalid_argument) for a split without persons.
 RootTruth read_root_truth(const Dataset& split);
 
 struct RootEvaluation {
-  std::optional<RootError> error;  // over the persons whose root is known; none: of none it is
-  std::array<std::optional<RootError>, kNumActions> by_action;  // of Human3.6M
-  std::optional<double> average_precision;  // where the set says which annotations are valid
+  std::optional<RootError> error;  // over the persons whose root is known; nothing without any
+  std::array<std::optional<RootError>, kNumActions> by_action;  // Human3.6M only
+  std::optional<double> average_precision;                      // of a set that has is_valid
 
-  bool is_empty() const { return !error && !average_precision; }
+  [[nodiscard]] bool is_empty() const noexcept { return !error && !average_precision; }
 };
 
-// `found`: the root before the camera of each person of `truth`, in its order.
+// `found` has a root for each person of `truth`, in its order.
 RootEvaluation evaluate_roots(const RootTruth& truth, const std::vector<Point3>& found,
                               double threshold = 250);
 
-// The results file that the published code writes of the set: a JSON array with image_id, bbox and
-// root_cam of each person; of MuPoTS with the score, of 3DPW with ann_id. Written under a temporary
-// name. Throws Error(io).
+// Writes the results file of the published code: a JSON array with image_id, bbox and root_cam of
+// each person, and with the score (MuPoTS) or ann_id (3DPW). It has a temporary name until it is
+// whole. Throws Error(io).
 void write_root_results(const std::filesystem::path& file, const RootTruth& truth,
                         const std::vector<Point3>& found);
 // An entry of such a file.
@@ -79,20 +79,18 @@ struct RootResult {
   std::optional<int64_t> annotation_id;  // "ann_id"
   std::optional<double> score;
 };
-// The entries of a file, in its order. Throws Error(not_found), and Error(corrupt) that names the
-// entry that is wrong, or of a picture of which `truth` has no person.
+// The entries of a file, in its order. Throws Error(not_found) without the file, and Error(corrupt)
+// that names an entry that is wrong or whose picture has no person in `truth`.
 std::vector<RootResult> read_root_results(const std::filesystem::path& file,
                                           const RootTruth& truth);
-// The root of each person of `truth`, in its order; the entries may come in any. Of several persons
-// in a picture each has the entry with its ann_id or its box, or in their order where entries have
-// neither. Throws Error(corrupt), with `file`, where entries and persons do not belong together one
-// by one.
+// The root of each person of `truth`, in its order; the entries may have any order. Several persons
+// of a picture are told apart by ann_id or box, or by their order if entries have neither. Throws
+// Error(corrupt) with `file` if entries and persons do not match one by one.
 std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, const RootTruth& truth,
                                      const std::filesystem::path& file);
-// Figures of a file as the published code computes them: the average precision of the entries with
-// their own scores, however many they are; errors of the persons whose root is known. Throws what
-// roots_of_persons() throws where there is one, and Error(corrupt) for an entry without a score
-// where they count.
+// The metrics of a file, as the published code computes them: the average precision of all entries
+// by their scores, and the error of the persons whose root is known. Throws Error(corrupt) for an
+// entry without a score if scores count, and what roots_of_persons() throws if roots are known.
 RootEvaluation evaluate_results(const std::vector<RootResult>& results, const RootTruth& truth,
                                 const std::filesystem::path& file, double threshold = 250);
 

@@ -19,7 +19,7 @@ refused() {  # refused CONTENT WORDS
   mkdir -p other/train/a
   printf "$1" >other/train/a/x.jpg
   run 1 "$FFCONVERT" folder other out --quiet
-  one_line_err "other/train/a/x.jpg: the image is $2"
+  one_line_err "other/train/a/x.jpg: the picture is $2"
 }
 refused 'GIF89a\001\0\001\0' 'a GIF, none of JPEG, PNG, .*; save it as PNG or JPEG'
 refused 'II*\0\010\0\0\0' 'a TIFF, none of .*; save it as PNG or JPEG'

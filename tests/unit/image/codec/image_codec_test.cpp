@@ -233,7 +233,7 @@ TEST(ImageDecoder, RefusesARegionOutsideTheImage) {
   ImageDecoder decoder;
   for (const Rect rect : {Rect{-1, 0, 2, 2}, Rect{0, 0, 11, 8}, Rect{5, 0, 6, 8}, Rect{0, 0, 0, 4},
                           Rect{0, 8, 1, 1}, Rect{2147483647, 0, 1, 1}, Rect{1, 1, 2147483647, 1}}) {
-    expect_error(ErrorCode::invalid_argument, "does not lie within the image of 10 x 8",
+    expect_error(ErrorCode::invalid_argument, "does not lie within the picture of 10 x 8",
                  [&] { decoder.decode_region(data, rect, 0, 0); });
   }
 }
@@ -266,7 +266,7 @@ TEST(ImageDecoder, ReadRegionIsDecodeRegionOfTheImageBegun) {
                    [&] { decoder.read_region(rect, 0, 0); });
     }
     decoder.read_info(data);
-    expect_error(ErrorCode::invalid_argument, "does not lie within the image of 61 x 43", [&] {
+    expect_error(ErrorCode::invalid_argument, "does not lie within the picture of 61 x 43", [&] {
       decoder.read_region({60, 0, 2, 1}, 0, 0);
     });
     EXPECT_ANY_THROW(decoder.read_info({}));
@@ -441,9 +441,9 @@ std::string why_not(ImageDecoder& decoder, std::span<const std::byte> data) {
 TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
   const std::map<std::string, std::string> reasons = {
       {"truncated.JPEG", "truncated JPEG"},
-      {"empty.JPEG", "the image is empty "},
+      {"empty.JPEG", "the picture is empty "},
       {"text.JPEG",
-       "the image is an HTML page, none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM; download it "
+       "the picture is an HTML page, none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM; download it "
        "again"},
       {"claims_65535x65535.JPEG", "broken JPEG "}};
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");

@@ -1,19 +1,18 @@
-// Token data: data sets of tokens, as ffconvert text writes them. A record is a block of documents,
-// one after the other:
+// Token data: data sets of tokens, as ffconvert text writes them. A record is a block of documents:
 //
-//   tokens          tensor u16 [T], or u32 where the vocabulary has more than 65,536 tokens: all
-//                   documents of the block, each with end-of-text behind it
+//   tokens          tensor u16 [T], or u32 if the vocabulary has more than 65,536 tokens: the
+//                   documents of the block behind each other, each with end-of-text at its end
 //   document_ends   tensor u32 [D]: document d, with its end-of-text, is tokens[b .. e - 1], with
 //                   b = document_ends[d - 1], or 0 for the first, and e = document_ends[d]
 //   num_tokens      scalar i64, column: T
 //   num_documents   scalar i64, column: D; may be 0
-//   text_bytes      scalar i64, column: bytes of the documents' text; 0 where they came as tokens
-//   num_empty       scalar i64, column: documents without any token, which are left out
+//   text_bytes      scalar i64, column: bytes of the documents' text; 0 if they came as tokens
+//   num_empty       scalar i64, column: documents without any token; they are left out
 //   id              string, column: where the block begins in its source, "books.jsonl:1"
 //
-// The manifest's options say what the tokens are: "vocabulary", "end_of_text" and, where texts were
-// tokenised here, "tokenizer", its fingerprint. The tokenizer itself is the one record of the data
-// set's split "tokenizer": the string field "tokenizer", the text of a tokenizer.json.
+// The manifest's options say what the tokens are: "vocabulary", "end_of_text", and "tokenizer", the
+// fingerprint, if ffkit made the tokens from text. The data set's split "tokenizer" has the
+// tokenizer itself: one record whose string field "tokenizer" is the text of a tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -47,24 +46,23 @@ Schema tokenizer_schema();
 // Whether records of this schema are blocks of documents.
 bool is_token_schema(const Schema& schema);
 
-// What the manifest of a split says of its tokens.
+// What a split's manifest says about its tokens.
 struct TokenFacts {
   int64_t vocabulary_size = 0;
   uint32_t end_of_text = 0;
-  std::string tokenizer;  // Tokenizer::fingerprint(); empty: it is not known
+  std::string tokenizer;  // Tokenizer::fingerprint(); empty: not known
 };
-// Throws Error(invalid_argument) for a data set of anything else.
+// Throws Error(invalid_argument) for a data set that is none of tokens.
 TokenFacts token_facts(const Dataset& split);
 
-// The tokenizer of the data set folder `data`, or of the one that the split's folder `data` is in.
-// Throws Error(not_found) when it has none, Error(corrupt) when it is not the one that was stored.
+// The tokenizer of a data set. `data` is its folder, or the folder of one of its splits. Throws
+// Error(not_found) without a tokenizer, Error(corrupt) if it is not the one that was stored.
 Tokenizer stored_tokenizer(const std::filesystem::path& data);
 
-// The documents of a block. Not thread-safe; the spans live as long as the record that it was made
-// of.
+// The documents of a block. Not thread-safe. Its memory is the record's that it was made of.
 class TokenBlock {
  public:
-  // Of a record of token_schema(). Throws Error(corrupt) for documents that do not fit the tokens.
+  // `record` has token_schema(). Throws Error(corrupt) if the documents do not fit the tokens.
   explicit TokenBlock(const RecordView& record, const Schema& schema);
 
   [[nodiscard]] int64_t num_tokens() const noexcept { return num_tokens_; }
@@ -72,11 +70,9 @@ class TokenBlock {
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   // All tokens, num_tokens() numbers of dtype(), aligned to it.
   [[nodiscard]] const void* tokens() const noexcept { return tokens_; }
-  // Where document `d` begins and ends among them.
-  [[nodiscard]] int64_t begin(int64_t d) const {
-    return d == 0 ? 0 : ends_[static_cast<size_t>(d - 1)];
-  }
-  [[nodiscard]] int64_t end(int64_t d) const { return ends_[static_cast<size_t>(d)]; }
+  // Where document `d` begins and ends in tokens().
+  [[nodiscard]] int64_t begin(int64_t d) const { return d == 0 ? 0 : ends_[d - 1]; }
+  [[nodiscard]] int64_t end(int64_t d) const { return ends_[d]; }
   // The tokens of document `d` with its end-of-text.
   [[nodiscard]] std::vector<uint32_t> document(int64_t d) const;
 

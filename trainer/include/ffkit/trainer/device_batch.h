@@ -20,7 +20,7 @@ namespace ffkit {
 
 struct DeviceField {
   std::string name;
-  at::Tensor values;  // images as [N,3,H,W] with the strides of channels_last for Layout::nhwc
+  at::Tensor values;  // pictures as [N,3,H,W] with the strides of channels_last for Layout::nhwc
   // [N + 1] i64 on the CPU, where the field has rows (RowsDecoder, TextDecoder): as
   // Batch::row_offsets(). Undefined where all samples have one shape.
   at::Tensor row_offsets = {};

@@ -35,7 +35,7 @@
 // The lidar frame is the augmented one. Of radar points, x y z are in it, and the other columns are
 // as stored. Boxes are in it too.
 //
-// All random numbers of a sample come from its SampleKey. So images, points, boxes and matrices
+// All random numbers of a sample come from its SampleKey. So pictures, points, boxes and matrices
 // agree, for any number of threads and ranks. Thread-safe as field decoders are.
 #pragma once
 
@@ -65,7 +65,7 @@ Split open_split(const std::filesystem::path& path, const std::string& split,
                  const ShardReaderOptions& options = {});
 
 struct CameraOptions {
-  std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no images
+  std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no pictures
   // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself. The
   // frames of a window share what a ResizeCrop and its augmentations draw; with a ScalePad each
   // frame draws for itself too, as in BEVFormer.
@@ -136,9 +136,9 @@ struct KeyframeOptions {
   // There is no field `can_bus` then.
   bool motion = false;
   bool identity = false;  // the fields sample_token, scene_token and frame_index
-  // For a set that was converted with the converter's option allow_partial. An image without a file
-  // is zeros (its matrices are those of a 1600 x 900 image), and a cloud without a file has no
-  // points; camera_valid, lidar_valid and radar_valid say so. False: such a keyframe is a bad
+  // For a set that was converted with the converter's option allow_partial. A picture without a
+  // file is zeros (its matrices are those of a 1600 x 900 picture), and a cloud without a file has
+  // no points; camera_valid, lidar_valid and radar_valid say so. False: such a keyframe is a bad
   // sample (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
   bool allow_missing = false;
 };

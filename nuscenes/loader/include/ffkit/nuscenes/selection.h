@@ -25,7 +25,7 @@ struct KeptBoxes {
   std::vector<std::bitset<kClasses.size()>> classes;  // bit c: some of them is of class c
 };
 
-// Reads two fields of each record, three with options.range, and no images or points: 28,000
+// Reads two fields of each record, three with options.range, and no pictures or points: 28,000
 // keyframes take half a second from the page cache and ten from a cold disk, on one thread. Of a
 // set that was converted with --zstd it has to read everything. The range is that of boxes that are
 // not augmented; max_boxes and layout do not count. Throws what Dataset::read_field throws, and

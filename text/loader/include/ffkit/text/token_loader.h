@@ -2,8 +2,8 @@
 //
 //   stream      All documents follow each other, with end-of-text between them. Each epoch has
 //               another order of the blocks, and of the documents in a block. A sample begins every
-//               `context` tokens and has context + 1: the inputs are the first `context` of them,
-//               the targets the last.
+//               `context` tokens and has context + 1: the first `context` of them are the inputs,
+//               the last `context` the targets.
 //   documents   A sample is one document, cut to context + 1 tokens or padded with end-of-text.
 //               loss_mask says which targets count.
 //
@@ -12,8 +12,8 @@
 // the same for every world size, and ranks share the batches as Sampler says.
 //
 // The constructor reads the number of tokens of each block, 8 bytes for about 65,000 tokens, but no
-// document. The thread that calls next() reads the records, from pages that the kernel was asked
-// for a window earlier, and verifies their checksums.
+// document. The thread that calls next() reads the records and verifies their checksums. The kernel
+// was asked for their pages a window earlier.
 //
 // Not thread-safe. Batches are values, and own their memory.
 #pragma once
@@ -38,7 +38,7 @@ struct TokenLoaderOptions {
   int64_t batch_size = 8;  // samples, per rank; >= 1
   int64_t context = 1024;  // >= 1
   TokenSamples samples = TokenSamples::stream;
-  // False: blocks and documents in the order in which they are stored, the same in all epochs.
+  // False: all epochs have the order in which blocks and documents are stored.
   bool shuffle = true;
   // Samples are shuffled within windows of about this many tokens, in the epoch's order of blocks.
   // Twice as many tokens are kept in memory, at 2 or 4 bytes each. If the data set has fewer, any
@@ -47,7 +47,7 @@ struct TokenLoaderOptions {
   Tail tail = Tail::drop;
   uint64_t seed = 0;
   int rank = 0;        // 0 .. world_size-1
-  int world_size = 1;  // processes that share the epoch: of a mesh, those along "data"
+  int world_size = 1;  // processes that share the epoch; in a mesh, those along "data"
 };
 
 struct TokenBatch {
@@ -56,18 +56,18 @@ struct TokenBatch {
   // [N, C + 1] row-major. Inputs of sample n are tokens[n][0 .. C-1], targets tokens[n][1 .. C].
   std::vector<int64_t> tokens;
   // [N, C] row-major, 1 where the target tokens[n][c + 1] counts, else 0. Empty for
-  // TokenSamples::stream, where all of them do.
+  // TokenSamples::stream: all of them count.
   std::vector<uint8_t> loss_mask;
-  // [N] numbers of the samples in the epoch's stream, before they were shuffled: of documents,
-  // their number in the epoch's order.
+  // [N] the samples' numbers in the epoch's stream before shuffling; for documents, in the epoch's
+  // order of documents.
   std::vector<int64_t> samples;
 };
 
 class TokenLoader {
  public:
-  // `dataset`: a split, or a subset of its blocks. Throws Error(invalid_argument) for options out
-  // of range, for a data set that is none of tokens, for a context longer than all of it, and for
-  // fewer samples than a step of all ranks takes (Tail::drop).
+  // `dataset` is a split or a subset of its blocks. Throws Error(invalid_argument) for options out
+  // of range, for a data set that is none of tokens, for a context longer than the whole data set,
+  // and, with Tail::drop, for fewer samples than a step of all ranks takes.
   TokenLoader(Dataset dataset, TokenLoaderOptions options);
   ~TokenLoader();
   TokenLoader(TokenLoader&&) noexcept;
@@ -79,21 +79,21 @@ class TokenLoader {
   [[nodiscard]] uint32_t end_of_text() const;
   [[nodiscard]] int64_t num_tokens() const;  // of the data set
   [[nodiscard]] int64_t num_documents() const;
-  // Of an epoch, all ranks together: floor((num_tokens() - 1) / context), or num_documents().
+  // Of an epoch over all ranks: floor((num_tokens() - 1) / context), or num_documents().
   [[nodiscard]] int64_t num_samples() const;
-  // Of an epoch on this rank; under Tail::exact without those in which its share is empty.
+  // Of an epoch on this rank. Tail::exact leaves out batches in which its share is empty.
   [[nodiscard]] int64_t num_batches() const;
 
   // Starts `epoch` from its beginning.
   void start_epoch(int64_t epoch);
-  // The next batch, or nothing at the end of the epoch. Begins epoch 0 when none was started.
-  // Throws Error(corrupt) that names shard and record, or Error(io).
+  // The next batch, or nothing at the end of the epoch. Begins epoch 0 if none was started. Throws
+  // Error(corrupt) that names shard and record, or Error(io).
   std::optional<TokenBatch> next();
 
-  // The state after the batches that next() has returned: position counts samples of all ranks.
+  // The state after the batches that next() has returned. Its position counts samples of all ranks.
   [[nodiscard]] LoaderState state() const;
   // Continues from `state`, also with another batch size, rank or world size. Throws
-  // Error(invalid_argument) when it belongs to another data set, seed, context, kind of samples or
+  // Error(invalid_argument) if it belongs to another data set, seed, context, kind of samples or
   // window.
   void restore(const LoaderState& state);
 
