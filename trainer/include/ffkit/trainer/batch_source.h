@@ -1,5 +1,5 @@
-// Where training takes its batches from: BatchSource, what a task may write itself, and the sources
-// that most tasks need, one over a Loader and one that gives the same batch again and again.
+// BatchSource: where training takes its batches from. A task may write its own. Most tasks need one
+// of two: LoaderSource, or RepeatedBatch, which gives the same batch again and again.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -23,70 +23,70 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  // Batches of an epoch on this process; fixed. The same on all processes for training.
+  // The number of batches of an epoch on this process. It never changes. For training it is the
+  // same on all processes.
   virtual int64_t num_batches() const = 0;
   virtual void start_epoch(int64_t epoch) = 0;
-  // Goes on from `state`; throws Error(invalid_argument) when it is of other data or another seed.
-  // A source over several data sets is to tell the place in each of them from the epoch and the
-  // position.
+  // Continues from `state`. Throws Error(invalid_argument) if it belongs to other data or another
+  // seed. A source over several data sets finds its place in each from the epoch and the position.
   virtual void restore(const LoaderState& state) = 0;
-  // Behind the batches that next() has returned. `position`: samples of the epoch that all
-  // processes have taken together.
+  // The state after the batches that next() has returned. Its position counts the samples of the
+  // epoch that all processes have taken together.
   virtual LoaderState state() const = 0;
-  // Nothing at the end of the epoch. Blocks until a batch is ready.
+  // The next batch, or nothing at the end of the epoch. Blocks until a batch is ready.
   virtual std::optional<DeviceBatch> next() = 0;
   // How long the last next() blocked, in seconds.
   virtual double wait_seconds() const = 0;
-  // What limits it, in a few words for --loader-only: "decode-bound: ..."; empty: not known.
+  // What limits the source, in a few words for --loader-only: "decode-bound: ..."; empty: not
+  // known.
   virtual std::string verdict() const { return {}; }
 };
 
-// Decoding threads where none are asked for, of `cores` for this process. A GPU takes samples as
-// fast as all of them decode; a CPU computes a hundred times as long as it decodes, and more
-// threads would only take cores from the model.
+// The default number of decoding threads for a process with `cores`. A GPU takes samples as fast as
+// all cores decode. A CPU computes a hundred times as long as it decodes, and more threads would
+// only take cores from the model.
 int default_decoding_threads(int cores, c10::Device device);
 
-// What all loaders of a run share: batch size, seed, this process's share, threads and memory.
-// Order, tail, pictures and fields are the task's.
+// The loader options that all loaders of a run share: batch size, seed, this process's share,
+// threads and memory. The task sets order, tail, pictures and fields.
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device);
 
-// Opens a split of options.data. Throws Error(not_found) when there is none, and
-// Error(invalid_argument) when there are several data sets: a task that mixes them takes the
-// functions below.
+// Opens a split of options.data. Throws Error(not_found) without the split, and
+// Error(invalid_argument) for several data sets. A task that mixes them calls the functions below.
 Dataset open_split(const TrainOptions& options, const std::string& split);
 
-// The split of each folder of options.data, behind one another (Dataset::chain()). `names`: a
-// folder gives the first of these splits that it has. `misfit`, as TaskEntry's, says why records of
-// a schema are none for the task. Throws Error(not_found) for a folder without any,
-// Error(invalid_argument) for one that does not fit, and what chain() throws.
+// A chain (Dataset::chain()) with a split of each folder of options.data: the first of `names` that
+// the folder has. `misfit` is as TaskEntry's. Throws Error(not_found) for a folder without such a
+// split, Error(invalid_argument) for one that does not fit, and what chain() throws.
 Dataset open_mixed_split(const TrainOptions& options, const std::vector<std::string>& names,
                          std::string (*misfit)(const Schema&));
-// The same without the folders that lack the split, as long as one has it: what is validated.
+// The same for validation: folders that lack the split are left out, unless all lack it.
 Dataset open_mixed_validation(const TrainOptions& options, const std::vector<std::string>& names,
                               std::string (*misfit)(const Schema&));
 
-// What SamplerOptions::mixture is for training; none for one data set.
+// SamplerOptions::mixture for training; nothing for one data set.
 std::optional<Mixture> training_mixture(const TrainOptions& options);
 
-// Throws Error(invalid_argument) when an epoch of `train` has fewer samples than one step of all
-// processes. `options`: resolved.
+// Throws Error(invalid_argument) if an epoch of `train` has fewer samples than one step of all
+// processes. `options` are resolved.
 void require_a_step(const TrainOptions& options, const Dataset& train);
 
-// For Task::notes(): a line for each data set with its share of an epoch and its samples, and one
-// for each that is validated; nothing for one data set. `val` may be null.
+// For Task::notes(): a line for each data set, with its share of an epoch and its samples, and a
+// line for each one that is validated. Nothing for one data set. `val` may be null.
 std::vector<std::string> mixture_notes(const TrainOptions& options, const Dataset& train,
                                        const Dataset* val);
 
-// From a loader. A batch shares its memory: it lives until the last tensor over it is gone.
+// Batches of a loader. Tensors share the loader's memory, which lives until the last of them is
+// gone.
 //
-// With an image output of u8 and `normalize`, which a loader alone refuses, the loader gives bytes,
-// and they are normalised on the device, by mean and std of the options. Without `normalize`, bytes
-// stay bytes.
+// If the options ask for u8 and `normalize`, which a loader alone refuses, the loader gives bytes,
+// and the device normalises them by the options' mean and std. Without `normalize`, bytes stay
+// bytes.
 class LoaderSource final : public BatchSource {
  public:
-  // `limit_batches` cuts every epoch; 0: none. Throws as Loader's constructor. `options` are for
-  // the same `device`.
+  // `limit_batches` is the most batches of an epoch; 0: no limit. `options` are made for `device`.
+  // Throws as Loader's constructor.
   LoaderSource(Dataset dataset, LoaderOptions options, int64_t limit_batches,
                c10::Device device = c10::kCPU);
 
@@ -99,7 +99,7 @@ class LoaderSource final : public BatchSource {
   std::string verdict() const override { return loader_.statistics().verdict(); }
 
  private:
-  // Says how many samples of an epoch were replaced, when it is over.
+  // At the end of an epoch: prints how many samples were replaced.
   void report_replaced();
 
   const bool normalises_bytes_;
@@ -112,7 +112,7 @@ class LoaderSource final : public BatchSource {
   double wait_seconds_ = 0;
 };
 
-// One batch, the same again and again: a model without data.
+// One batch again and again, for a model without data.
 class RepeatedBatch final : public BatchSource {
  public:
   RepeatedBatch(DeviceBatch batch, int64_t num_batches)

@@ -5,8 +5,8 @@
 //   batch.row_offsets("boxes")      [N + 1] i64 on the CPU: the rows of sample i are
 //                                   offsets[i] .. offsets[i + 1] - 1
 //
-// A plain value. Tensors of the CPU share the loader's memory, which returns to it when the last of
-// them is gone.
+// A plain value. Tensors on the CPU share the loader's memory, which returns to the loader when the
+// last of them is gone.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,8 +21,8 @@ namespace ffkit {
 struct DeviceField {
   std::string name;
   at::Tensor values;  // pictures as [N,3,H,W] with the strides of channels_last for Layout::nhwc
-  // [N + 1] i64 on the CPU, where the field has rows (RowsDecoder, TextDecoder): as
-  // Batch::row_offsets(). Undefined where all samples have one shape.
+  // [N + 1] i64 on the CPU, as Batch::row_offsets(), if the field has rows (RowsDecoder,
+  // TextDecoder). Undefined if all samples have one shape.
   at::Tensor row_offsets = {};
 };
 
@@ -33,7 +33,7 @@ struct DeviceBatch {
   double mix_lambda = 1;                // Batch::mix_lambda()
 
   bool has(std::string_view name) const;
-  // Throw Error(not_found) that lists the fields there are; row_offsets() also for a field without
+  // Throw Error(not_found) that lists all fields. row_offsets() also throws it for a field without
   // rows.
   const at::Tensor& field(std::string_view name) const;
   const at::Tensor& row_offsets(std::string_view name) const;

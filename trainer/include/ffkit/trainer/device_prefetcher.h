@@ -1,11 +1,11 @@
-// DevicePrefetcher: a loader's batches as tensors on the device that trains, copied one batch ahead
-// on a stream of their own:
+// DevicePrefetcher: a loader's batches as tensors on the device that trains. A stream of its own
+// copies them one batch ahead:
 //
 //   copy stream      | copy k+1 |          | copy k+2 |
 //   compute stream   |  step k       |  step k+1       |
 //
-// Copies overlap with computing only from pinned slabs (pinned_slab_allocator()). On the CPU
-// nothing is copied. Belongs to one thread, the one whose current stream computes.
+// Copies overlap with computing only if the slabs are pinned (pinned_slab_allocator()). On the CPU
+// nothing is copied. Belongs to the thread whose current stream computes.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -21,24 +21,24 @@ namespace ffkit {
 
 class DevicePrefetcher {
  public:
-  // `loader` must outlive the prefetcher; it is started and restored through it alone, between
-  // epochs. Throws Error(invalid_argument) unless its held_batches are at least kHeldBatches.
+  // `loader` must outlive the prefetcher, which alone starts and restores it, between epochs.
+  // Throws Error(invalid_argument) if its held_batches are below kHeldBatches.
   DevicePrefetcher(Loader& loader, c10::Device device);
   ~DevicePrefetcher();
   DevicePrefetcher(const DevicePrefetcher&) = delete;
   DevicePrefetcher& operator=(const DevicePrefetcher&) = delete;
 
-  // Two being copied and one in use.
+  // Two are copied, one is in use.
   static constexpr int kHeldBatches = 3;
 
-  // As the loader's; a batch that was copied ahead is dropped.
+  // As the loader's. A batch that was copied ahead is dropped.
   void start_epoch(int64_t epoch);
   void restore(const LoaderState& state);
-  // The next batch; work that is queued on the current stream from now on waits for its copy.
-  // Nothing at the end of the epoch. Begins to copy the one after it if the loader has it ready: it
-  // never waits for a batch that is not asked for.
+  // The next batch, or nothing at the end of the epoch. Work that is queued on the current stream
+  // from now on waits for its copy. If the loader has the batch after it ready, its copy begins;
+  // next() never waits for that one.
   std::optional<DeviceBatch> next();
-  // Behind the batches that next() has returned.
+  // The state after the batches that next() has returned.
   LoaderState state() const;
 
  private:

@@ -1,4 +1,4 @@
-// What an evaluation measures: the metrics of a task, and their values on a split.
+// EvalResult: the values of a task's metrics on a split.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct TaskEntry;
 
 // A metric as a task declares it.
 struct MetricInfo {
-  std::string name;   // in metrics.jsonl and TensorBoard, and to value(): "top1"
+  std::string name;   // in metrics.jsonl, TensorBoard and value(): "top1"
   std::string title;  // in lines for people: "top-1"; empty: the name
-  // For people a value is multiplied by `scale`, printed with `digits` behind the point, and
-  // followed by `unit`: 100, 2 and "%".
+  // For people, a value is multiplied by `scale` and printed with `digits` behind the point and
+  // `unit`, such as 100, 2 and "%".
   double scale = 1;
   int digits = 4;
   std::string unit = {};
@@ -26,14 +26,14 @@ struct EvalResult {
   int64_t count = 0;  // of the task's units, all processes together: images, tokens
   std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
   // Why there are no metrics, as a sentence without its full stop: the split has no truth to
-  // compare with. Empty: there are.
+  // compare with. Empty: there are metrics.
   std::string no_metrics = {};
-  // How the network was seen to compute what is no number, as a sentence without its full stop: an
+  // What the network computed that is not finite, as a sentence without its full stop. An
   // evaluation fails with it, and a training ends. Empty: all is finite.
   std::string diverged = {};
 
   bool has_value(std::string_view name) const;
-  // Throws Error(not_found) that lists the metrics there are.
+  // Throws Error(not_found) that lists all metrics.
   double value(std::string_view name) const;
 };
 
@@ -41,7 +41,7 @@ struct EvalResult {
 std::string best_text(const TaskEntry& task, double best, int64_t epoch);
 // "top-1 61.90 %".
 std::string metric_text(const MetricInfo& metric, double value);
-// Those that there are: "loss 1.0972  top-1 61.90 %  top-5 95.65 %".
+// All that `result` has: "loss 1.0972  top-1 61.90 %  top-5 95.65 %".
 std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResult& result);
 
 }  // namespace ffkit

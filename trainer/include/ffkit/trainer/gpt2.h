@@ -1,4 +1,4 @@
-// The task "gpt2": the next token of a text, on token data of `ffconvert text`.
+// The task "gpt2": the next token of a text, on token data that `ffconvert text` wrote.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,19 @@ std::string_view to_string(Gpt2Samples samples);
 Gpt2Samples parse_gpt2_samples(std::string_view name);
 
 struct Gpt2Options : OwnOptions<Gpt2Options> {
-  std::string arch = "gpt2";  // gpt2, gpt2-medium, gpt2-large, gpt2-xl: the sizes that are 0 below
+  std::string arch =
+      "gpt2";  // gpt2, gpt2-medium, gpt2-large, gpt2-xl; gives sizes that are 0 below
   int64_t layers = 0, heads = 0, width = 0;
   int64_t positions = 0;   // longest sequence that the network can take
   int64_t vocabulary = 0;  // 0: the data's
-  // Added to a variance; 0: layer_norm_epsilon of the weights that a run begins with, else 1e-5.
-  double norm_epsilon = 0;  // 0 <= norm_epsilon < 1
-  // Weights that a run begins with may know another number of tokens: rows of new tokens begin as
-  // the mean of the others, and rows beyond are left out.
+  // Added to variances, 0 <= norm_epsilon < 1. 0: layer_norm_epsilon of the weights that a run
+  // begins with, else 1e-5.
+  double norm_epsilon = 0;
+  // The weights that a run begins with may have another number of tokens: rows of new tokens become
+  // the mean of the others, and surplus rows are left out.
   bool resize_vocabulary = false;
   double dropout = 0.1;  // 0 <= dropout < 1
-  // Computes the inner activations of blocks again in the backward pass instead of keeping them.
+  // The backward pass computes the inner activations of layers again instead of keeping them.
   bool recompute = false;
   std::string train_split = "train";
   std::string val_split = "val";
@@ -36,19 +38,20 @@ struct Gpt2Options : OwnOptions<Gpt2Options> {
   Gpt2Samples samples = Gpt2Samples::stream;
   int64_t window_tokens = 1 << 24;  // samples are shuffled among about so many tokens, >= 1
 
-  // A mesh of processes, data x pipeline x tensor; neighbours along tensor have neighbouring ranks.
-  int64_t data_parallel = 0;    // that share the samples; 0: as many as the others leave
-  int64_t tensor_parallel = 1;  // that share each block, a divisor of the heads
-  // Those that share each block also share the positions outside attention and mlp; needs
+  // The processes are a mesh, data x pipeline x tensor. Neighbours along tensor have neighbouring
+  // ranks.
+  int64_t data_parallel = 0;    // processes that share the samples; 0: as many as the others leave
+  int64_t tensor_parallel = 1;  // processes that share each layer, a divisor of the heads
+  // Processes that share a layer also share the positions outside attention and mlp. Needs
   // tensor_parallel > 1, a divisor of the context.
   bool sequence_parallel = false;
-  int64_t pipeline_parallel = 1;  // that have some of the blocks each
-  int64_t micro_batches = 1;      // that a batch goes through a pipeline in; a divisor of the batch
+  int64_t pipeline_parallel = 1;  // processes that have some of the layers each
+  int64_t micro_batches = 1;  // pieces in which a batch goes through a pipeline; a divisor of it
 
   void describe(OptionTable& table, const TrainOptions& general) override;
 };
 
-// Those of `options`, which become gpt2's where they have none of a task yet.
+// The task's options in `options`. Without options of a task, `options` get gpt2's defaults.
 inline Gpt2Options& gpt2(TrainOptions& options) {
   return options.task_options<Gpt2Options>();
 }

@@ -1,4 +1,4 @@
-// Which GPUs a process is meant to use, as far as it can be told before CUDA is asked.
+// Which GPUs a process is meant to use, as far as that is known before CUDA is asked.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace ffkit {
 
-// `environment` as a process that trains on `device` (TrainOptions::device) sees it: without GPUs
-// for cpu, with that one alone for cuda:N. For plan_launch() and bind_to_numa_node(), which go by
-// the GPUs that they see.
+// `environment` as a process that trains on `device` (TrainOptions::device) sees it: cpu has no
+// GPU, cuda:N has that one alone. plan_launch() and bind_to_numa_node() go by the GPUs that they
+// see.
 Environment environment_seeing(const std::string& device,
                                Environment environment = process_environment());
 

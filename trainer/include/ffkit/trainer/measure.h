@@ -1,4 +1,4 @@
-// How fast the parts of training are, each alone: where the bottleneck is.
+// Measures loader and model, each alone, to find the bottleneck of training.
 #pragma once
 
 #include <ffkit/trainer/trainer.h>
@@ -7,31 +7,31 @@ namespace ffkit {
 
 // What --benchmark runs on one batch of noise.
 enum class BenchmarkMode {
-  forward,  // evaluation: the forward pass alone
-  step,     // training: forward, backward and update
+  forward,  // the forward pass of an evaluation
+  step,     // a step of training: forward, backward and update
 };
 
-// Units of the task (images, tokens) a second over all processes; the first five steps are left
-// out. `limit_batches` of the options is the number of steps that are measured, 20 when it is 0.
-// Each is called by every process of `place`'s world, and prints one line on rank 0.
+// Results are the task's units (images, tokens) a second over all processes, without the first five
+// steps. options.limit_batches is the number of measured steps; 0: 20. All processes of `place`'s
+// world call these functions. Rank 0 prints a line for each.
 
 // The model alone.
 double measure_model(const TrainOptions& options, BenchmarkMode mode,
                      const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// The training loader alone, as fast as it can: read, decoded and augmented, copied to the device.
-// Also says what limits it.
+// The training loader alone: it reads, decodes, augments and copies to the device as fast as it
+// can. The line also says what limits it.
 double measure_loader(const TrainOptions& options, const ProgressOutput& output = {},
                       const ProcessPlace& place = {});
 
 struct Bottleneck {
-  double loader = 0;           // units/s of the loader alone
-  double model = 0;            // of training steps without data
-  double both = 0;             // of training
-  double data_wait_share = 0;  // of training's time, 0 .. 1
+  double loader = 0;           // units a second of the loader alone
+  double model = 0;            // units a second of training steps without data
+  double both = 0;             // units a second of training
+  double data_wait_share = 0;  // share of training's time, 0 .. 1
 };
 
-// All three, and one line on which of them is the limit.
+// All three. A last line says which one is the limit.
 Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput& output = {},
                               const ProcessPlace& place = {});
 

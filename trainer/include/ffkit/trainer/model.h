@@ -1,5 +1,5 @@
-// Model: what training needs of a network, whatever it computes. A task calls the network itself,
-// by a type that it knows. Not thread-safe.
+// Model: what training needs of any network. A task calls the network itself by a type that it
+// knows. Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,22 +19,22 @@ struct NamedTensor {
 
 // How one parameter is trained.
 struct ParameterSetting {
-  double lr_scale = 1;     // its learning rate is that of the schedule times this
-  double decay_scale = 1;  // its weight decay is that of the options times this
+  double lr_scale = 1;     // its learning rate is the schedule's times this
+  double decay_scale = 1;  // its weight decay is the options' times this
 };
 
-// How the tensors in a file of weights are matched with those of the model.
+// How the tensors of a file of weights are matched with those of the model.
 struct WeightRules {
   std::string name = "model";  // what messages call the model: "resnet50"
-  // The linear layer that may be drawn anew when it has other rows; empty: none.
+  // The linear layer that is drawn anew if the file has another number of rows; empty: none.
   std::string head = {};
   std::string rows = "rows";     // what messages call the head's rows: "classes"
   std::string choice = "model";  // what chooses the model, for messages: "--arch"
-  // Today's name of a tensor in an older file; empty when no name ever changed.
+  // The present name of a tensor in an older file; empty: no name ever changed.
   std::function<std::string(const std::string& name)> current_name = {};
-  // Makes the tensors of `file` those of the model, with its names, before they are matched: leaves
-  // out what follows from others. Throws Error(unsupported) for a model of another kind. Empty:
-  // they are.
+  // Turns the tensors of `file` into those of the model, with its names, before they are matched.
+  // It drops tensors that follow from others. Throws Error(unsupported) for a model of another
+  // kind. Empty: nothing to do.
   std::function<void(const std::string& file, std::vector<NamedTensor>& tensors)> prepare = {};
 };
 
@@ -42,20 +42,20 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Training or evaluation: batch norm uses and updates the statistics of the batch when on, the
-  // running ones when off; dropout drops when on. On after construction.
+  // Training (on, as after construction) or evaluation. In training, batch norm uses the batch's
+  // statistics and updates the running ones, and dropout drops. In evaluation, batch norm uses the
+  // running statistics.
   virtual void set_training(bool on) = 0;
-  // Puts 4-d parameters into the channels_last memory format; call it before an optimiser holds
-  // them.
+  // Gives 4-d parameters the memory format channels_last. Call it before an optimiser holds them.
   virtual void use_channels_last() = 0;
-  // Moves parameters and buffers; call it before an optimiser holds them.
+  // Moves parameters and buffers. Call it before an optimiser holds them.
   virtual void to(c10::Device device) = 0;
-  // Batch norms take their statistics over all processes from now on (BatchNorm::synchronise); a
+  // From now on, batch norms take their statistics over all processes (BatchNorm::synchronise). A
   // model without any does nothing.
   virtual void synchronise_batch_norm(Communicator& communicator) = 0;
 
-  // In a fixed order, with the names of the Python model of the same kind. Those that do not
-  // require a gradient when training begins are frozen: it does not change them.
+  // In a fixed order, with the names of the same model in Python. Training does not change
+  // parameters that require no gradient when it begins: they are frozen.
   virtual std::vector<NamedTensor> parameters() const = 0;
   virtual std::vector<NamedTensor> buffers() const = 0;
 };

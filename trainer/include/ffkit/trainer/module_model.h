@@ -14,14 +14,14 @@ namespace ffkit {
 
 class ModuleModel : public Model {
  public:
-  // Keeps `module`, whose names of parameters and buffers are the model's.
+  // Keeps `module`. Parameters and buffers have its names.
   explicit ModuleModel(std::shared_ptr<torch::nn::Module> module);
   ~ModuleModel() override;
 
   void set_training(bool on) override;
   void use_channels_last() override;
   void to(c10::Device device) override;
-  // Of the library's own batch norms (models/blocks); those of torch::nn keep the statistics of
+  // Works for ffkit's own batch norms (models/blocks). Those of torch::nn keep the statistics of
   // their process.
   void synchronise_batch_norm(Communicator& communicator) override;
   std::vector<NamedTensor> parameters() const override;

@@ -1,5 +1,5 @@
-// Slabs in memory that a GPU copies from by itself: page-locked ("pinned") by libtorch's allocator
-// for the device.
+// Slabs in page-locked ("pinned") memory of libtorch's allocator, from which a GPU copies by
+// itself.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace ffkit {
 
-// For LoaderOptions::allocator: a TensorSlabAllocator, so the tensors of torch.h may be copied to
-// the GPU asynchronously, and dropped while the copy is under way. Throws Error(unsupported) where
-// libtorch sees no CUDA device. libtorch rounds sizes up to powers of two and keeps the memory when
-// the loader ends.
+// For LoaderOptions::allocator. It is a TensorSlabAllocator: tensors of torch.h may be copied to
+// the GPU asynchronously, and dropped during the copy. libtorch rounds sizes up to powers of two,
+// and keeps the memory when the loader ends. Throws Error(unsupported) if libtorch sees no CUDA
+// device.
 std::shared_ptr<SlabAllocator> pinned_slab_allocator();
 
 }  // namespace ffkit

@@ -1,10 +1,8 @@
-// Task: what is trained: its data, its network, its loss and its metrics. The run, checkpoints,
-// reports and processes know no more of it than this. trainer/tasks/README.md says in which order
-// the functions are called.
+// Task: what is trained: data, network, loss and metrics. Runs, checkpoints, reports and processes
+// know a task by this class alone. trainer/tasks/README.md has the order of the calls.
 //
-// A task belongs to one run on one process and may keep what it likes between calls: a network,
-// data sets, the state of a window. Not thread-safe. All processes make the same calls in the same
-// order.
+// A task belongs to one run on one process. It may keep a network, data sets or a state between
+// calls. Not thread-safe. All processes make the same calls in the same order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,17 +29,16 @@ namespace ffkit {
 
 // Where a task runs.
 struct TaskSetting {
-  // resolved: batch_size, lr and global_batch_size as this number of processes has them
-  TrainOptions options;
-  // Among the processes that share the samples: all of the run, but for a task with a mesh
-  // (TaskEntry::mesh). Those that differ in another dimension of it alone have the same rank here,
-  // and the same batches.
+  TrainOptions options;  // resolved for this number of processes
+  // Among the processes that share the samples. These are all processes of the run, unless the task
+  // has a mesh (TaskEntry::mesh). Processes that differ in another dimension of the mesh alone have
+  // the same rank here, and the same batches.
   ProcessPlace place;
   c10::Device device = c10::kCPU;
-  // Those that share the samples. Never null; they live as long as the run. They may be asked in
-  // loss(), since all processes have the same number of training batches.
+  // The processes that share the samples. Never null; it lives as long as the run. loss() may use
+  // it, because all processes have the same number of training batches.
   std::shared_ptr<Peers> peers = std::make_shared<Peers>();
-  // Those along each dimension of the task's mesh, by its name: they have the same batches.
+  // The processes along each dimension of the task's mesh, by its name. They have the same batches.
   std::map<std::string, std::shared_ptr<Peers>, std::less<>> peers_along = {};
 };
 
@@ -49,25 +46,26 @@ struct TaskSetting {
 class Evaluation {
  public:
   virtual ~Evaluation() = default;
-  // Called before the first batch where write_results() or write_confusion() follow.
+  // Called before the first batch if write_results() or write_confusion() will follow.
   virtual void keep_predictions() {}
-  // A batch of this process's share. The model is in evaluation mode, without gradients, in the
-  // precision of the run.
+  // Takes a batch of this process's share. The model is in evaluation mode, without gradients, in
+  // the precision of the run.
   virtual void add(const DeviceBatch& batch) = 0;
-  // The metrics of TaskEntry::metrics over all processes; collective. A process may have had no
-  // batch. Without metrics (EvalResult::no_metrics) where there is no truth to compare with: then
-  // the results are all that is wanted, and without them the evaluation fails.
+  // The metrics of TaskEntry::metrics over all processes. Collective; a process may have had no
+  // batch. Without truth to compare with, there are no metrics (EvalResult::no_metrics): the
+  // evaluation fails then, unless results are wanted.
   virtual EvalResult finish(Peers& peers) = 0;
-  // Writes the results of finish() to a file, on rank 0 alone, for tasks with TaskEntry::results.
-  // Throws Error(io).
+  // Writes the results to a file, after finish(), on rank 0 alone, for tasks with
+  // TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
-  // Writes which classes were taken for which others, likewise, for tasks with
-  // TaskEntry::has_confusion. Throws Error(invalid_argument), Error(io). A table of it for people.
+  // Likewise writes which classes were taken for which others, for tasks with
+  // TaskEntry::has_confusion. Returns a table for people. Throws Error(invalid_argument),
+  // Error(io).
   virtual std::string write_confusion(const std::filesystem::path& file);
 };
 
-// What a process has of a tensor that several share: the indices of `runs` along `dimension`, one
-// run behind the other, and all indices along the other dimensions.
+// The share that a process has of a tensor: the indices of `runs` along `dimension`, one run behind
+// the other, and all indices along the other dimensions.
 struct TensorCut {
   struct Run {
     int64_t begin = 0, count = 0;
@@ -75,22 +73,22 @@ struct TensorCut {
   int64_t dimension = 0;
   std::vector<Run> runs = {};  // empty: all of the tensor
 };
-// Of the whole tensor; a view of it where there is one run at most.
+// The share of `whole`. It is a view if there is at most one run.
 at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut);
 
-// How the processes along the dimensions of a task's mesh (TaskEntry::mesh) share the parameters of
-// one network. They are ranked among each other as in the mesh: the last dimension's neighbours
-// have neighbouring ranks. Pure functions, the same on all processes.
+// How the processes of a task's mesh (TaskEntry::mesh) share the parameters of one network. Their
+// ranks are those of the mesh: the last dimension's neighbours have neighbouring ranks. Pure
+// functions, the same on all processes.
 class ParameterParts {
  public:
   virtual ~ParameterParts() = default;
   // All parameters of the whole network, in a fixed order.
   virtual std::vector<std::string> names() const = 0;
   virtual std::vector<int64_t> whole_shape(const std::string& name) const = 0;
-  // The ranks whose parts make up the whole, each number of it once. Others may have the same parts
-  // once more.
+  // The ranks whose parts make up the whole, each number once. Other ranks may have copies of
+  // parts.
   virtual std::vector<int> holders(const std::string& name) const = 0;
-  // What `rank` has, if it has any of it.
+  // The share of `rank`, if it has one.
   virtual TensorCut cut(const std::string& name, int rank) const = 0;
 };
 
@@ -101,90 +99,89 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  // --- What it trains on. First of all one of open(), open_noise() and set_facts().
+  // --- What it trains on. The first call is open(), open_noise() or set_facts().
 
-  // Opens the data that training reads, and learns the facts from it. Throws Error(not_found)
-  // without it, Error(invalid_argument) when it is none for this task.
+  // Opens the training data and learns the facts from them. Throws Error(not_found) without data,
+  // Error(invalid_argument) if they are none for this task.
   virtual void open() = 0;
-  // Instead: facts for noise(), without any data.
+  // Sets facts for noise(), without data.
   virtual void open_noise() = 0;
-  // Of what open() opened; processes of one run must have the same. A run continues on data with
-  // the same one alone.
+  // The fingerprint of what open() opened. All processes of a run must have the same, and a run
+  // continues only on data with the same.
   virtual std::string fingerprint() const = 0;
   virtual TaskFacts facts() const { return {}; }
-  // Takes over the facts of a checkpoint. Throws Error(corrupt) when they are not what facts()
-  // gives.
+  // Takes over the facts of a checkpoint. Throws Error(corrupt) if facts() never gives such.
   virtual void set_facts(const TaskFacts& facts);
-  // Why a run with these options and facts cannot go on as this one; a sentence after the
-  // checkpoint's path; empty: it can.
+  // Why this run cannot continue one with these options and facts, as words that follow the
+  // checkpoint's path. Empty: it can.
   virtual std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const;
-  // The facts of weights that came without a checkpoint. Throws Error(invalid_argument) when they
-  // do not fit the data. `file`: theirs.
+  // The facts of weights from `file`, which is no checkpoint. Throws Error(invalid_argument) if
+  // they do not fit the data.
   virtual TaskFacts facts_of_weights(const std::vector<NamedTensor>& weights,
                                      const std::filesystem::path& file);
 
-  // A new source for the training batches of `epoch`, counted from 0: each holds options.batch_size
-  // samples.
+  // A new source of the training batches of `epoch`, counted from 0. Each batch holds
+  // options.batch_size samples.
   virtual std::unique_ptr<BatchSource> training_batches(int64_t epoch) = 0;
   // Whether the source that was made for epoch `other` also gives the batches of `epoch`.
   virtual bool shares_source(int64_t /*epoch*/, int64_t /*other*/) const { return true; }
-  // Every sample of what is validated on, once. Throws Error(not_found) without it.
+  // Every sample that is validated, once. Throws Error(not_found) without any.
   virtual std::unique_ptr<BatchSource> validation_batches() = 0;
-  // What is to be predicted, of options.data, whether or not it has labels, in order, each sample
-  // once: a data set, or what the task reads without a conversion. Throws Error(unsupported) where
-  // the task predicts nothing.
+  // Every sample of options.data to predict, once and in order, with or without labels. The data
+  // are a data set, or what the task reads without a conversion. Throws Error(unsupported) if the
+  // task predicts nothing.
   virtual std::unique_ptr<BatchSource> prediction_batches();
-  // A batch of options.batch_size samples on the device that needs no data: for --dummy and
+  // A batch of options.batch_size samples on the device, made without data, for --dummy and
   // measurements.
   virtual DeviceBatch noise() = 0;
-  // What people should know of the data, a sentence each without its full stop; after
+  // What people should know about the data, a sentence each, without its full stop. Called after
   // training_batches().
   virtual std::vector<std::string> notes() const { return {}; }
-  // The same at the end of a run, of what was found on the way. Collective.
+  // The same at the end of a run, about what was found during it. Collective.
   virtual std::vector<std::string> end_notes() { return {}; }
-  // How many of TaskEntry::units a sample is: the tokens of a sequence.
+  // How many of TaskEntry::units a sample has, such as the tokens of a sequence.
   virtual double units_per_sample() const { return 1; }
 
   // --- The network.
 
-  // Draws the initial weights from libtorch's default CPU generator. Called once; the task keeps
+  // Draws the initial weights from libtorch's default CPU generator. Called once. The task keeps
   // the model.
   virtual Model& make_model() = 0;
-  // Copies weights from other files into the model as it was drawn, at the beginning of a run that
-  // does not continue another; on rank 0 alone, whose weights all processes then take.
+  // Copies weights from other files into the model, at the beginning of a run that continues none.
+  // Called on rank 0 alone; all processes then take its weights.
   virtual void load_initial_weights() {}
   // Sentences on what load_initial_weights() chose and left out, for the user.
   virtual std::vector<std::string> weight_notes() const { return {}; }
   virtual WeightRules weight_rules() const { return {}; }
   virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
-  // How the parameters are divided among the processes of the task's mesh; null: each has all of
-  // them. Checkpoints hold whole ones either way. Gradients of a divided network are its own
-  // processes' (finish_gradients, gradient_norm), and it has no buffers.
+  // How the processes of the task's mesh share the parameters; null: each has all of them.
+  // Checkpoints hold whole parameters either way. A shared network has no buffers, and the task
+  // itself sees to its gradients (finish_gradients, gradient_norm).
   virtual const ParameterParts* parts() const { return nullptr; }
-  // Tensors of the task that a checkpoint holds beside the model's, as "task.NAME"; they share
-  // their storage: copying into them restores the state. Rank 0's are written, and all processes
-  // read them.
+  // Tensors of the task that a checkpoint holds beside the model's, as "task.NAME". They share the
+  // task's storage: copying into them restores the state. Rank 0's are written; all processes read
+  // them.
   virtual std::vector<NamedTensor> state() const { return {}; }
 
   // --- Steps.
 
-  // Before the first batch of `epoch`, and of what is left of one.
+  // Called before the first batch of `epoch`, or of the rest of it.
   virtual void start_epoch(int64_t /*epoch*/) {}
-  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run.
-  // Called by all processes as often, so it may ask setting().peers.
+  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. All
+  // processes call it equally often, so that it may use setting().peers.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;
-  // Before each loss() where the run multiplies the loss before its backward pass (--amp fp16): by
-  // what, [1] f32 on the device. For a task whose loss() runs backward passes itself.
+  // Called before each loss() if the run multiplies the loss by `scale`, [1] f32 on the device,
+  // before the backward pass (--amp fp16). For a task whose loss() runs backward passes itself.
   virtual void set_loss_scale(const at::Tensor& /*scale*/) {}
-  // After the backward passes of a step, when gradients are averages over all samples: what they
-  // want beyond that.
+  // Called after the backward passes of a step, when gradients are averages over all samples. A
+  // task may change them further.
   virtual void finish_gradients() {}
   // Whether the gradients of a step are finite on all processes that compute the network together,
-  // from whether this one's are: all leave the same steps out. With a scaled loss alone.
+  // so that all leave out the same steps; `own`: on this one. Called only with a scaled loss.
   virtual bool are_finite(bool own) { return own; }
   // The norm of all gradients of the network, [] on the device.
   virtual at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters);
-  // The forward pass of evaluation alone, for --benchmark forward: what it computes last.
+  // The forward pass of an evaluation, for --benchmark forward. Returns what it computes last.
   virtual at::Tensor forward(const DeviceBatch& batch) = 0;
   virtual std::unique_ptr<Evaluation> evaluation() = 0;
 

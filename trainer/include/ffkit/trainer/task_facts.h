@@ -1,4 +1,4 @@
-// What a run and a checkpoint that it continues must agree on beside their options.
+// TaskFacts: what a run and the checkpoint that it continues must agree on beside their options.
 #pragma once
 
 #include <map>
@@ -6,8 +6,8 @@
 
 namespace ffkit {
 
-// Names (TaskEntry::facts) and JSON: the classes of a data set, a vocabulary. A checkpoint holds
-// each as a part of its metadata.
+// Names (TaskEntry::facts) and JSON, such as the classes of a data set or a vocabulary. A
+// checkpoint has each in its metadata.
 using TaskFacts = std::map<std::string, std::string>;
 
 }  // namespace ffkit

@@ -1,4 +1,4 @@
-// TaskOptions: the options of a task, which stand beside those of every run in TrainOptions.
+// TaskOptions: the options of a task. In TrainOptions they stand beside those of every run.
 //
 //   struct DepthOptions : ffkit::OwnOptions<DepthOptions> {
 //     int64_t size = 64;
@@ -8,8 +8,8 @@
 //     }
 //   };
 //
-// describe() alone declares them: the command line, --help, --config, checkpoints, config.toml and
-// the checks all follow from it.
+// describe() declares them once. Command line, --help, --config, checkpoints, config.toml and
+// checks follow from it.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ class TaskOptions {
  public:
   virtual ~TaskOptions() = default;
   virtual std::unique_ptr<TaskOptions> clone() const = 0;
-  // Declares all of them, over this object. `general`: the options of the run, for checks that need
-  // both.
+  // Declares all options, over this object. `general` are the options of the run, for checks that
+  // need both.
   virtual void describe(OptionTable& table, const TrainOptions& general) = 0;
 };
 
@@ -41,7 +41,7 @@ struct NoTaskOptions : OwnOptions<NoTaskOptions> {
   void describe(OptionTable&, const TrainOptions&) override {}
 };
 
-// The options of some task, or none, as a value: a copy has options of its own.
+// The options of any task, or none, as a value: a copy has options of its own.
 class AnyTaskOptions {
  public:
   AnyTaskOptions() = default;

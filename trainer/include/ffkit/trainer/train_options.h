@@ -1,5 +1,5 @@
-// TrainOptions: everything that defines a training run, whatever its task, and the options of its
-// task. A plain value; the defaults are those of the usual ImageNet recipe for ResNet-50.
+// TrainOptions: all that defines a run, and the options of its task. A plain value. The defaults
+// are those of the usual ImageNet recipe for ResNet-50.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,8 @@ enum class LrSchedule {
   cosine,      // half a cosine from lr to lr_min over the epochs after the warm-up
   step,        // lr times lr_gamma after every lr_step_epochs epochs
   polynomial,  // from lr to lr_min by a power of the share of steps left; power 1: a straight line
-  // rises for three tenths of the run, then falls to almost nothing; has no other warm-up
-  onecycle,
-  constant,  // lr
+  onecycle,    // rises for three tenths of the run, then falls to almost 0; no other warm-up
+  constant,    // lr
 };
 std::string_view to_string(LrSchedule schedule);
 LrSchedule parse_lr_schedule(std::string_view name);
@@ -36,17 +35,17 @@ enum class Amp {
 std::string_view to_string(Amp amp);
 Amp parse_amp(std::string_view name);
 
-// What a record does to a run that cannot be read or decoded.
+// What happens when a record cannot be read or decoded.
 enum class OnBadSample {
-  fail,  // ends it
-  // another record takes its place (BadSamples::skip of the loader); each is named on stderr, and
-  // counted at the end of the epoch
+  fail,  // the run ends
+  // another record takes its place (BadSamples::skip of the loader); stderr names each such record,
+  // and their number at the end of the epoch
   skip,
 };
 std::string_view to_string(OnBadSample policy);
 OnBadSample parse_on_bad_sample(std::string_view name);
 
-// What becomes of lr when a step takes another number of samples than lr_base_batch.
+// How lr changes if a step takes another number of samples than lr_base_batch.
 enum class LrScaling {
   none,
   linear,  // lr * batch / lr_base_batch (Goyal et al., "Accurate, Large Minibatch SGD", 2017)
@@ -58,14 +57,13 @@ LrScaling parse_lr_scaling(std::string_view name);
 enum class OptimizerKind {
   sgd,    // with momentum
   adamw,  // Adam with decoupled weight decay
-  // SGD with a rate of its own for each layer, for large batches; leaves biases and norms out of
-  // the weight decay
+  // SGD with a rate for each layer, for large batches; biases and norms have no weight decay
   lars,
 };
 std::string_view to_string(OptimizerKind kind);
 OptimizerKind parse_optimizer(std::string_view name);
 
-// The task of checkpoints that name none, and of measurements without data.
+// The task of checkpoints without one, and of measurements without data.
 inline constexpr char kFirstTask[] = "classification";
 
 struct DataFolder {
@@ -78,20 +76,20 @@ struct DataFolder {
 // value.
 //
 //   A            one
-//   A B          equal shares; the smaller ones are repeated as often as the largest needs
-//   A:1 B:3      shares by weight; a folder without a weight has 1 then
+//   A B          equal shares; smaller ones are repeated until the largest is used up
+//   A:1 B:3      shares by weight; a folder without a weight has 1
 class DataFolders {
  public:
   DataFolders() = default;
-  // One folder; none where the path is empty. Not explicit: most runs have one.
+  // One folder; none if the path is empty. Not explicit, because most runs have one.
   DataFolders(const std::filesystem::path& folder);  // NOLINT(google-explicit-constructor)
   DataFolders(const std::string& folder);            // NOLINT(google-explicit-constructor)
   DataFolders(const char* folder);                   // NOLINT(google-explicit-constructor)
   explicit DataFolders(std::vector<DataFolder> folders);
 
-  // Of the words of a command line or a file. A word that names something in the file system is
-  // that folder; otherwise the number behind its last colon is a weight. Throws
-  // Error(invalid_argument) for a weight that is not finite and more than 0.
+  // From words of a command line or a file. If a word as a whole exists in the file system, it is
+  // the folder; otherwise the number behind its last colon is a weight. Throws
+  // Error(invalid_argument) for a weight that is not finite or not above 0.
   static DataFolders parse(const std::vector<std::string>& words);
   // parse() takes them back: "A:1", "B:3".
   std::vector<std::string> words() const;
@@ -101,8 +99,8 @@ class DataFolders {
   const std::vector<DataFolder>& folders() const { return folders_; }
   // The weights of Mixture; empty for equal shares and for one folder.
   std::vector<double> weights() const;
-  // The one folder, an empty path for none. Throws Error(invalid_argument) when there are several:
-  // for what takes one data set.
+  // The only folder; an empty path without any. Throws Error(invalid_argument) for several. For
+  // code that takes one data set.
   const std::filesystem::path& only() const;
   // For messages: "A", "A:1 and B:3".
   std::string string() const;
@@ -114,50 +112,49 @@ class DataFolders {
 };
 
 struct TrainOptions {
-  // What is trained, a name of the TaskRegistry; empty: the one task that the schema of the data
-  // fits.
+  // A name of the TaskRegistry; empty: the only task that fits the schema of the data.
   std::string task;
-  DataFolders data;  // folders with the splits "train" and "val": one, or several that are mixed
-  // Checkpoints and metrics; made when missing. Empty: nothing is written.
+  DataFolders data;  // folders with the splits "train" and "val"; several are mixed
+  // For checkpoints and metrics; it is made if it is missing. Empty: nothing is written.
   std::filesystem::path work_dir;
 
-  // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn anew.
+  // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn at random.
   std::filesystem::path pretrained;
-  // Where a file of weights (pretrained, a task's backbone_weights, what evaluate() takes) holds
-  // several sets of tensors: which, as "model_ema" or "ema.state_dict"; also the words that begin
-  // the names of its tensors, as "teacher.backbone". Empty: those that training scripts call the
+  // Which of several sets of tensors in a file of weights (pretrained, a task's backbone_weights,
+  // what evaluate() takes), such as "model_ema" or "ema.state_dict"; or how the names of its
+  // tensors begin, such as "teacher.backbone". Empty: the set that training scripts call the
   // model's.
   std::string weights_key;
-  // Parameters that training leaves as they are, with the statistics of their batch norms: patterns
-  // of names ("layer1", "features.*.weight") with commas between them; "backbone": all but the
-  // head. Empty: none.
+  // Parameters that training does not change, nor the statistics of their batch norms: patterns of
+  // names ("layer1", "features.*.weight") between commas; "backbone": all but the head. Empty:
+  // none.
   std::string freeze;
-  double lr_head = 0;  // learning rate of the head, with the schedule's course; 0: lr
-  // Factor of the learning rate from a block to the one before it, 0 < layer_decay <= 1.
+  double lr_head = 0;  // learning rate of the head, which follows the schedule too; 0: lr
+  // Factor of the learning rate from a layer to the one before it, 0 < layer_decay <= 1.
   double layer_decay = 1;
   int64_t epochs = 90;  // >= 1
-  // The run ends after so many steps, also within an epoch, with a validation; 0: after `epochs`,
-  // which count for nothing otherwise.
+  // The run ends after this many steps, also within an epoch, with a validation, whatever `epochs`
+  // is. 0: it ends after `epochs`.
   int64_t steps = 0;
   int64_t batch_size = 256;  // samples a process works on at a time, >= 1
-  // Samples a step over all processes; 0: batch_size * processes * accumulate. Otherwise batch_size
-  // is what it makes of it.
+  // Samples a step over all processes; batch_size follows from it. 0: batch_size * processes *
+  // accumulate.
   int64_t global_batch_size = 0;
-  int64_t accumulate = 1;  // batches a step and process, whose gradients add up, >= 1
+  int64_t accumulate = 1;  // batches of a process in a step, whose gradients add up, >= 1
   LrScaling lr_scaling = LrScaling::none;
-  int64_t lr_base_batch = 256;  // batch that lr is meant for, with a scaling, >= 1
+  int64_t lr_base_batch = 256;  // samples a step that lr is meant for, with lr_scaling, >= 1
   double lr = 0.1;              // highest learning rate, > 0
   LrSchedule lr_schedule = LrSchedule::cosine;
-  double lr_min = 0;  // cosine and polynomial only: where they end, 0 <= lr_min <= lr
-  // linear rise to lr, also of a part of an epoch, 0 <= warmup_epochs <= epochs; not with onecycle
+  double lr_min = 0;  // cosine and polynomial only: the last rate, 0 <= lr_min <= lr
+  // Epochs of a linear rise to lr, 0 <= warmup_epochs <= epochs; fractions are allowed. Not with
+  // onecycle.
   double warmup_epochs = 0;
-  int64_t warmup_steps = 0;     // the same in steps, instead of warmup_epochs; 0: warmup_epochs
-  double warmup_start = 0.01;   // where it begins, as a share of lr, 0 <= warmup_start <= 1
+  int64_t warmup_steps = 0;     // the same in steps; 0: warmup_epochs
+  double warmup_start = 0.01;   // first rate, as a share of lr, 0 <= warmup_start <= 1
   int64_t lr_step_epochs = 30;  // step only, >= 1
-  // Step only: the same in steps, instead of lr_step_epochs; 0: lr_step_epochs.
-  int64_t lr_step_steps = 0;
-  double lr_gamma = 0.1;  // step only, 0 < lr_gamma <= 1
-  double lr_power = 1;    // polynomial only, > 0
+  int64_t lr_step_steps = 0;    // step only: the same in steps; 0: lr_step_epochs
+  double lr_gamma = 0.1;        // step only, 0 < lr_gamma <= 1
+  double lr_power = 1;          // polynomial only, > 0
   OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;       // sgd and lars, 0 <= momentum < 1
   bool nesterov = false;       // sgd only; needs momentum > 0
@@ -166,51 +163,46 @@ struct TrainOptions {
   double adam_eps = 1e-8;      // adamw only, > 0
   double lars_trust = 0.001;   // lars only: rate of a layer / (its norm / its gradient's norm), > 0
   double weight_decay = 1e-4;  // >= 0
-  bool norm_decay = true;      // weight decay also of one-dimensional parameters: biases and norms
-  // The optimiser's state is divided among the processes that share the samples (ZeRO-1); not with
-  // lars.
+  bool norm_decay = true;      // one-dimensional parameters (biases, norms) have weight decay, too
+  // The processes that share the samples divide the optimiser's state (ZeRO-1). Not with lars.
   bool shard_optimizer = false;
-  double clip_grad_norm = 0;  // the gradients' norm is scaled down to this one, >= 0; 0: never
-  // Decay of the exponential moving average of the weights, 0 <= ema_decay < 1; 0: none. What is
-  // validated is the average then.
+  double clip_grad_norm = 0;  // the gradients' norm is scaled down to this, >= 0; 0: never
+  // Decay of an exponential moving average of the weights, which is validated instead of them; 0 <=
+  // ema_decay < 1. 0: no average.
   double ema_decay = 0;
   int64_t ema_steps = 1;           // steps between two updates of the average, >= 1
   uint64_t seed = 0;               // initial weights, order of the samples and their augmentation
   bool sync_bn = false;            // batch norm over the batches of all processes
   bool broadcast_buffers = false;  // rank 0's running statistics for all processes before each step
   Amp amp = Amp::off;
-  double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted on the way
-  // Kernels that give the same bits in every run, as far as libtorch has them, also on a GPU, where
-  // they are slower and those of cuDNN are otherwise chosen by trying. A CPU's always do.
+  double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted during the run
+  // A GPU takes kernels that give the same bits in every run, as far as libtorch has them. They are
+  // slower: otherwise cuDNN's are chosen by trying. A CPU's kernels always give the same bits.
   bool deterministic = false;
-  // decoding threads of the loader; 0: all of this process's cores with a GPU, one for every 16
-  // without
+  // Decoding threads of the loader. 0: with a GPU as many as this process has cores, without one a
+  // sixteenth of that.
   int threads = 0;
   int prefetch = 3;  // batches that the loader prepares ahead, >= 1
-  // Longer records are refused (ShardReaderOptions::max_record_bytes), >= 1.
+  // Longer records are refused (ShardReaderOptions::max_record_bytes); >= 1.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   OnBadSample bad_samples = OnBadSample::fail;
-  // threads of libtorch's kernels; 0: all cores this process may use, shared with the other
-  // processes of its machine
+  // Threads of libtorch's kernels. 0: this process's share of the cores that its machine's
+  // processes may use.
   int compute_threads = 0;
-  // Cpu, cuda (that of the local rank), cuda:N; auto: cuda where there is a GPU.
+  // cpu, cuda (the local rank's), cuda:N; auto: cuda if there is a GPU.
   std::string device = "auto";
-  // Steps an epoch, in training and in validation, for a quick try; 0: all.
-  int64_t limit_batches = 0;
-  // One batch of noise instead of data: what the model alone can do; no validation.
-  bool dummy = false;
-  int64_t keep_checkpoints = 3;  // newest ones kept; 0: all
-  bool keep_best = true;         // and the best one
-  // The run ends when so many validations in turn were no better than the best one; 0: it does not.
+  int64_t limit_batches = 0;  // steps of an epoch and of a validation, for a quick try; 0: all
+  bool dummy = false;         // trains on one batch of noise, for the model's speed; no validation
+  int64_t keep_checkpoints = 3;  // number of newest checkpoints that are kept; 0: all
+  bool keep_best = true;         // the best checkpoint is kept, too
+  // The run ends after so many validations in turn without a new best one; 0: it does not.
   int64_t patience = 0;
   int64_t log_every = 50;  // steps between two lines of metrics.jsonl, >= 1
-  int64_t eval_every = 1;  // epochs between two validations, >= 1; the last epoch has one
+  int64_t eval_every = 1;  // epochs between two validations, >= 1; the last epoch always has one
+  double checkpoint_minutes = 0;  // minutes between checkpoints within an epoch; 0: none
 
-  // Also a checkpoint after so many minutes within an epoch; 0: none.
-  double checkpoint_minutes = 0;
-
-  // The options of the task, which are Own, a class of OwnOptions; its defaults where none are set.
-  // Throws Error(invalid_argument) when they are another task's.
+  // The options of the task as its class Own (OwnOptions); the defaults if none are set. Throws
+  // Error(invalid_argument) if they are another task's.
   template <typename Own>
   Own& task_options();
   template <typename Own>
@@ -219,8 +211,8 @@ struct TrainOptions {
 
   // `task`, or kFirstTask where it is empty.
   const std::string& task_name() const;
-  // These options with batch_size, lr and global_batch_size as `world_size` processes have them.
-  // Throws Error(invalid_argument) when the global batch cannot be divided evenly.
+  // These options with batch_size, lr and global_batch_size for `world_size` processes. Throws
+  // Error(invalid_argument) if the processes cannot share the global batch evenly.
   TrainOptions resolved(int world_size) const;
 };
 
@@ -247,12 +239,11 @@ struct OptionTables {
   OptionTable general;
   OptionTable task;
 };
-// All options over `options`, those of the run and those of its task, which get their defaults
-// where `options` have none. Throws Error(invalid_argument) for a task that there is not.
+// The tables of all options, over `options`: those of the run and those of its task. The task's get
+// their defaults if `options` have none. Throws Error(invalid_argument) for an unknown task.
 OptionTables option_tables(TrainOptions& options);
 
-// Throws Error(invalid_argument) naming the first option that is out of range, of the run and of
-// its task.
+// Throws Error(invalid_argument) that names the first option out of range, of the run or its task.
 void validate(const TrainOptions& options);
 
 }  // namespace ffkit
