@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>
 
 #include "dct/dct_file.h"

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_info.h>
 #include <ffkit/image/image_output.h>
 #include <ffkit/image/interpolation.h>

@@ -11,6 +11,7 @@
 #ifdef FFKIT_OPENCV
 #include <opencv2/imgproc.hpp>
 
+#include <ffkit/image/image_codec.h>
 #include <ffkit/image/opencv.h>
 #endif
 

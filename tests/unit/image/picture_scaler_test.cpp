@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ffkit/image/image_codec.h>
+
 #include "resize/opencv_resize.h"
 #include "test_images.h"
 #include "transform/image_pipeline.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
 #include "expect_error.h"

@@ -6,6 +6,7 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
+#include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>
 
 #include "encode_for_test.h"
