@@ -23,19 +23,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+[[noreturn]] void refuse_export(const fs::path& file, const std::string& message) {
+  throw Error(ErrorCode::unsupported, message, {.path = file.string()});
+}
+
 // For a script beside the weights of `file`. Throws where there is none.
 PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointInfo& info) {
-  const auto refuse = [&](const std::string& message) {
-    throw Error(ErrorCode::unsupported, message, {.path = file.string()});
-  };
   if (is_alone) {
-    refuse(
+    refuse_export(
+        file,
         "holds weights alone; a script is written from the options of a run: give its work "
         "folder or checkpoint");
   }
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.python_model) {
-    refuse(
+    refuse_export(
+        file,
         fmt::format("no library of Python has the network of the task {}, so there is no script "
                     "to load its weights; leave --script out",
                     task.name));
@@ -47,17 +50,16 @@ PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointIn
 std::string use_names(const fs::path& file, bool is_alone, const CheckpointInfo& info,
                       const ExportOptions& options, std::vector<NamedTensor>& tensors) {
   if (options.names.empty()) return {};
-  const auto refuse = [&](const std::string& message) {
-    throw Error(ErrorCode::unsupported, message, {.path = file.string()});
-  };
   if (is_alone) {
-    refuse(
+    refuse_export(
+        file,
         "holds weights alone; names of another library are given to those of a run: give its "
         "work folder or checkpoint");
   }
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.use_names_of) {
-    refuse(
+    refuse_export(
+        file,
         fmt::format("the network of the task {} has names in one library alone; leave --names "
                     "out",
                     task.name));

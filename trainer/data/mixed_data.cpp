@@ -40,6 +40,23 @@ Dataset open_fitting(const TrainOptions& options, const fs::path& folder,
   return split;
 }
 
+// Folders may lack the split as long as one has it; a folder that is not there is a mistake.
+Dataset open_all(const TrainOptions& options, const std::vector<std::string>& names, Misfit misfit,
+                 bool may_lack_split) {
+  const auto open = [&](const fs::path& folder) {
+    return open_fitting(options, folder, names, misfit);
+  };
+  if (!options.data.are_several()) return open(options.data.only());
+  std::vector<Dataset> splits;
+  for (const DataFolder& folder : options.data.folders()) {
+    std::error_code error;
+    const bool is_there = fs::is_directory(folder.path, error);
+    if (may_lack_split && is_there && !split_in(folder.path, names)) continue;
+    splits.push_back(open(folder.path));
+  }
+  return splits.empty() ? open(options.data.folders().front().path) : Dataset::chain(splits);
+}
+
 Mixture mixture_of_sizes(const TrainOptions& options, const Dataset& train) {
   return {.num_records = train.source_sizes(), .weights = options.data.weights()};
 }
@@ -48,30 +65,12 @@ Mixture mixture_of_sizes(const TrainOptions& options, const Dataset& train) {
 
 Dataset open_mixed_split(const TrainOptions& options, const std::vector<std::string>& names,
                          Misfit misfit) {
-  if (!options.data.are_several()) {
-    return open_fitting(options, options.data.only(), names, misfit);
-  }
-  std::vector<Dataset> splits;
-  for (const DataFolder& folder : options.data.folders()) {
-    splits.push_back(open_fitting(options, folder.path, names, misfit));
-  }
-  return Dataset::chain(splits);
+  return open_all(options, names, misfit, /*may_lack_split=*/false);
 }
 
 Dataset open_mixed_validation(const TrainOptions& options, const std::vector<std::string>& names,
                               Misfit misfit) {
-  if (!options.data.are_several()) {
-    return open_fitting(options, options.data.only(), names, misfit);
-  }
-  std::vector<Dataset> splits;
-  for (const DataFolder& folder : options.data.folders()) {
-    // A folder that is not there is a mistake.
-    std::error_code error;
-    if (fs::is_directory(folder.path, error) && !split_in(folder.path, names)) continue;
-    splits.push_back(open_fitting(options, folder.path, names, misfit));
-  }
-  if (!splits.empty()) return Dataset::chain(splits);
-  return open_fitting(options, options.data.folders().front().path, names, misfit);
+  return open_all(options, names, misfit, /*may_lack_split=*/true);
 }
 
 std::optional<Mixture> training_mixture(const TrainOptions& options) {

@@ -11,7 +11,6 @@
 #include <array>
 
 #include "model/model_registry.h"
-#include "models/blocks/layers.h"
 #include "models/blocks/net.h"
 
 namespace ffkit {
@@ -66,7 +65,7 @@ struct Block : nn::Module {
   at::Tensor layer_scale;
 };
 
-class ConvNext : public Net {
+class ConvNext : public ClassifierNet {
  public:
   explicit ConvNext(const ModelShape& shape) {
     auto stem = std::make_shared<Chain>();
@@ -98,8 +97,7 @@ class ConvNext : public Net {
       return drop(x.flatten(1), dropout, is_training());
     });
     classifier_->add(nn::Linear(channels, shape.num_classes));
-    register_module("features", features_);
-    register_module("classifier", classifier_);
+    register_chains();
     // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws
     // what normal_ draws.
     for (const std::shared_ptr<nn::Module>& module : modules(/*include_self=*/false)) {
@@ -118,9 +116,6 @@ class ConvNext : public Net {
     nn::init::normal_(weight, 0, 0.02);
     nn::init::zeros_(bias);
   }
-
-  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
-  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <cmath>
 
 #include "model/model_registry.h"
-#include "models/blocks/layers.h"
 #include "models/blocks/net.h"
 
 namespace ffkit {
@@ -67,7 +66,7 @@ struct MBConv : nn::Module {
   std::shared_ptr<Chain> block;
 };
 
-class EfficientNet : public Net {
+class EfficientNet : public ClassifierNet {
  public:
   explicit EfficientNet(const ModelShape& shape) {
     features_->add(conv_norm(
@@ -90,21 +89,12 @@ class EfficientNet : public Net {
     classifier_->add(nn::Dropout(shape.dropout < 0 ? kDropout : shape.dropout));
     const nn::Linear head(channels, shape.num_classes);
     classifier_->add(head);
-    register_module("features", features_);
-    register_module("classifier", classifier_);
+    register_chains();
     initialise_convolutions(*this);
     const double range = 1 / std::sqrt(double(shape.num_classes));
     nn::init::uniform_(head->weight, -range, range);
     nn::init::zeros_(head->bias);
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    return classifier_->forward(global_average(features_->forward(images)));
-  }
-
- private:
-  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
-  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
 };
 
 }  // namespace

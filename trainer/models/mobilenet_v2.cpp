@@ -9,7 +9,6 @@
 
 #include "distributed/batch_norm.h"
 #include "model/model_registry.h"
-#include "models/blocks/layers.h"
 #include "models/blocks/net.h"
 
 namespace ffkit {
@@ -45,7 +44,7 @@ struct MobileNetV2Block : nn::Module {
   std::shared_ptr<Chain> conv;
 };
 
-class MobileNetV2 : public Net {
+class MobileNetV2 : public ClassifierNet {
  public:
   explicit MobileNetV2(const ModelShape& shape) {
     struct StageSizes {
@@ -70,20 +69,11 @@ class MobileNetV2 : public Net {
     classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
     const nn::Linear head(kLastChannels, shape.num_classes);
     classifier_->add(head);
-    register_module("features", features_);
-    register_module("classifier", classifier_);
+    register_chains();
     initialise_convolutions(*this);
     nn::init::normal_(head->weight, 0, 0.01);
     nn::init::zeros_(head->bias);
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    return classifier_->forward(global_average(features_->forward(images)));
-  }
-
- private:
-  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
-  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
 };
 
 }  // namespace

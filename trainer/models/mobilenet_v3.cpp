@@ -11,7 +11,6 @@
 #include <span>
 
 #include "model/model_registry.h"
-#include "models/blocks/layers.h"
 #include "models/blocks/net.h"
 
 namespace ffkit {
@@ -73,7 +72,7 @@ struct MobileNetV3Block : nn::Module {
   std::shared_ptr<Chain> block;
 };
 
-class MobileNetV3 : public Net {
+class MobileNetV3 : public ClassifierNet {
  public:
   MobileNetV3(std::span<const BlockConfig> blocks, int64_t hidden, const ModelShape& shape) {
     const Function activation = function_of(hardswish);
@@ -91,22 +90,13 @@ class MobileNetV3 : public Net {
     classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
     const nn::Linear head(hidden, shape.num_classes);
     classifier_->add(head);
-    register_module("features", features_);
-    register_module("classifier", classifier_);
+    register_chains();
     initialise_convolutions(*this);
     for (const nn::Linear& linear : {first, head}) {
       nn::init::normal_(linear->weight, 0, 0.01);
       nn::init::zeros_(linear->bias);
     }
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    return classifier_->forward(global_average(features_->forward(images)));
-  }
-
- private:
-  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
-  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
 };
 
 constexpr std::array kLarge = {
