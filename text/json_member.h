@@ -11,7 +11,7 @@ namespace ffkit::text {
 
 // Null where there is none.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
-// Null, false, "" or 0.
+// Whether it is null, false, "" or 0.
 bool is_off(const nlohmann::json& value);
 // Throws Error(unsupported): the file has `what`.
 [[noreturn]] void refuse_kind(const std::filesystem::path& path, const std::string& what);

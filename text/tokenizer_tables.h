@@ -1,4 +1,4 @@
-// What a tokenizer consists of, and how it is found quickly. Immutable once it is made.
+// The tables of a tokenizer. Immutable once they are made.
 #pragma once
 
 #include <array>
@@ -26,13 +26,13 @@ namespace ffkit::text {
 
 inline constexpr uint32_t kNoToken = std::numeric_limits<uint32_t>::max();
 
-// Pairs of neighbours that are joined: an open-addressed hash table, of 2 MB for GPT-2. Most pairs
-// that are looked for are not in it: a bitmap of 128 KB, which stays in a core's cache, tells that
-// of nine in ten.
+// The pairs of neighbours that are joined: an open-addressed hash table, 2 MB for GPT-2. Most pairs
+// that are looked up are not in it. A bitmap of 128 KB, which stays in a core's cache, tells so for
+// nine in ten.
 class MergeTable {
  public:
   struct Merge {
-    uint32_t rank = kNoToken;  // place in the list of merges; kNoToken: the pair is not joined
+    uint32_t rank = kNoToken;  // number in the list of merges; kNoToken: the pair is not joined
     uint32_t token = kNoToken;
   };
 
@@ -69,30 +69,30 @@ struct WordHash {
 };
 
 struct Tokenizer::Tables {
-  std::vector<std::string> tokens;  // the bytes of each; of special and of added ones, their names
+  std::vector<std::string> tokens;  // the bytes of each; the name of a special or added one
   std::vector<bool> is_special;
   std::vector<bool> is_only_added;  // in added_tokens, and not in the model's vocabulary
   std::vector<std::pair<uint32_t, uint32_t>> merges;  // in their order
-  std::vector<uint32_t> merged;                       // what each makes
+  std::vector<uint32_t> merged;                       // the token that each makes
   bool ignores_merges = false;  // a word that is a token is that token, whatever the merges say
   bool splits_words = true;     // by GPT-2's pattern, behind all steps of `pre_tokenizer`
   std::vector<AddedToken> added;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  std::vector<uint32_t> before, after;  // what each document has around its tokens
+  std::vector<uint32_t> before, after;  // tokens around each document
   // The JSON of normalizer and of the steps of pre_tokenizer, with commas between them.
   std::string normalizer_json = "null", steps_json;
 
-  // Made of these by finish().
+  // finish() makes what follows from the members above.
   std::array<uint32_t, 256> byte_tokens{};
   MergeTable merge_table;
   uint32_t end_of_text = kNoToken;
   std::string fingerprint;
   AddedTokens early, late;                  // looked for before the normalizer, and behind it
-  AddedTokens early_special, late_special;  // the same where texts make special tokens, too
-  bool is_plain = true;                     // a text is a piece
-  bool keeps_bytes = false;                 // of what is no UTF-8
-  std::unordered_map<std::string, uint32_t, WordHash, std::equal_to<>> words;  // of ignores_merges
+  AddedTokens early_special, late_special;  // the same if texts make special tokens, too
+  bool is_plain = true;                     // a text is one piece
+  bool keeps_bytes = false;                 // that are not UTF-8
+  std::unordered_map<std::string, uint32_t, WordHash, std::equal_to<>> words;  // for ignores_merges
 
   void finish();
   // Whether texts make added tokens that are not special.
@@ -101,23 +101,23 @@ struct Tokenizer::Tables {
   std::string settings_json() const;
 };
 
-// What a text is cut into, one after the other.
+// Gets what a text is cut into, one after the other.
 class TextSink : public PieceSink {
  public:
   virtual void add_token(uint32_t id) = 0;
 };
-// Cuts `text`, valid UTF-8, into added tokens and pieces, which GPT-2's pattern cuts into words
-// where the tables say so.
+// Cuts `text`, valid UTF-8, into added tokens and pieces. If the tables say so, GPT-2's pattern
+// cuts the pieces into words.
 void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& sink,
               SpecialTokens special = SpecialTokens::as_text);
 
-// Of tokens as texts (GPT-2's bytes_to_unicode): a printable character of Latin-1 is its byte; the
-// other 68 bytes are U+0100 .. U+0143.
+// The bytes of a token's text (GPT-2's bytes_to_unicode): a printable character of Latin-1 stands
+// for its byte, U+0100 .. U+0143 for the other 68 bytes.
 std::string text_of_bytes(std::string_view bytes);
-// Inverse; false when `text` has another character.
+// The inverse. False if `text` has another character.
 bool bytes_of_text(std::string_view text, std::string& bytes);
 
-// Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) when one of the
+// Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) if one of the
 // bytes is no token.
 void merge_word(const Tokenizer::Tables& tables, std::string_view word, std::vector<uint32_t>& ids);
 

@@ -1,4 +1,4 @@
-// What both forms of tokenizer files consist of: a vocabulary and a list of merges, checked while
+// VocabularyBuilder: the vocabulary and the list of merges of all tokenizer files, checked while
 // they are read.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace ffkit::text {
 
 [[noreturn]] void refuse_file(ErrorCode code, const std::filesystem::path& path,
                               const std::string& message);
-// Throws Error(corrupt) for what is none.
+// Throws Error(corrupt) for text that is no JSON.
 nlohmann::json parse_json(std::string_view text, const std::filesystem::path& path);
 void require_object(const nlohmann::json& json, const std::filesystem::path& path,
                     const char* what);
@@ -32,16 +32,16 @@ class VocabularyBuilder {
 
   // Of the model.
   void add(const std::string& text, const nlohmann::json& id);
-  // Behind all of the model. Its text stands for itself.
+  // A token behind all of the model. Its text stands for itself.
   void add(AddedToken token, const nlohmann::json& id);
-  // Of a token's text; kNoToken when there is none.
+  // The token with this text; kNoToken without one.
   uint32_t id_of(const std::string& text) const {
     const auto found = ids_.find(text);
     return found == ids_.end() ? kNoToken : found->second;
   }
   size_t size() const { return texts_.size(); }
 
-  // `tells_special`: false where no file says which tokens are special ones.
+  // `tells_special`: whether a file says which tokens are special.
   Tokenizer::Tables finish(std::vector<std::pair<uint32_t, uint32_t>> merges,
                            std::vector<uint32_t> merged, bool tells_special);
 
@@ -55,7 +55,7 @@ class VocabularyBuilder {
   std::vector<bool> is_there_, is_special_, is_only_added_;
   std::vector<AddedToken> added_;
   size_t num_of_model_ = 0;
-  uint32_t next_added_ = 0;  // the number that the next added token gets
+  uint32_t next_added_ = 0;  // number of the next added token
   std::unordered_map<std::string, uint32_t> ids_;
 };
 

@@ -1,5 +1,5 @@
-// OpenBlocks: blocks that were read a moment ago, with their documents in the order of the epoch.
-// Those that were used longest ago make room.
+// OpenBlocks: blocks that were read lately, with their documents in the order of the epoch. The
+// least recently used ones make room.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ namespace ffkit::text {
 
 class OpenBlocks {
  public:
-  // A block's tokens, one document behind the other.
+  // The tokens of a block, document behind document.
   struct Block {
     std::vector<std::byte> tokens;  // of dtype()
     std::vector<uint32_t> ends;     // of its documents
   };
 
-  // Keeps blocks up to `max_bytes`, and at least the two that were asked for last.
+  // Keeps blocks up to `max_bytes`, and always the last two that were asked for.
   OpenBlocks(Dataset dataset, const TokenFacts& facts, int64_t max_bytes);
 
   DType dtype() const { return dtype_; }
-  // The block at a place of the epoch that `order` is in. Lives until the next call but one. Throws
+  // The block at a place of `order`'s epoch. It lives until the call after the next one. Throws
   // Error(corrupt) and Error(io) as Dataset::read().
   const Block& at(const TokenOrder& order, int64_t place);
   void clear();

@@ -1,5 +1,4 @@
-// AddedTokens: tokens that stand in a text as they are, and are found before it is cut into words.
-// Immutable.
+// AddedTokens: tokens that are found in a text before it is cut into words. Immutable.
 #pragma once
 
 #include <array>
@@ -15,10 +14,10 @@ namespace ffkit::text {
 struct AddedToken {
   uint32_t id = 0;
   std::string content;
-  bool is_special = false;     // no text makes it, unless it is asked for
-  bool is_normalized = false;  // looked for behind the normalizer
-  bool is_word = false;        // not within a word
-  bool strips_left = false;    // takes the white space before it
+  bool is_special = false;     // texts make it only if asked to
+  bool is_normalized = false;  // is looked for after the normalizer
+  bool is_word = false;        // is not found within a word
+  bool strips_left = false;    // takes the white space before it, too
   bool strips_right = false;
   bool is_in_model = false;  // it is in the vocabulary of the model, too
 };
@@ -31,15 +30,15 @@ struct TextPart {
 
 class AddedTokens {
  public:
-  // Of `tokens`, those that are looked for behind the normalizer, or before it. Texts make special
-  // ones only where `special` says so.
+  // Takes those of `tokens` that are looked for after the normalizer, or before it. `special` says
+  // whether texts make special ones.
   AddedTokens() = default;
   AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const Normalizer& normalizer,
               bool special = false);
 
   bool is_empty() const { return entries_.empty(); }
-  // Appends the parts of `text`: at each place the longest token. They are views of it and of this
-  // object.
+  // Appends the parts of `text`, with the longest token at each place. They are views of `text` and
+  // of this object.
   void split(std::string_view text, std::vector<TextPart>& parts) const;
 
  private:
@@ -49,7 +48,7 @@ class AddedTokens {
   };
   const Entry* longest_at(std::string_view rest) const;
 
-  std::vector<Entry> entries_;  // in the order of their texts
+  std::vector<Entry> entries_;  // sorted by text
   std::array<bool, 256> begins_{};
   bool takes_special_ = false;
 };

@@ -1,6 +1,5 @@
-// What a character of Unicode is for Hugging Face's tokenizers: its general category and more, in a
-// byte for each. The table takes 1.1 MB of memory and is made of character_ranges.cpp when it is
-// first asked for.
+// What Hugging Face's tokenizers know about a character of Unicode: its general category and more,
+// in a byte. The table takes 1.1 MB. It is made from character_ranges.cpp when it is first needed.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +39,7 @@ enum class Category : uint8_t {
   cf,
   co,
   cn,
-  control_space,  // those of Cc that are white space
+  control_space,  // characters of Cc that are white space
 };
 
 // Beside the category, which has the five lowest bits.
@@ -57,18 +56,18 @@ inline constexpr CategorySet kAllCategories =
     (CategorySet{2} << static_cast<int>(Category::control_space)) - 1;
 inline constexpr CategorySet kSpaces = set_of(Category::zs) | set_of(Category::zl) |
                                        set_of(Category::zp) | set_of(Category::control_space);
-// Of a name as in \p{...}: "L", "Lu"; 0 for what is none.
+// The categories of a name as in \p{...}: "L", "Lu"; 0 for an unknown name.
 CategorySet categories_called(std::string_view name);
 
 // The table: a byte for each of 0 .. 0x10FFFF.
 const uint8_t* character_table();
-const std::vector<uint32_t>& character_ranges();  // of which it is made
+const std::vector<uint32_t>& character_ranges();  // the table is made from them
 
 struct Character {
   uint32_t code;
   uint32_t length;  // bytes
 };
-// The one at `p` in valid UTF-8.
+// The character at `p` in valid UTF-8.
 inline Character character_at(const char* p) {
   const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
   const auto tail = [&byte](int i) { return static_cast<uint32_t>(byte(i) & 0x3F); };
@@ -78,7 +77,7 @@ inline Character character_at(const char* p) {
   if (lead < 0xF0) return {(lead & 0x0FU) << 12 | tail(1) << 6 | tail(2), 3};
   return {(lead & 0x07U) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4};
 }
-// The beginning of the one that ends before `p`.
+// The beginning of the character that ends before `p`.
 inline const char* character_before(const char* p) {
   do {
     --p;

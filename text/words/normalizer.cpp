@@ -41,7 +41,7 @@ void append_form(std::string_view text, NormalForm form, std::string& out,
 
 // False where nothing changes.
 bool to_form(std::string_view text, NormalForm form, std::string& out) {
-  const uint32_t first = kFirstThatChanges[form];
+  const uint32_t first = kFirstThatChanges[static_cast<size_t>(form)];
   const uint8_t* table = character_table();
   const char* const end = text.data() + text.size();
   const char* p = text.data();

@@ -1,5 +1,5 @@
-// Normalizer: what is done to a text before it is cut into words: the normal forms of Unicode 9, as
-// Hugging Face's tokenizers has them, and replacements. Immutable.
+// Normalizer: changes a text before it is cut into words: normal forms of Unicode 9, as in Hugging
+// Face's tokenizers, and replacements. Immutable.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Normalizer {
  public:
   std::vector<NormalizerStep> steps;
 
-  // Valid UTF-8 in, valid UTF-8 out: `text` itself where nothing changes, else `buffer`.
+  // From valid UTF-8 to valid UTF-8. Returns `text` itself if nothing changes, else `buffer`.
   std::string_view apply(std::string_view text, std::string& buffer) const;
 };
 

@@ -1,9 +1,9 @@
-// Pattern: the regular expressions of tokenizer.json, as Oniguruma matches them, which Hugging
-// Face's tokenizers has them matched by.
+// Pattern: the regular expressions of tokenizer.json, matched as by Oniguruma, which Hugging Face's
+// tokenizers call.
 //
-// Known are alternatives, groups, characters and sets with \s \d \p{category} and their opposites,
-// the quantifiers ? * + {n,m}, possessive ones, looking ahead, (?i:...) for letters of ASCII, and
-// $. A group is repeated by ? alone. What can match nothing, and the rest of the syntax, is refused
+// It knows alternatives, groups, characters and sets with \s \d \p{category} and their opposites,
+// the quantifiers ? * + {n,m}, possessive ones, looking ahead, (?i:...) for letters of ASCII, and $.
+// Only ? repeats a group. The rest of the syntax, and a pattern that can match nothing, is refused
 // by name.
 //
 // Immutable: all functions are thread-safe.
@@ -41,15 +41,15 @@ class Pattern {
  public:
   // Throws Error(unsupported) without a path for what is not known.
   static Pattern parse(std::string_view expression);
-  // That matches these characters.
+  // A pattern that matches these characters.
   static Pattern of_text(std::string_view text);
 
   struct Match {
     const char* begin = nullptr;  // nullptr: there is none
     const char* end = nullptr;
   };
-  // The first match in valid UTF-8, which begins at `p` or later. Throws Error(unsupported) without
-  // a path for a pattern that goes back too often.
+  // The first match in valid UTF-8 that begins at `p` or later. Throws Error(unsupported) without a
+  // path for a pattern that goes back too often.
   Match find(const char* p, const char* end) const;
 
  private:
@@ -65,7 +65,7 @@ class Pattern {
     CharacterSet set{};         // of a run
     std::vector<uint32_t> branches{};
   };
-  // The end of a match that begins at `p`; nullptr: there is none. Counts the nodes down.
+  // The end of a match that begins at `p`; nullptr without one. Counts the nodes down.
   const char* match(uint32_t node, const char* p, const char* end, int64_t& steps_left) const;
 
   std::string text_;  // for errors

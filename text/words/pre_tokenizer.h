@@ -1,5 +1,5 @@
-// PreTokenizer: cuts a text into pieces, within which bytes are merged: by patterns, one after the
-// other, and last by GPT-2's, which the caller applies (WordSplitter). Immutable.
+// PreTokenizer: cuts a text into pieces, within which bytes are merged. It applies patterns one
+// after the other; the caller applies GPT-2's as the last one (WordSplitter). Immutable.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ffkit::text {
 
-// What becomes of the matches of a pattern; names of tokenizer.json.
+// What becomes of the matches of a pattern. The names are tokenizer.json's.
 enum class SplitBehavior : uint8_t {
   removed,
   isolated,
@@ -22,7 +22,7 @@ enum class SplitBehavior : uint8_t {
 struct SplitStep {
   std::vector<Pattern> pattern{};  // one; none: a match is each number, by Rust's is_numeric()
   SplitBehavior behavior = SplitBehavior::isolated;
-  bool is_inverted = false;  // what lies between matches are the matches
+  bool is_inverted = false;  // the matches are what lies between
 };
 
 class PieceSink {

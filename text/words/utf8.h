@@ -1,6 +1,6 @@
-// UTF-8 read character by character, and what is none of it replaced as Python's
-// bytes.decode("utf-8", "replace") does it: U+FFFD for each maximal part of a character (The
-// Unicode Standard, 3.9, "U+FFFD Substitution of Maximal Subparts").
+// UTF-8, character by character. Bytes that are not UTF-8 are replaced as by Python's
+// bytes.decode("utf-8", "replace"): U+FFFD for each maximal part of a character (The Unicode
+// Standard, 3.9, "U+FFFD Substitution of Maximal Subparts").
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ constexpr Utf8Part first_part(std::string_view text) {
   if (lead < 0x80) return {Utf8Kind::character, 1};
   if (lead < 0xC2 || lead > 0xF4) return {Utf8Kind::broken, 1};
   const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // Of the second byte: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+  // The limits of the second byte: no overlong forms, no surrogates, nothing beyond U+10FFFF.
   const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (size_t i = 1; i < length; ++i) {
@@ -43,7 +43,7 @@ constexpr Utf8Part first_part(std::string_view text) {
 
 // Whether all of `text` is UTF-8.
 bool is_valid_utf8(std::string_view text);
-// `text` with U+FFFD for what is no UTF-8.
+// `text` with U+FFFD for bytes that are not UTF-8.
 std::string with_replacements(std::string_view text);
 
 }  // namespace ffkit::text

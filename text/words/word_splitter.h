@@ -19,7 +19,7 @@ class WordSplitter {
       : table_(character_table()), next_(text.data()), end_(text.data() + text.size()) {}
 
   bool is_at_end() const { return next_ == end_; }
-  // The next word, not empty; the words behind each other are the text. Not at the end.
+  // The next word; never empty. All words together are the text. Do not call it at the end.
   std::string_view next();
 
  private:
