@@ -62,9 +62,9 @@ class RunCheckpoints {
   std::filesystem::path replaced_;  // by the next one; empty: none
   GoodCheckpoint good_;
   std::chrono::steady_clock::time_point last_time_;
-  // Of all processes, for the thread that writes checkpoints in parts; null where there are none.
+  // Among all processes, for the thread that writes checkpoints in parts; null without parts.
   const std::unique_ptr<Communicator> writers_;
-  CheckpointWriter writer_;  // last: it is done before what it writes goes
+  CheckpointWriter writer_;  // last: it ends before what it writes is destroyed
 };
 
 }  // namespace ffkit

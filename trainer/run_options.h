@@ -10,8 +10,8 @@
 
 namespace ffkit {
 
-// With what the task takes from the weights that a run begins with, or that are evaluated.
-// Collective; rank 0 alone may see them.
+// `options` with what the task takes from the weights that a run begins with or evaluates.
+// Collective. Only rank 0 needs to see the weights.
 TrainOptions with_settings_of(const std::filesystem::path& weights, TrainOptions options,
                               Communicator& communicator);
 

@@ -79,9 +79,9 @@ class TrainingRun {
   std::string not_finite();
   // Ends a run that has diverged; `what` says how that was seen.
   [[noreturn]] void end_diverged(const std::string& what);
-  // Of the state as it is; throws when it is not finite.
+  // Writes the present state. Throws if it is not finite.
   void write_checkpoint(const std::optional<WorkDir>& work_dir);
-  // Nothing when a process was asked to stop.
+  // Nothing if a process was asked to stop.
   std::optional<EvalResult> validate_epoch();
   void require_judged(const EvalResult& last) const;
 
@@ -101,7 +101,7 @@ class TrainingRun {
   std::deque<HostScalar> losses_;  // of steps that were not looked at yet
   double last_loss_ = 0;
   double step_wait_ = 0;  // seconds of the last step spent waiting for data
-  // By rank 0's clock; known to all at the same step, as is_stopped_.
+  // Rank 0's clock decides. All processes know it at the same step, as is_stopped_.
   bool is_checkpoint_due_ = false;
   bool is_stopped_ = false;
   RunReport report_;

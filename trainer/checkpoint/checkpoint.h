@@ -24,7 +24,7 @@
 
 namespace ffkit {
 
-// What a checkpoint says beside its tensors.
+// What a checkpoint has beside its tensors.
 struct CheckpointInfo {
   TrainOptions options;  // without work_dir
   TaskFacts facts;       // of the task that the options name
@@ -44,10 +44,10 @@ bool is_out_of_patience(const CheckpointInfo& stored, const TrainOptions& option
 // Whether the run of a checkpoint has nothing left to do under `options`.
 bool is_finished(const CheckpointInfo& stored, const TrainOptions& options);
 
-// Of the tensors of a model, and of an average of them.
+// The names of a model's tensors begin with these, and those of their average.
 inline constexpr char kModelPrefix[] = "model.";
 inline constexpr char kAveragePrefix[] = "ema.";
-// Of what an optimiser keeps.
+// The names of an optimiser's tensors begin with this.
 inline constexpr char kOptimizerPrefix[] = "optimizer.";
 
 // `tensors` with `prefix` before their names, at the end of `out`.

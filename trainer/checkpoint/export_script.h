@@ -8,8 +8,8 @@
 
 namespace ffkit {
 
-// Of the script for `weights`: their name with the ending .py. Throws Error(invalid_argument) when
-// there is a file of that name.
+// The script's file: the name of `weights` with the ending .py. Throws Error(invalid_argument) if
+// it exists.
 std::filesystem::path new_export_script(const std::filesystem::path& weights);
 
 // Writes it.

@@ -23,7 +23,7 @@ struct TensorShare {
 
   // All of a tensor of this shape.
   static TensorShare of_all(std::vector<int64_t> shape);
-  // Of the tensor that holds the share.
+  // The shape and size of the tensor that holds the share.
   std::vector<int64_t> shape() const;
   int64_t num_elements() const;
 };

@@ -1,4 +1,4 @@
-// Where a piece of code was loaded from: to find the libraries that lie beside it.
+// The folder that code was loaded from, to find libraries beside it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What libtorch throws, as an ffkit::Error.
+// Turns what libtorch throws into an ffkit::Error.
 #pragma once
 
 #include <c10/util/Exception.h>

@@ -15,7 +15,7 @@
 
 namespace ffkit {
 
-// What a process waits for, for others to read. Thread-safe.
+// Tells other processes what this one waits for. Thread-safe.
 class WaitedFor {
  public:
   // `what` completes "rank 1 of 2 has waited 15 s for ...". One that `concerns_all` processes alike

@@ -10,8 +10,8 @@
 
 namespace ffkit {
 
-// Of a folder of Hugging Face's: model.safetensors, pytorch_model.bin, or the index of either; in
-// the order in which transformers looks for them.
+// The weights in a folder of Hugging Face's: model.safetensors, pytorch_model.bin, or the index of
+// either, in the order of transformers.
 std::optional<std::filesystem::path> weights_in_folder(const std::filesystem::path& folder);
 
 bool is_weights_index(const std::filesystem::path& path);

@@ -45,7 +45,7 @@ struct StateDict {
   std::vector<std::string> notes;  // sentences on what was chosen and left out
 };
 
-// By their numbers, the tensors that torch before 0.2 kept outside of its pickle.
+// The tensors that torch before 0.2 kept outside of its pickle, by number.
 using OutsideTensors = std::map<std::string, StoredTensor>;
 
 // The state dict that `key` names ("ema", "ema.state_dict"); of those that the root or dicts in it

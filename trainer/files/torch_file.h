@@ -20,7 +20,7 @@
 namespace ffkit {
 
 enum class TorchForm { none, zip, pickles, tar };
-// By the first bytes of a file. Another zip or tar is one of torch.save() too until it is read.
+// The form of a file by its first bytes, which do not tell another zip or tar from torch.save()'s.
 // Throws as File does.
 TorchForm torch_form(const std::filesystem::path& path);
 

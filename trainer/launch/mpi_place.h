@@ -17,7 +17,7 @@ bool may_be_started_by_mpi(const Variables& variables);
 // are.
 void refuse_rank_alone(const Variables& variables);
 
-// Of a process that was started so. `needs_meeting_point`: false where another one is given.
+// The place of a process that was started so. `needs_meeting_point`: no other one is given.
 ProcessPlace mpi_place(const Variables& variables, bool needs_meeting_point);
 
 }  // namespace ffkit

@@ -8,10 +8,10 @@
 
 namespace ffkit {
 
-// Of the processes of `place`: 127.0.0.1 when all of them are on this machine, else the address of
-// the interface that leads to the meeting point. Where that is this machine's own name, and its
-// name stands for 127.0.0.1 or 127.0.1.1, as Debian sets it up: the first interface that is up and
-// leads elsewhere. Empty when there is none, or when they meet by a file.
+// The address where the other processes reach this one: 127.0.0.1 if all are on this machine, else
+// that of the interface that leads to the meeting point. If the meeting point is this machine's own
+// name, and the name stands for 127.0.0.1 or 127.0.1.1 as on Debian, it is that of the first
+// interface that is up and leads elsewhere. Empty without one, or if they meet by a file.
 std::string reachable_address(const ProcessPlace& place);
 
 }  // namespace ffkit

@@ -9,10 +9,10 @@ namespace ffkit {
 
 class Waiting {
  public:
-  // Of what may take a while longer and then leaves a checkpoint: less than the 30 s that
-  // schedulers give between SIGTERM and SIGKILL.
+  // For a wait that may go on and then leave a checkpoint. Less than the 30 s that schedulers give
+  // between SIGTERM and SIGKILL.
   static constexpr std::chrono::seconds kPatience{20};
-  // What was done so far is kept anyway, or there is nothing.
+  // For a wait without work that could be lost.
   static constexpr std::chrono::seconds kNothingToLose{0};
 
   // `what` completes "stopped by SIGTERM while it was ..."; it lives longer than this.

@@ -17,7 +17,7 @@ namespace ffkit {
 
 class ImageModel;  // models/blocks/image_model.h
 
-// What of a model its user chooses.
+// What the user of a model chooses.
 struct ModelShape {
   int64_t num_classes = 1000;
   // Probability that an input of the head is dropped in training; -1: the model's own.
@@ -37,10 +37,10 @@ struct ModelEntry {
 
 class ModelRegistry {
  public:
-  // With every model of models/. Any thread may use it, while nobody adds to it.
+  // It has every model of models/. Any thread may use it while nobody adds to it.
   static ModelRegistry& instance();
 
-  // A program that has a model of its own adds it before it starts other threads.
+  // A program adds its own models before it starts other threads.
   void add(ModelEntry entry) { entries_.push_back(std::move(entry)); }
   // Throws Error(invalid_argument) that lists the names there are.
   const ModelEntry& find(std::string_view name) const;

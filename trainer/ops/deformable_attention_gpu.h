@@ -13,7 +13,7 @@ namespace ffkit {
 
 // Shapes of all three functions: as deformable_attention(), which has checked them.
 
-// What the kernels take as an argument. At most kMostGpuLevels maps.
+// The argument of the kernels. At most kMostGpuLevels maps.
 GpuAttentionSizes gpu_sizes(const at::Tensor& value, const std::vector<MapSize>& levels,
                             const at::Tensor& weights);
 

@@ -38,8 +38,8 @@ struct DeformableAttentionGradients {
   T* weights;    // written
 };
 
-// Of the heads first .. last - 1 of all samples, counted through: sample * heads + head. Different
-// heads touch different memory.
+// For the heads first .. last - 1; head h of sample s is number s * heads + h. Different heads
+// touch different memory.
 void attend_backward(const DeformableAttentionShape& shape,
                      const DeformableAttentionInput<float>& input,
                      const DeformableAttentionGradients<float>& gradients, int64_t first,

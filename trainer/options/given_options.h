@@ -17,8 +17,8 @@ bool is_given(const std::vector<std::string>& names, const std::string& name);
 TrainOptions with_given(const TrainOptions& run, const TrainOptions& options,
                         const std::vector<std::string>& given);
 
-// What `now` has other than `run`, "lr 0.01 instead of 0.05" each; nothing of the work folder. Both
-// are of one task.
+// The differences of `now` from `run`, "lr 0.01 instead of 0.05" each; nothing of the work folder.
+// Both are of one task.
 std::vector<std::string> differences(const TrainOptions& run, const TrainOptions& now);
 
 }  // namespace ffkit

@@ -23,8 +23,8 @@ struct ProgressState {
 
 // "epoch 3/15  step 120/156  loss 1.4321  382 images/s  data wait 0.3 %  1:23 left"
 std::string to_string(const ProgressState& state);
-// Of a log, where there is one every so many steps: "step 120/156 of epoch 3/15  loss 1.4321  382
-// images/s  data wait 0.3 %  1:23 left"
+// The line of a log: "step 120/156 of epoch 3/15  loss 1.4321  382 images/s  data wait 0.3 %
+// 1:23 left"
 std::string log_line(const ProgressState& state);
 // "382 images/s  data wait 0.3 %"; empty while nothing was measured (ThroughputMeter leaves the
 // first steps out).

@@ -24,7 +24,7 @@ class RunMesh {
   Communicator& world() const { return world_; }
   // `world` itself where the task has no dimensions of its own.
   Communicator& data() const { return *data_; }
-  // Those that have the same batches as this one.
+  // The processes that have the same batches as this one.
   Communicator& same_data() const { return *same_data_; }
   // The dimensions of the task, without "data".
   const std::vector<MeshDimension>& dimensions() const { return dimensions_; }

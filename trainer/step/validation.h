@@ -11,7 +11,7 @@
 
 namespace ffkit {
 
-// What is written of an evaluation beside its metrics; empty: nothing.
+// The files that an evaluation writes beside its metrics; empty: none.
 struct PredictionFiles {
   std::filesystem::path results = {}, confusion = {};
   std::FILE* lines = nullptr;  // where the table of the confusion matrix is printed; null: nowhere

@@ -31,15 +31,16 @@ class WholeState {
 
   // All of `own` with their places in the whole tensors.
   std::vector<SharedTensor> shares(const std::vector<NamedTensor>& own) const;
-  // Those of them that this process writes: of all processes together, each number of each
+  // Those of `own` that this process writes. All processes together write each number of each
   // parameter once.
   std::vector<SharedTensor> to_write(const std::vector<NamedTensor>& own) const;
-  // The tensors that are no parameter's, which all processes have alike.
+  // The tensors of no parameter. All processes have them alike.
   std::vector<NamedTensor> others(const std::vector<NamedTensor>& own) const;
 
   // The values of a checkpoint, of one file or in parts, for `own` of all processes. Collective.
-  // Where they are divided and it is in parts, each process reads what it needs; otherwise rank 0
-  // alone reads. Throws as load_checkpoint() on the process that reads, Error(io) on the others.
+  // If parameters are divided and the checkpoint is in parts, each process reads what it needs;
+  // otherwise rank 0 alone reads. Throws as load_checkpoint() on a process that reads, Error(io) on
+  // the others.
   void load_checkpoint(const std::filesystem::path& checkpoint,
                        const std::vector<NamedTensor>& own) const;
   // As load_weights() into `model`, which rank 0 alone does; then all have them. What
@@ -58,7 +59,7 @@ class WholeState {
   std::vector<std::string> prefixes(const std::vector<NamedTensor>& own) const;
   // The parameter that a name ends with; empty: none.
   std::string parameter_of(const std::string& name) const;
-  // Of the tensor `name`, which is of `parameter`.
+  // The share of the tensor `name`, which belongs to `parameter`.
   TensorShare share_of(const std::string& name, const std::string& parameter) const;
   // Whether there is such a tensor: on some process where the task divides the network, else in
   // `own` of each.

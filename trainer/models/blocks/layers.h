@@ -1,4 +1,4 @@
-// What the models are built of: torchvision's blocks that several families share.
+// Blocks of torchvision that several families of models share.
 #pragma once
 
 #include <torch/nn/module.h>

@@ -21,7 +21,7 @@ struct ResNetConfig {
   int64_t groups = 1;
   int64_t width_per_group = 64;
   int64_t first_width = 64;  // channels of the stem and of the first stage, without its expansion
-  // Of bottlenecks alone:
+  // For bottlenecks alone:
   bool strides_first = false;  // the stride in the first 1x1 convolution, as Caffe's ResNet has it
   std::array<bool, 4> is_deformable = {};  // stages whose 3x3 convolutions are DeformableConv
 };
@@ -31,9 +31,9 @@ class ResNetBody {
   // Registers conv1, bn1 and layer1 to layer4 with `owner`, which has them from then on.
   ResNetBody(torch::nn::Module& owner, const ResNetConfig& config);
 
-  // Of the maps of stage 0 to 3.
+  // The channels of the maps of stage 0 to 3.
   int64_t channels(size_t stage) const { return (first_width_ << stage) * expansion_; }
-  // [N,3,H,W] -> the maps of the four stages, whose sides are a 4th, 8th, 16th and 32nd of the
+  // From [N,3,H,W] to the maps of the four stages. Their sides are a 4th, 8th, 16th and 32nd of the
   // pictures', rounded up.
   std::array<at::Tensor, 4> forward(const at::Tensor& images);
 

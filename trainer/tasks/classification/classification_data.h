@@ -1,4 +1,4 @@
-// What a classifier wants from the loader.
+// The data of a classifier.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -1,4 +1,4 @@
-// What a classifier says of each picture, and the files of it.
+// The predictions of a classifier, and their files.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,9 +35,9 @@ at::Tensor prediction_rows(const std::vector<int64_t>& records, const at::Tensor
 // In the order of the records.
 std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows);
 
-// By the ending of the file's name: .jsonl, an object a line, or .csv, with a line of names.
-// `names`: of the records that were predicted, by their numbers there. Throws
-// Error(invalid_argument) for another ending, Error(io).
+// The ending of the file's name says the form: .jsonl, an object a line, or .csv, with a line of
+// names. `names` has the predicted records' names by number. Throws Error(invalid_argument) for
+// another ending, Error(io).
 //
 //   {"id":"cat/1.jpg","record":0,"class":"dog","score":0.93,"label":"cat","loss":2.7,"top":[{"class":"dog","score":0.93},...]}
 //   id,record,class,score,label,loss,class_2,score_2,...
@@ -53,10 +53,10 @@ struct ConfusionMatrix {
 ConfusionMatrix confusion_of(const std::vector<Prediction>& all,
                              const std::vector<std::string>& classes);
 
-// By the ending: .json, {"classes": [...], "matrix": [[...]], "per_class": [{"class", "pictures",
-// "accuracy", "precision"}]}; or .csv, a row for each label and a column for each class. Numbers
-// that there are none of, such as the precision of a class that was never found, are null. Throws
-// as write_predictions().
+// The ending says the form: .json, {"classes": [...], "matrix": [[...]], "per_class": [{"class",
+// "pictures", "accuracy", "precision"}]}, or .csv, a row for each label and a column for each
+// class. A number that does not exist, such as the precision of a class that was never found, is
+// null. Throws as write_predictions().
 void write_confusion(const std::filesystem::path& file, const ConfusionMatrix& matrix);
 
 // "class  pictures  accuracy  precision  most often taken for", the worst first; at most `most`

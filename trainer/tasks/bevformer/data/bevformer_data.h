@@ -33,11 +33,11 @@ std::string bevformer_misfit(const Schema& schema);
 // Error(not_found) when there is none, Error(invalid_argument) when it is not for BEVFormer.
 nuscenes::Split open_keyframes(const TrainOptions& options, const std::string& name);
 
-// Of pictures of width x height as they go into the network: scaled, then filled up to multiples of
-// 32.
+// The size that pictures of width x height have in the network: scaled, then filled up to multiples
+// of 32.
 ImageSize scaled_picture_size(int64_t width, int64_t height, const BevFormerOptions& options);
-// Of the pictures of `keyframes`, which are all of one size, that of the first. Throws
-// Error(corrupt) when it cannot be read.
+// The same for the pictures of `keyframes`, which all have the size of the first. Throws
+// Error(corrupt) if it cannot be read.
 ImageSize network_picture_size(const Dataset& keyframes, const BevFormerOptions& options);
 
 // The objects that are trained on: of the ten classes, with a point of lidar or radar inside,

@@ -11,8 +11,8 @@
 
 namespace ffkit {
 
-// Of a batch of B windows of `length` frames: their first, second, ... frames, the oldest first.
-// `is_bgr`: the network takes blue before red.
+// The first, second, ... frames of all windows of a batch, the oldest first. The batch has B
+// windows of `length` frames. `is_bgr`: the network takes blue before red.
 std::vector<BevFrame> frames_of(const DeviceBatch& batch, int64_t length, bool is_bgr);
 
 // The objects in the last frame of each window, on the device of the batch: boxes as loss/boxes.h

@@ -28,8 +28,8 @@ struct DetectedBoxes {
   at::Tensor labels;  // [N] i64
 };
 
-// Those of the last decoder layer: logits [queries, classes], coded boxes [queries, 10]. A query
-// may give a box for several classes; there is no threshold and no suppression of neighbours.
+// The boxes of the last decoder layer's logits [queries, classes] and coded boxes [queries, 10]. A
+// query may give boxes for several classes. There is no threshold and no suppression of neighbours.
 DetectedBoxes decode_boxes(const at::Tensor& logits, const at::Tensor& coded,
                            const BoxDecoding& decoding);
 

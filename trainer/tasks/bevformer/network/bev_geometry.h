@@ -1,4 +1,4 @@
-// Where the cells of a bird's-eye view (BEV) lie: in the pictures of the cameras, and in the BEV of
+// The places of the cells of a bird's-eye view (BEV) in the cameras' pictures, and in the BEV of
 // the frame before.
 //
 // A cell's index is row * columns + column; columns run along the lidar's x, rows along its y.

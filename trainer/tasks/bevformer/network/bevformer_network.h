@@ -44,9 +44,9 @@ class BevFormerNetwork : public torch::nn::Module {
   explicit BevFormerNetwork(const BevFormerConfig& config);
 
   const BevFormerConfig& config() const { return config_; }
-  // With the names of a ResNet.
+  // Its tensors have the names of a ResNet.
   std::shared_ptr<torch::nn::Module> backbone() const;
-  // As ResNetBody::set_recompute(), which wants BevFormerConfig::frozen_norms.
+  // As ResNetBody::set_recompute(), which needs BevFormerConfig::frozen_norms.
   void set_recompute(bool on);
 
   // Detections in the last of `frames`; those before give its history, without gradients and

@@ -16,18 +16,18 @@
 
 namespace ffkit {
 
-// Of the options: --positions, or those of --arch; 1 where there is no such arch.
+// The number of positions: --positions, or that of --arch; 1 for an unknown arch.
 int64_t configured_positions(const Gpt2Options& options);
-// The network of the options for data with `vocabulary` tokens; 0: there is no data, and the arch's
-// counts. Throws Error(invalid_argument) for a --vocabulary that is smaller than the data's, and
-// for sizes that make no network.
+// The network of the options, for data with `vocabulary` tokens; 0: without data, the arch's
+// number. Throws Error(invalid_argument) for a --vocabulary below the data's, and for sizes that
+// make no network.
 Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary);
 int64_t configured_context(const Gpt2Options& options);
 
 // Why records of `schema` are none to train GPT-2 on; empty: they are.
 std::string gpt2_misfit(const Schema& schema);
 
-// What a checkpoint keeps of the data.
+// What a checkpoint keeps about the data.
 struct Gpt2Facts {
   int64_t vocabulary = 0;      // of the data; 0: no data
   std::string tokenizer = {};  // the text of its tokenizer.json; empty: not known
@@ -36,7 +36,7 @@ struct Gpt2Facts {
   TaskFacts to_facts() const;
   // Throws Error(corrupt).
   static Gpt2Facts of(const TaskFacts& facts);
-  // Of a data set. Throws as token_facts() and stored_tokenizer().
+  // The facts of a data set. Throws as token_facts() and stored_tokenizer().
   static Gpt2Facts of_data(const TrainOptions& options, const Dataset& split);
 };
 

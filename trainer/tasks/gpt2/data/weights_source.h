@@ -1,4 +1,4 @@
-// What the file that weights come from says of its network: config.json beside them, or the run's
+// What a file of weights says about its network: config.json beside them, or the run's
 // options. fftrain (--pretrained, --evaluate) and ffgenerate read it here.
 #pragma once
 

@@ -22,9 +22,9 @@ struct TokenChoice {
 void penalize_repetition(std::span<float> logits, std::span<const uint32_t> sequence,
                          double penalty);
 
-// Of logits of one position. As transformers' samplers in a row: divided by the temperature, then
-// only the top_k likeliest, then of these the fewest likeliest whose probabilities make top_p; one
-// of them by its probability. Of equals the one with the smaller number is the likelier. Not
+// Draws a token from the logits of a position, as transformers' samplers do: logits are divided by
+// the temperature, the top_k likeliest are kept, of these the fewest whose probabilities make
+// top_p, and one is drawn by its probability. Of equals, the smaller number is the likelier. Not
 // thread-safe.
 class NextToken {
  public:

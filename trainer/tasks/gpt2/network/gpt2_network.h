@@ -44,9 +44,9 @@ class KeyValueCache {
   explicit KeyValueCache(int64_t capacity) : capacity_(capacity) {}
   int64_t length() const { return length_; }
   int64_t capacity() const { return capacity_; }
-  // Those of block `layer`, the given ones behind the others.
+  // Appends keys and values of block `layer`; gives back all of them.
   void append(int64_t layer, at::Tensor& keys, at::Tensor& values);
-  // After the last block: `count` positions more.
+  // Call it after the last block: there are `count` positions more.
   void advance(int64_t count) { length_ += count; }
 
  private:
@@ -106,7 +106,7 @@ class Gpt2Network : public torch::nn::Module {
   std::shared_ptr<Transformer> transformer_;
 };
 
-// What of a network a process has.
+// The share of a network that a process has.
 struct Gpt2Share {
   int64_t first_block = 0, end_block = 0;  // of its stage
   int64_t first_token = 0, end_token = 0;  // of the vocabulary
@@ -116,7 +116,7 @@ Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers);
 // Why a network cannot be divided so, as a sentence; empty: it can.
 std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipeline);
 
-// What of a whole parameter `rank` of `size` processes along "tensor" has. `name`:
+// The share of a whole parameter that `rank` of `size` processes along "tensor" has. `name`:
 // "transformer.h.0.attn.c_attn.weight".
 TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, int size);
 

@@ -17,7 +17,7 @@ namespace ffkit {
 // equally long: (P - 1) / (M + P - 1).
 double bubble_share(int64_t stages, int64_t micro_batches);
 
-// What a stage measured of staged_loss(), where waiting blocks the thread: on a CPU.
+// What a stage measured of staged_loss() on a CPU, where waiting blocks the thread.
 struct PipelineTime {
   double seconds = 0;  // of all calls
   double waited = 0;   // of these, for other stages

@@ -12,7 +12,7 @@
 
 namespace ffkit {
 
-// Of training crops; none: crops as they are evaluated.
+// How training crops change. Without it, crops are as in an evaluation.
 struct CropAugmentation {
   double rotation = 0;  // degrees: deviation of the angle
   double rotation_probability = 0;
@@ -37,7 +37,7 @@ struct PersonRoot {
   int picture_width = 0;
 };
 
-// What a batch's field "target" holds of each sample.
+// What a batch's field "target" holds for each sample.
 struct CropTarget {
   static constexpr int64_t kCount = 9;
   enum : size_t { kX, kY, kDepth, kVisible, kHaveDepth, kK, kRed, kGreen, kBlue };
