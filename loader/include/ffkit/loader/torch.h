@@ -30,32 +30,12 @@
 namespace ffkit {
 
 inline at::ScalarType scalar_type(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return at::kByte;
-    case DType::i8:
-      return at::kChar;
-    case DType::u16:
-      return at::kUInt16;
-    case DType::i16:
-      return at::kShort;
-    case DType::u32:
-      return at::kUInt32;
-    case DType::i32:
-      return at::kInt;
-    case DType::u64:
-      return at::kUInt64;
-    case DType::i64:
-      return at::kLong;
-    case DType::f16:
-      return at::kHalf;
-    case DType::bf16:
-      return at::kBFloat16;
-    case DType::f32:
-      return at::kFloat;
-    case DType::f64:
-      return at::kDouble;
-  }
+  // In the order of DType.
+  constexpr at::ScalarType kTypes[] = {at::kByte,   at::kChar,     at::kUInt16, at::kShort,
+                                       at::kUInt32, at::kInt,      at::kUInt64, at::kLong,
+                                       at::kHalf,   at::kBFloat16, at::kFloat,  at::kDouble};
+  const auto number = static_cast<size_t>(dtype);
+  if (number < std::size(kTypes)) return kTypes[number];
   throw Error(ErrorCode::unsupported, "libtorch has no such dtype");
 }
 
