@@ -90,7 +90,7 @@ class Batch(dict[str, Any]):
 
     @property
     def mix_lambda(self) -> float:
-        """1, unless MixUp or CutMix has blended each image with the one before it (the first with the last): the weight of the image itself. The loss is
+        """1, unless MixUp or CutMix has blended each picture with the one before it (the first with the last): the weight of the picture itself. The loss is
         then `lam * loss(labels) + (1 - lam) * loss(labels.roll(1))`."""
         return self._facts.mix_lambda
 

@@ -79,14 +79,14 @@ class RandomCrop:
 
 @dataclass(frozen=True, slots=True)
 class ResizeCrop:
-    """What detectors from vehicles' cameras do (ImageAug3D of BEVFusion, without its rotation): the image times a factor, then a crop whose lower edge
-    is the image's, or lies above it.
+    """What detectors in pictures of vehicles' cameras do (ImageAug3D of BEVFusion without its rotation): the picture is resized by a factor, and a crop is
+    taken whose lower edge is the picture's or lies above it.
 
     Args:
         size: pixels, or (height, width).
-        factor: of width and height, (low, high) in 0 .. 16.
-        bottom: share of the resized height left out below the crop, (low, high) in 0 .. 1.
-        centered: across: in the middle, or at a place drawn uniformly.
+        factor: drawn from (low, high), in 0 .. 16; sizes are truncated to whole pixels.
+        bottom: share of the resized height below the crop, drawn from (low, high), in 0 .. 1.
+        centered: horizontally: in the middle, or at a place drawn uniformly.
         flip_probability: of mirroring left and right.
         scaled_decode, interpolation: as of RandomResizedCrop.
     """
@@ -102,7 +102,7 @@ class ResizeCrop:
 
 @dataclass(frozen=True, slots=True)
 class ScalePad:
-    """What BEVFormer does: the whole picture as floats, normalised, times a factor, then zeros at the bottom and right up to `size`. f32, f16 or bf16."""
+    """What BEVFormer does: the whole picture becomes normalised floats, is resized by a factor and gets zeros at the bottom and right up to `size`. f32, f16 or bf16."""
 
     size: Size = (480, 800)
     factor: float = 0.5
@@ -141,7 +141,7 @@ class TrivialAugmentWide:
 
 @dataclass(frozen=True, slots=True)
 class PhotoMetricDistortion:
-    """PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, which takes one of it and nothing else."""
+    """PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, which takes it once and no other augmentation."""
 
     brightness_delta: float = 32.0
     contrast: Range = (0.5, 1.5)

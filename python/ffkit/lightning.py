@@ -26,7 +26,7 @@ class DataModule(LightningDataModule):  # type: ignore[misc]
     Args:
         data: the folder that ffconvert wrote.
         batch_size: samples in a batch of each rank. Lightning's Tuner may set it.
-        train_image, eval_image: a transform, or ImageOptions, of training and of the others; None: no images.
+        train_image, eval_image: a transform, or ImageOptions, of training and of the others; None: no pictures.
         train_split, val_split, test_split, predict_split: names of the splits; val_split=None: no validation.
         train_options, eval_options: further arguments of ffkit.Loader for one of them, such as `mixing`.
         options: further arguments for both, such as `fields` and `num_threads`.

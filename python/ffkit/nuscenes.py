@@ -53,7 +53,7 @@ def open_split(path: PathLike, split: str) -> Split:
 
 @dataclass(frozen=True, slots=True)
 class CameraOptions:
-    """Which cameras, and their transform: a ResizeCrop or a ScalePad, drawn for each camera of a sample. No channels: no images."""
+    """Which cameras, and their transform: a ResizeCrop or a ScalePad, drawn for each camera of a sample. No channels: no pictures."""
 
     channels: Sequence[str] = CAMERAS
     image: ImageOptions = ImageOptions(ResizeCrop())
@@ -124,7 +124,7 @@ class KeyframeOptions:
         can_bus: "none", "last_row" (up to the keyframe) or "bevformer_code" (what BEVFormer's converter does).
         motion: BEVFormer's vector of 18 numbers, in place of can_bus; see to_differences().
         identity: sample_token, scene_token and frame_index.
-        allow_missing: images and clouds without a file are zeros and empty, and camera_valid, lidar_valid and radar_valid say so.
+        allow_missing: pictures and clouds without a file are zeros and empty, and camera_valid, lidar_valid and radar_valid say so.
     """
 
     cameras: CameraOptions = CameraOptions()
@@ -227,7 +227,7 @@ class KeptBoxes(NamedTuple):
 
 
 def read_kept_boxes(keyframes: Dataset, options: BoxOptions = BoxOptions()) -> KeptBoxes:
-    """Reads the boxes of all keyframes, and no images or points."""
+    """Reads the boxes of all keyframes, and no pictures or points."""
     return KeptBoxes(*_ffkit.nuscenes_kept_boxes(keyframes._dataset, options))
 
 
