@@ -146,8 +146,8 @@ struct ImageDecoder::Impl {
     is_begun = false;
     const Rect whole{0, 0, info.width, info.height};
     if (is_jpeg_or_dct(info.encoding)) return jpeg.read(whole, 1).pixels;
-    Rect source;
-    return decode_other(whole, source);
+    Rect wanted;
+    return decode_other(whole, wanted);
   }
 
   Region read(const Rect& region, int min_width, int min_height) {
@@ -176,7 +176,7 @@ struct ImageDecoder::Impl {
     const JpegDecoder::Part part = jpeg.read(scaled, denominator);
     const double scale = denominator;
     return {.pixels = part.pixels,
-            .source = {scaled.x - part.x, scaled.y - part.y, scaled.width, scaled.height},
+            .wanted = {scaled.x - part.x, scaled.y - part.y, scaled.width, scaled.height},
             .x = region.x / scale - part.x,
             .y = region.y / scale - part.y,
             .width = region.width / scale,
@@ -184,25 +184,25 @@ struct ImageDecoder::Impl {
   }
 
   Region read_other(const Rect& region) {
-    Rect source;
-    const RgbView pixels = decode_other(region, source);
+    Rect wanted;
+    const RgbView pixels = decode_other(region, wanted);
     return {.pixels = pixels,
-            .source = source,
-            .x = static_cast<double>(source.x),
-            .y = static_cast<double>(source.y),
+            .wanted = wanted,
+            .x = static_cast<double>(wanted.x),
+            .y = static_cast<double>(wanted.y),
             .width = static_cast<double>(region.width),
             .height = static_cast<double>(region.height)};
   }
 
-  // At least `region` of what is not a JPEG; sets `source` to where it is in the result.
-  RgbView decode_other(const Rect& region, Rect& source) {
-    source = region;
+  // At least `region` of what is not a JPEG; sets `wanted` to where it is in the result.
+  RgbView decode_other(const Rect& region, Rect& wanted) {
+    wanted = region;
     if (info.encoding == ImageEncoding::png) {
       // Where the end is missing, rows may be: that is found out by reading all.
       return png.decode(data, has_png_end(data) ? region.y + region.height : -1);
     }
     if (info.encoding == ImageEncoding::webp) return webp.decode(data);
-    source = {0, 0, region.width, region.height};
+    wanted = {0, 0, region.width, region.height};
     const auto stride = ptrdiff_t{3} * region.width;
     uint8_t* const pixels =
         bitmap.reserve(static_cast<size_t>(stride) * static_cast<size_t>(region.height));

@@ -69,7 +69,7 @@ class Copier : public PictureScaler {
   }
 
   void run(const ImageDecoder::Region& region, const CropPlan& plan, void* out) override {
-    const Rect taken = plan.taken.width == 0 ? Rect{} : region.source;
+    const Rect taken = plan.taken.width == 0 ? Rect{} : region.wanted;
     placer_.run(region.pixels, taken, plan, out);
   }
 
@@ -86,8 +86,8 @@ class OpencvScaler : public PictureScaler {
   WantedPixels wanted(const CropPlan& plan) override { return {plan.box}; }
 
   void run(const ImageDecoder::Region& region, const CropPlan& plan, void* out) override {
-    const RgbView box{pixel_at(region.pixels, region.source.x, region.source.y),
-                      region.source.width, region.source.height, region.pixels.stride};
+    const RgbView box{pixel_at(region.pixels, region.wanted.x, region.wanted.y),
+                      region.wanted.width, region.wanted.height, region.pixels.stride};
     const ptrdiff_t row = ptrdiff_t{3} * plan.resized_width;
     uint8_t* resized =
         resized_.reserve(static_cast<size_t>(row) * static_cast<size_t>(plan.resized_height));
@@ -125,8 +125,8 @@ class PillowScaler : public PictureScaler {
   }
 
   void run(const ImageDecoder::Region& region, const CropPlan& plan, void* out) override {
-    int x = region.source.x;
-    int y = region.source.y;
+    int x = region.wanted.x;
+    int y = region.wanted.y;
     double width = plan.box.width;
     double height = plan.box.height;
     if (region.width != needed_.width || region.height != needed_.height) {
@@ -160,8 +160,8 @@ class PillowScaler : public PictureScaler {
   void build_scaled_filters(const ImageDecoder::Region& region, const CropPlan& plan,
                             double scale_x, double scale_y) {
     const Rect& taken = plan.taken;
-    double x = region.x - region.source.x;
-    double y = region.y - region.source.y;
+    double x = region.x - region.wanted.x;
+    double y = region.y - region.wanted.y;
     double width = region.width;
     double height = region.height;
     if (!plan.is_cropped_first) {
@@ -170,8 +170,8 @@ class PillowScaler : public PictureScaler {
       width = taken.width / factor_x(plan) * scale_x;
       height = taken.height / factor_y(plan) * scale_y;
     }
-    filter_x_.build(region.source.width, x, x + width, taken.width, 0, taken.width, interpolation_);
-    filter_y_.build(region.source.height, y, y + height, taken.height, 0, taken.height,
+    filter_x_.build(region.wanted.width, x, x + width, taken.width, 0, taken.width, interpolation_);
+    filter_y_.build(region.wanted.height, y, y + height, taken.height, 0, taken.height,
                     interpolation_);
   }
 

@@ -59,7 +59,7 @@ class ImageDecoder {
   // A region of a picture, perhaps at a fraction of its size.
   struct Region {
     RgbView pixels;                // covers at least the rectangle that was asked for
-    Rect source;                   // that rectangle in coordinates of `pixels`, in whole pixels
+    Rect wanted;                   // that rectangle in coordinates of `pixels`, in whole pixels
     double x = 0, y = 0;           // its exact top left corner; scaling makes fractions
     double width = 0, height = 0;  // its exact size
   };

@@ -2,7 +2,7 @@
 // no communication.
 //
 // An epoch is one global sequence of records, the same for every world size. Step t of all ranks
-// together takes the next world_size * batch_size of it, rank r the r-th block of batch_size among
+// together takes the next world_size * batch_size of it, and rank r the r-th batch_size records of
 // them:
 //
 //   start                 + G                 + 2G            G = world_size * batch_size

@@ -150,17 +150,17 @@ TEST(ImageDecoder, RegionIsIdenticalToThatPartOfTheWhole) {
         rect.x = static_cast<int>(random() % static_cast<unsigned>(width - rect.width + 1));
         rect.y = static_cast<int>(random() % static_cast<unsigned>(height - rect.height + 1));
         const ImageDecoder::Region region = region_decoder.decode_region(data, rect, 0, 0);
-        ASSERT_EQ(region.source.width, rect.width);
-        ASSERT_EQ(region.source.height, rect.height);
-        ASSERT_EQ(region.x, region.source.x);
-        ASSERT_EQ(region.y, region.source.y);
+        ASSERT_EQ(region.wanted.width, rect.width);
+        ASSERT_EQ(region.wanted.height, rect.height);
+        ASSERT_EQ(region.x, region.wanted.x);
+        ASSERT_EQ(region.y, region.wanted.y);
         ASSERT_EQ(region.width, rect.width);
         ASSERT_EQ(region.height, rect.height);
-        ASSERT_LE(region.source.x + rect.width, region.pixels.width);
-        ASSERT_LE(region.source.y + rect.height, region.pixels.height);
+        ASSERT_LE(region.wanted.x + rect.width, region.pixels.width);
+        ASSERT_LE(region.wanted.y + rect.height, region.pixels.height);
         for (int y = 0; y < rect.height; ++y) {
-          const uint8_t* row = region.pixels.data + (region.source.y + y) * region.pixels.stride +
-                               ptrdiff_t{3} * region.source.x;
+          const uint8_t* row = region.pixels.data + (region.wanted.y + y) * region.pixels.stride +
+                               ptrdiff_t{3} * region.wanted.x;
           ASSERT_EQ(std::memcmp(row, whole.at(rect.x, rect.y + y), 3 * size_t(rect.width)), 0)
               << describe(kind) << ", image " << width << "x" << height << ", region " << rect.width
               << "x" << rect.height << "+" << rect.x << "+" << rect.y << ", row " << y;
@@ -181,10 +181,10 @@ TEST(ImageDecoder, ScaledRegionIsTheSmallestThatIsStillLargeEnough) {
     const auto region = decoder.decode_region(data, rect, min_width, min_height);
     EXPECT_EQ(region.width, rect.width / scale);
     EXPECT_EQ(region.height, rect.height / scale);
-    EXPECT_EQ(region.source.x, std::floor(region.x));
-    EXPECT_EQ(region.source.y, std::floor(region.y));
-    EXPECT_EQ(region.source.x + region.source.width, std::ceil(region.x + region.width));
-    EXPECT_EQ(region.source.y + region.source.height, std::ceil(region.y + region.height));
+    EXPECT_EQ(region.wanted.x, std::floor(region.x));
+    EXPECT_EQ(region.wanted.y, std::floor(region.y));
+    EXPECT_EQ(region.wanted.x + region.wanted.width, std::ceil(region.x + region.width));
+    EXPECT_EQ(region.wanted.y + region.wanted.height, std::ceil(region.y + region.height));
     EXPECT_EQ(region.x - std::floor(region.x), rect.x / scale - std::floor(rect.x / scale));
   }
 }
@@ -211,14 +211,14 @@ TEST(ImageDecoder, ScaledRegionShowsTheSamePlace) {
       for (int scale : {1, 2, 4, 8}) {
         const auto region = decoder.decode_region(data, rect, 260 / scale, 200 / scale);
         ASSERT_EQ(region.width, 260.0 / scale);
-        for (int y = 0; y < region.source.height; y += 5) {
-          for (int x = 0; x < region.source.width; x += 5) {
+        for (int y = 0; y < region.wanted.height; y += 5) {
+          for (int x = 0; x < region.wanted.width; x += 5) {
             const uint8_t* pixel = region.pixels.data +
-                                   (region.source.y + y) * region.pixels.stride +
-                                   ptrdiff_t{3} * (region.source.x + x);
+                                   (region.wanted.y + y) * region.pixels.stride +
+                                   ptrdiff_t{3} * (region.wanted.x + x);
             // The middle of this pixel in the full image, by the stated fractional corner.
-            const double full_x = rect.x + (region.source.x + x + 0.5 - region.x) * scale - 0.5;
-            const double full_y = rect.y + (region.source.y + y + 0.5 - region.y) * scale - 0.5;
+            const double full_x = rect.x + (region.wanted.x + x + 0.5 - region.x) * scale - 0.5;
+            const double full_y = rect.y + (region.wanted.y + y + 0.5 - region.y) * scale - 0.5;
             ASSERT_NEAR(pixel[1], (along_y ? full_y : full_x) / 2, 1.3)
                 << describe(kind) << " at 1/" << scale;
           }
@@ -325,8 +325,8 @@ TEST(ImageDecoder, ReadsRegionsOfPngs) {
     const auto region = decoder.decode_region(data, {20, 11, 30, 17}, 1, 1);
     EXPECT_EQ(region.width, 30);  // PNGs are never scaled
     for (int y = 0; y < 17; ++y) {
-      const uint8_t* row = region.pixels.data + (region.source.y + y) * region.pixels.stride +
-                           ptrdiff_t{3} * region.source.x;
+      const uint8_t* row = region.pixels.data + (region.wanted.y + y) * region.pixels.stride +
+                           ptrdiff_t{3} * region.wanted.x;
       EXPECT_EQ(std::memcmp(row, picture.at(20, 11 + y), 90), 0) << interlaced << y;
     }
   }

@@ -169,8 +169,8 @@ TEST(JpegCrop, OfARareSamplingIsNotScaled) {
     const auto whole = copy(decoder.decode(image));
     const auto region = decoder.decode_region(image, {40, 30, 200, 160}, 10, 10);
     EXPECT_EQ(region.width, 200);
-    const auto* row = region.pixels.data + region.source.y * region.pixels.stride +
-                      ptrdiff_t{3} * region.source.x;
+    const auto* row = region.pixels.data + region.wanted.y * region.pixels.stride +
+                      ptrdiff_t{3} * region.wanted.x;
     EXPECT_EQ(std::memcmp(row, whole.at(40, 30), 600), 0);
   }
 }

@@ -140,8 +140,8 @@ TEST(JpegHuffman, SkipsWhatARegionLeavesOut) {
             static_cast<int>(random() % static_cast<unsigned>(picture.height - rect.height + 1));
         const auto region = decoder.decode_region(image, rect, 0, 0);
         for (int y = 0; y < rect.height; ++y) {
-          const uint8_t* row = region.pixels.data + (region.source.y + y) * region.pixels.stride +
-                               ptrdiff_t{3} * region.source.x;
+          const uint8_t* row = region.pixels.data + (region.wanted.y + y) * region.pixels.stride +
+                               ptrdiff_t{3} * region.wanted.x;
           ASSERT_EQ(std::memcmp(row, whole.at(rect.x, rect.y + y), 3 * size_t(rect.width)), 0);
         }
       }

@@ -104,11 +104,11 @@ TEST(OtherImages, GiveRegionsOfTheWhole) {
       const auto region = decoder.decode_region(image.data, rect, 1, 1);
       ASSERT_EQ(region.width, rect.width);  // never scaled
       ASSERT_EQ(region.height, rect.height);
-      ASSERT_EQ(region.x, region.source.x);
-      ASSERT_EQ(region.y, region.source.y);
+      ASSERT_EQ(region.x, region.wanted.x);
+      ASSERT_EQ(region.y, region.wanted.y);
       for (int y = 0; y < rect.height; ++y) {
-        const uint8_t* row = region.pixels.data + (region.source.y + y) * region.pixels.stride +
-                             ptrdiff_t{3} * region.source.x;
+        const uint8_t* row = region.pixels.data + (region.wanted.y + y) * region.pixels.stride +
+                             ptrdiff_t{3} * region.wanted.x;
         ASSERT_EQ(std::memcmp(row, whole.at(rect.x, rect.y + y), 3 * size_t(rect.width)), 0)
             << image.name << ", row " << y;
       }

@@ -65,8 +65,8 @@ class BothWays {
     EXPECT_TRUE(same_pixels(a.pixels, b.pixels))
         << picture_->name << ": " << region.width << "x" << region.height << "+" << region.x << "+"
         << region.y << ", at least " << min_size;
-    EXPECT_EQ(a.source.x, b.source.x);
-    EXPECT_EQ(a.source.y, b.source.y);
+    EXPECT_EQ(a.wanted.x, b.wanted.x);
+    EXPECT_EQ(a.wanted.y, b.wanted.y);
     EXPECT_EQ(a.x, b.x);
     EXPECT_EQ(a.y, b.y);
   }
