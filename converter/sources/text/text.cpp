@@ -391,7 +391,7 @@ class Text : public Source {
 
 }  // namespace
 
-void check_text_options(const TextOptions& options) {
+void validate(const TextOptions& options) {
   const bool is_ready = !options.tokens_field.empty();
   check_options(options);
   if (options.tokenizer.empty()) {
@@ -412,7 +412,7 @@ void check_text_options(const TextOptions& options) {
 }
 
 std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& options) {
-  check_text_options(options);
+  validate(options);
   return std::make_unique<Text>(path, options);
 }
 

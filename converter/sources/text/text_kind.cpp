@@ -51,7 +51,7 @@ class TextKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override { ffkit::describe(options_, table); }
 
-  void check(const OptionTable& /*table*/) const override { check_text_options(options_); }
+  void check(const OptionTable& /*table*/) const override { validate(options_); }
 
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
     TextOptions options = options_;

@@ -254,7 +254,7 @@ struct TextOptions {
 };
 void describe(TextOptions& options, OptionTable& table);
 // Throws Error(invalid_argument) for options that no data could make right.
-void check_text_options(const TextOptions& options);
+void validate(const TextOptions& options);
 std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextOptions& options);
 
 // nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. The official
