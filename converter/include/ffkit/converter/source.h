@@ -111,7 +111,7 @@ class Source {
   // The splits to convert, in a fixed order.
   [[nodiscard]] virtual const std::vector<SourceSplit>& splits() const = 0;
   [[nodiscard]] virtual Schema schema() const = 0;
-  // Of one split, where they differ; schema() by default.
+  // The schema of a split, if splits differ; schema() by default.
   [[nodiscard]] virtual Schema split_schema(size_t /*split*/) const { return schema(); }
   // Whether records refer to others by number: then no sample may be left out, and the set is not
   // to be merged with others. False by default.

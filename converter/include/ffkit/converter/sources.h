@@ -96,8 +96,8 @@ struct WebDatasetOptions {
   std::filesystem::path classes;  // file with the name of one class a line; empty: none
   // samples that lack a member which others have get a null field; otherwise that is an error
   bool allow_missing = false;
-  // Of a sample's members together, 1 KiB or more; a larger sample is a bad one. Each thread holds
-  // one in memory.
+  // The most bytes of a sample's members together, >= 1 KiB; a larger sample is a bad one. Each
+  // thread holds a sample in memory.
   int64_t max_sample_bytes = 1LL << 30;
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
   ExifUse exif = ExifUse::ignore;
@@ -164,7 +164,7 @@ std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
 // a detection is its picture's person.
 struct PersonsOptions {
   std::string set;  // one of person_set_names()
-  // Of one split, with `images`, as for open_coco(); not of human36m.
+  // For one split, with `images`, as for open_coco(); not for human36m.
   std::filesystem::path annotations;
   std::filesystem::path images;
   std::filesystem::path detections;  // below `path`, or as given
@@ -239,9 +239,9 @@ std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path, DType toke
 struct TextOptions {
   // As Tokenizer::open() takes it; may be empty with `tokens_field`.
   std::filesystem::path tokenizer;
-  // Of the files' names, compressed or not; empty: JSON where there is any, else .txt.
+  // The ending of the files' names, compressed or not; empty: JSON if there is any, else .txt.
   std::string ending;
-  // Of texts: "file", "line"; empty: file. With "file", `ending` ".json" is of texts.
+  // What a document of texts is: "file" or "line"; empty: file. With "file", .json files are texts.
   std::string document;
   std::string text_field = "text";
   std::string tokens_field;         // an array of tokens, instead of a text; empty: texts

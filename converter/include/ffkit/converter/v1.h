@@ -35,8 +35,8 @@ struct V1Options {
   std::string field;
   // A part is closed once the data set's records in it have this many bytes; 0: one part a shard.
   int64_t shard_bytes = 0;
-  // Of a record as it is written: a longer one is an Error(unsupported), since readers refuse it
-  // unless they are told otherwise.
+  // The longest record as it is written. A longer one is an Error(unsupported), because readers
+  // refuse it unless they are told otherwise.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // As in ConvertOptions.
   const std::atomic<bool>* cancel = nullptr;

@@ -26,7 +26,7 @@ inline constexpr int64_t kMaxDictionaryBytes = 16LL << 20;
 struct CompressionOptions {
   // zstd's level: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: no compression.
   int level = 0;
-  // Of train_dictionary(), or any zstd dictionary; empty: none.
+  // From train_dictionary(), or any zstd dictionary; empty: none.
   std::vector<std::byte> dictionary;
 };
 

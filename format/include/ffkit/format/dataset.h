@@ -51,9 +51,9 @@ class Dataset {
   // of the same name with different types, or different classes.
   static Dataset chain(const std::vector<Dataset>& sources);
 
-  // What was opened: the split's folder, or the (first) file; of a chain that of its first source.
+  // What was opened: the split's folder, or the (first) file; for a chain, that of its first source.
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
-  // Of the whole split, also for a subset. For v1 files and single shards it is made from what they
+  // The whole split's, also for a subset. For v1 files and single shards it is made from what they
   // contain. For a chain it has the shards of all sources, and the facts and options that are the
   // same in all of them.
   [[nodiscard]] const Manifest& manifest() const noexcept;

@@ -161,7 +161,7 @@ class RecordBuilder {
 // needs. A plain value.
 struct FieldMapping {
   Schema stored;  // of the records
-  // By position in the wider schema: the position in `stored`, or -1 for a field that is null in
+  // For each field of the wider schema its position in `stored`, or -1 for a field that is null in
   // all of the records.
   std::vector<int64_t> positions;
 };

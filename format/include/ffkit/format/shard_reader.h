@@ -38,7 +38,7 @@ class ShardReader {
   [[nodiscard]] const std::filesystem::path& path() const;
   [[nodiscard]] const Schema& schema() const;
   [[nodiscard]] ShardFacts facts() const;
-  // Of the open file, for reads by pread(2) and the like: unaligned and through the page cache. It
+  // The open file, for reads by pread(2) and the like: unaligned and through the page cache. It
   // stays the reader's, as do its flags, and lives as long as the reader.
   [[nodiscard]] int descriptor() const;
   // As opened with.

@@ -29,10 +29,10 @@ class FieldDecoder {
  public:
   // What a decoder did, for LoaderStatistics.
   struct Work {
-    // Of its time: resize, flip, normalise, write to `out`. All that is not counted here is
+    // Its time to resize, flip, normalise and write to `out`. The rest of its time is
     // decoding.
     int64_t transform_ns = 0;
-    // Of reads that it does itself: CountedRead counts them.
+    // The reads that it does itself; CountedRead counts them.
     int64_t num_reads = 0;
     int64_t bytes_read = 0;
     int64_t read_wait_ns = 0;
@@ -45,7 +45,7 @@ class FieldDecoder {
   };
 
   virtual ~FieldDecoder() = default;
-  // Of one sample, without the batch's dimension; {} is one number. Must not change.
+  // Type and shape of a sample, without the batch's dimension; {} is one number. Never change.
   [[nodiscard]] virtual DType dtype() const = 0;
   [[nodiscard]] virtual std::vector<int64_t> shape() const = 0;
   // Called once for each decoding thread.

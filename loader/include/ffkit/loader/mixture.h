@@ -15,8 +15,8 @@ struct Mixture {
   // Records of each data set, >= 1, in the order of their numbers; at most 1024 data sets. Empty: a
   // Loader takes them from its Dataset, a chain (Dataset::source_sizes()).
   std::vector<int64_t> num_records = {};
-  // Of each data set, finite and > 0: an epoch has samples in proportion. Empty: equal shares, the
-  // smaller ones repeated as often as the largest needs, as RootNet's MultipleDatasets has them.
+  // The share of each data set in an epoch's samples, finite and > 0. Empty: equal shares; smaller
+  // data sets are repeated until the largest is used up, as in RootNet's MultipleDatasets.
   std::vector<double> weights = {};
 
   bool operator==(const Mixture&) const = default;

@@ -57,13 +57,13 @@ struct ReadCompletion {
 struct ReadEngineOptions {
   int queue_depth = 64;  // most reads in flight
   int num_retries = 3;   // of a read that fails with EIO
-  // Of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT demands. Reads
-  // may then reach over the end of the file.
+  // The alignment of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT
+  // demands. Reads may then reach over the end of the file.
   size_t alignment = 1;
   // Memory that most buffers lie in, or nothing. io_uring registers it with the kernel.
   std::span<std::byte> buffer_memory = {};
   bool sqpoll = false;  // see IoOptions
-  // Of the loader; null: spdlog's default logger.
+  // Gets the loader's warnings; null: spdlog's default logger does.
   std::function<void(std::string_view)> on_warning = nullptr;
 };
 

@@ -31,9 +31,9 @@ struct Quaternion {
 
 // The Hamilton product: first b, then a.
 Quaternion operator*(const Quaternion& a, const Quaternion& b);
-// conjugate / |q|^2. Of a rotation: the way back.
+// conjugate / |q|^2. For a rotation, it is the way back.
 Quaternion inverse(const Quaternion& q);
-// Of q normalised; of the zero quaternion zeros.
+// The rotation of the normalised q; zeros for the zero quaternion.
 Matrix3 rotation_matrix(const Quaternion& q);
 // Direction of the rotated x axis in the xy plane, -pi .. pi: the devkit's eval quaternion_yaw().
 double yaw_of(const Quaternion& q);

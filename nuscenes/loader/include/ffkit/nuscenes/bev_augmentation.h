@@ -33,7 +33,7 @@ struct DrawnBev {
   bool flip_x = false;
   bool flip_y = false;
 
-  // Of points.
+  // Moves points.
   [[nodiscard]] Transform matrix() const;
   // The way back.
   [[nodiscard]] Transform inverse_matrix() const;

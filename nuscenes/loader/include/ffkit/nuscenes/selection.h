@@ -19,16 +19,16 @@
 
 namespace ffkit::nuscenes {
 
-// Of each keyframe, by its number in the data set.
+// The kept boxes of each keyframe, by its number in the data set.
 struct KeptBoxes {
-  std::vector<int64_t> num_boxes;                     // that BoxOptions keeps
-  std::vector<std::bitset<kClasses.size()>> classes;  // bit c: some of them is of class c
+  std::vector<int64_t> num_boxes;                     // number of boxes that BoxOptions keeps
+  std::vector<std::bitset<kClasses.size()>> classes;  // bit c: one of them has class c
 };
 
 // Reads two fields of each record, three with options.range, and no pictures or points: 28,000
-// keyframes take half a second from the page cache and ten from a cold disk, on one thread. Of a
-// set that was converted with --zstd it has to read everything. The range is that of boxes that are
-// not augmented; max_boxes and layout do not count. Throws what Dataset::read_field throws, and
+// keyframes take half a second from the page cache and ten from a cold disk, on one thread. A
+// set that was converted with --zstd is read as a whole. The range is that of boxes before the
+// augmentation; max_boxes and layout do not count. Throws what Dataset::read_field throws, and
 // Error(invalid_argument) for options out of range.
 KeptBoxes read_kept_boxes(const Dataset& keyframes, const BoxOptions& options);
 

@@ -37,9 +37,9 @@ struct Windows {
   // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of
   // `frames`.
   [[nodiscard]] std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
-  // Of a batch's samples, whole windows one after another: 1 for a frame that has one before it in
-  // its window, 0 for the first of a window, for one whose frame before only stands in, and where a
-  // replacement (BadSamples::skip) tore them apart. Where it is 0, a temporal model starts anew.
+  // For a batch of whole windows one after another: 1 for a frame that follows another one in its
+  // window; 0 for the first of a window, for a frame behind one that only stands in, and behind a
+  // replacement (BadSamples::skip) that tore them apart. A temporal model starts anew at a 0.
   // Error as mask().
   [[nodiscard]] std::vector<uint8_t> has_previous(std::span<const int64_t> record_indices) const;
   // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. Those
