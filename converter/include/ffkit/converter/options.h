@@ -79,15 +79,15 @@ struct ConvertOptions {
   bool resume = false;
   // 1 (fast) to 22 (small), -7 to -1 (faster still); 0: records are not compressed.
   int zstd_level = 0;
-  // With zstd_level: size of the zstd dictionary that is trained on each split's first records, from
+  // With zstd_level: size of the zstd dictionary that is trained on each split's first records,
   // 256 bytes to 16 MiB; 0: none.
   int64_t zstd_dictionary_bytes = 0;
   // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,
   // alone in its batch.
   int64_t max_bytes_in_flight = 256LL << 20;
   // The longest record, before and after compression, >= 1. A sample with a longer one is a bad
-  // sample, because readers refuse it by default (ShardReaderOptions has the same limit) unless they
-  // are told otherwise.
+  // sample, because readers refuse it (ShardReaderOptions has the same limit) unless they are told
+  // otherwise.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // Checked between samples; once true, the conversion ends with Error(cancelled). May be set by a
   // signal handler.

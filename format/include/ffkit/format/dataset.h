@@ -51,7 +51,7 @@ class Dataset {
   // of the same name with different types, or different classes.
   static Dataset chain(const std::vector<Dataset>& sources);
 
-  // What was opened: the split's folder, or the (first) file; for a chain, that of its first source.
+  // What was opened: the split's folder, or the (first) file; for a chain, its first source's.
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
   // The whole split's, also for a subset. For v1 files and single shards it is made from what they
   // contain. For a chain it has the shards of all sources, and the facts and options that are the
