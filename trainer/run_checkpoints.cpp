@@ -9,7 +9,7 @@ namespace ffkit {
 namespace {
 
 std::unique_ptr<Communicator> make_writers(Communicator& communicator) {
-  std::vector<int> all(size_t(communicator.world_size()));
+  std::vector<int> all(communicator.world_size());
   std::iota(all.begin(), all.end(), 0);
   return communicator.part("checkpoint", all);
 }

@@ -223,7 +223,7 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
     if (!fs::is_directory(folder)) refuse_unshared(folder, 0, communicator.rank());
     write_part(part_file(folder, communicator.rank()), own);
   });
-  std::vector<double> has_part(size_t(communicator.world_size()), 0);
+  std::vector<double> has_part(communicator.world_size(), 0);
   has_part[communicator.rank()] = own.empty() ? 0 : 1;
   has_part = communicator.sum(has_part);
   on_rank_0(communicator, [&] {

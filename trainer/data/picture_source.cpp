@@ -76,7 +76,7 @@ PictureSource::PictureSource(fs::path folder, std::vector<std::string> names,
   for (auto i = int64_t{place.rank}; i < std::ssize(names_); i += place.world_size)
     own_.push_back(i);
   if (options.limit_batches > 0 && std::ssize(own_) > options.limit_batches * batch_size_)
-    own_.resize(size_t(options.limit_batches * batch_size_));
+    own_.resize(options.limit_batches * batch_size_);
   const int threads = options.threads > 0
                           ? options.threads
                           : default_decoding_threads(core_share(place.local_world_size), device);

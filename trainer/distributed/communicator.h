@@ -134,7 +134,7 @@ void on_all_ranks(Communicator& communicator, Action action) {
   } catch (...) {
     own = std::current_exception();
   }
-  std::vector<double> has_failed(size_t(communicator.world_size()), 0);
+  std::vector<double> has_failed(communicator.world_size(), 0);
   has_failed[communicator.rank()] = own ? 1 : 0;
   communicator.barrier();
   has_failed = communicator.sum(has_failed);

@@ -185,7 +185,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
       if (store.check({key(name.c_str(), "all")})) return name;
     }
   }
-  std::vector<std::string> welcomed(size_t(place.world_size));
+  std::vector<std::string> welcomed(place.world_size);
   for (;; pause()) {
     std::vector<int> missing;
     for (int i = 1; i < place.world_size; ++i) {

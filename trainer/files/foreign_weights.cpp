@@ -56,7 +56,7 @@ std::string remedy_of(ContentKind kind) {
 void refuse_foreign_weights(const fs::path& path) {
   const File file = File::open_for_reading(path);
   std::array<std::byte, kContentHeadBytes> bytes{};
-  const auto head = std::span(bytes).first(size_t(std::min(file.size(), std::ssize(bytes))));
+  const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
   file.read_at(0, head);
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
     throw Error(ErrorCode::unsupported, fmt::format("is {}, not weights; {}", what, remedy),

@@ -185,7 +185,7 @@ class PickleStream {
     // Nobody knows its length: a part is read, and a larger one where it did not suffice.
     for (int64_t most = kFirstBytes;; most *= 8) {
       const int64_t num_bytes = std::min(most, in_.size - at_);
-      pickled_.resize(size_t(num_bytes));
+      pickled_.resize(num_bytes);
       in_.read_at(at_, pickled_);
       try {
         at_ += int64_t(pickle_.parse_first(pickled_, kValues));
@@ -295,7 +295,7 @@ TarEntries read_tar_entries(const fs::path& path) {
                                                      std::pair("storages", &entries.storages),
                                                      std::pair("tensors", &entries.tensors)}) {
                    if (name != wanted || !found.insert(name).second) continue;
-                   bytes->resize(size_t(num_bytes));
+                   bytes->resize(num_bytes);
                    return *bytes;
                  }
                  return {};
@@ -391,7 +391,7 @@ StateDict read_tar_form(const fs::path& path, const std::string& key, const Stor
 TorchForm torch_form(const fs::path& path) {
   const File file = File::open_for_reading(path);
   std::array<std::byte, kContentHeadBytes> bytes{};
-  const auto head = std::span(bytes).first(size_t(std::min(file.size(), std::ssize(bytes))));
+  const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
   file.read_at(0, head);
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   if (text.starts_with("PK\x03\x04")) return TorchForm::zip;

@@ -108,13 +108,13 @@ struct ConvNextWords {
 Rules convnext_rules(const ConvNextWords& w) {
   return {rule("^features\\.0\\.(\\d)\\.",
                [w](const Match& m) {
-                 return fmt::format("{}{}.", w.stem, w.stem_parts.at(size_t(number(m, 1))));
+                 return fmt::format("{}{}.", w.stem, w.stem_parts.at(number(m, 1)));
                }),
           rule("^features\\.([1357])\\.(\\d+)\\.(block\\.([0235])\\.|layer_scale)",
                [w](const Match& m) {
                  constexpr std::array<size_t, 6> kPart = {0, 0, 1, 2, 0, 3};
                  const bool is_scale = m[3] == "layer_scale";
-                 const size_t part = is_scale ? 4 : kPart.at(size_t(number(m, 4)));
+                 const size_t part = is_scale ? 4 : kPart.at(number(m, 4));
                  return fmt::format("{}{}.{}{}.{}{}", w.stage, number(m, 1) / 2, w.block,
                                     m[2].str(), w.parts.at(part), is_scale ? "" : ".");
                }),
@@ -175,7 +175,7 @@ Rules mobilenet_v2_of_timm() {
   const auto place = [](int feature) {
     constexpr std::array kDepths = {1, 2, 3, 4, 3, 3, 1};
     int stage = 0, block = feature - 1;
-    for (; block >= kDepths.at(size_t(stage)); ++stage) block -= kDepths.at(size_t(stage));
+    for (; block >= kDepths.at(stage); ++stage) block -= kDepths.at(stage);
     return fmt::format("blocks.{}.{}.", stage, block);
   };
   return {rule("^features\\.0\\.0\\.", "conv_stem."), rule("^features\\.0\\.1\\.", "bn1."),

@@ -26,8 +26,8 @@ namespace dom = simdjson::dom;
 int64_t num_bytes_of_no_character(std::string_view text) {
   int64_t count = 0;
   while (!text.empty()) {
-    const Utf8Part part = first_part(text);
-    if (part.kind != Utf8Kind::character) count += static_cast<int64_t>(part.length);
+    const text::Utf8Part part = text::first_part(text);
+    if (part.kind != text::Utf8Kind::character) count += static_cast<int64_t>(part.length);
     text.remove_prefix(part.length);
   }
   return count;
@@ -76,7 +76,7 @@ void BlockTokens::add(std::string_view text) {
 }
 
 void BlockTokens::add_text(std::string_view text) {
-  if (rules_.replaces_bytes && !is_valid_utf8(text)) {
+  if (rules_.replaces_bytes && !text::is_valid_utf8(text)) {
     num_replaced += num_bytes_of_no_character(text);
   }
   encoder_->encode_document(text, rules_.end_of_text, ids);

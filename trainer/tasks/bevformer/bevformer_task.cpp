@@ -201,7 +201,7 @@ at::Tensor BevFormerTask::loss(const DeviceBatch& batch) {
   if (own().grid_mask > 0) {
     std::vector<int64_t> keyframes = batch.record_indices;
     if (keyframes.empty()) {  // of noise
-      keyframes.resize(size_t(batch.size));
+      keyframes.resize(batch.size);
       std::iota(keyframes.begin(), keyframes.end(), 0);
     }
     frames.back().images =

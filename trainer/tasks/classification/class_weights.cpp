@@ -75,7 +75,7 @@ Weighted read_lines(const std::string& file, const std::string& text) {
 
 at::Tensor balanced(size_t num_classes, const std::vector<int64_t>& labels) {
   std::vector<double> counts(num_classes);
-  for (const int64_t label : labels) ++counts.at(size_t(label));
+  for (const int64_t label : labels) ++counts.at(label);
   at::Tensor out = at::zeros({int64_t(num_classes)});
   auto* weight = out.mutable_data_ptr<float>();
   for (size_t i = 0; i < num_classes; ++i) {

@@ -43,26 +43,25 @@ std::string json_line(const Prediction& p, const std::vector<std::string>& class
                       const PredictedRecord& name) {
   Json line = {{"id", name.id},
                {"record", name.record},
-               {"class", classes.at(size_t(p.top.front().first))},
+               {"class", classes.at(p.top.front().first)},
                {"score", p.top.front().second}};
   if (p.label >= 0) {
-    line["label"] = classes.at(size_t(p.label));
+    line["label"] = classes.at(p.label);
     line["loss"] = p.loss;
   }
   for (const auto& [number, score] : p.top)
-    line["top"].push_back({{"class", classes.at(size_t(number))}, {"score", score}});
+    line["top"].push_back({{"class", classes.at(number)}, {"score", score}});
   return dump(line) + "\n";
 }
 
 std::string csv_line(const Prediction& p, const std::vector<std::string>& classes,
                      const PredictedRecord& name) {
-  std::string line =
-      fmt::format("{},{},{},{},{},{}", csv_field(name.id), name.record,
-                  csv_field(classes.at(size_t(p.top.front().first))), p.top.front().second,
-                  p.label < 0 ? "" : csv_field(classes.at(size_t(p.label))),
-                  p.label < 0 ? "" : fmt::format("{}", p.loss));
+  std::string line = fmt::format("{},{},{},{},{},{}", csv_field(name.id), name.record,
+                                 csv_field(classes.at(p.top.front().first)), p.top.front().second,
+                                 p.label < 0 ? "" : csv_field(classes.at(p.label)),
+                                 p.label < 0 ? "" : fmt::format("{}", p.loss));
   for (size_t i = 1; i < p.top.size(); ++i) {
-    line += fmt::format(",{},{}", csv_field(classes.at(size_t(p.top[i].first))), p.top[i].second);
+    line += fmt::format(",{},{}", csv_field(classes.at(p.top[i].first)), p.top[i].second);
   }
   return line + "\n";
 }
@@ -148,7 +147,7 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Pred
     text += "\n";
   }
   for (const Prediction& p : all) {
-    const PredictedRecord& name = names.at(size_t(p.record));
+    const PredictedRecord& name = names.at(p.record);
     text += is_csv ? csv_line(p, classes, name) : json_line(p, classes, name);
   }
   write_durably(file, text);

@@ -254,7 +254,7 @@ at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
     return network_->loss_sum(network_->blocks(network_->embed(tokens, pass), pass), targets) *
            factor;
   }
-  std::vector<Gpt2Network::Pass> passes(size_t(own().micro_batches), pass);
+  std::vector<Gpt2Network::Pass> passes(own().micro_batches, pass);
   for (size_t i = 0; key && i < passes.size(); ++i)
     passes[i].dropout_key = key_of_parts({*key, uint64_t(i)});
   return staged_loss(*network_, tokens, targets, factor, passes, loss_scale_, &pipeline_time_);

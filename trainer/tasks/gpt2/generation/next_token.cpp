@@ -32,9 +32,9 @@ int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) 
   const int64_t kept = choice_.top_k > 0 ? std::min(choice_.top_k, size) : size;
   if (kept < size)
     std::nth_element(order_.begin(), order_.begin() + kept, order_.end(), is_likelier);
-  order_.resize(size_t(kept));
+  order_.resize(kept);
   std::ranges::sort(order_, is_likelier);
-  probabilities_.resize(size_t(kept));
+  probabilities_.resize(kept);
   const double largest = logits[order_[0]];
   double sum = 0;
   for (size_t i = 0; i < probabilities_.size(); ++i) {
