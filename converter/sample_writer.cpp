@@ -46,7 +46,7 @@ Manifest manifest_of(const std::string& split, Schema schema, const SampleWriter
                     .source = options.source,
                     .options = options.options,
                     .created_by = "ffkit " FFKIT_VERSION};
-  manifest.options.insert({"order", to_string(RecordOrder::source)});
+  manifest.options.emplace("order", to_string(RecordOrder::source));
   manifest.options["shard_bytes"] = std::to_string(options.shard_bytes);
   if (options.zstd_level != 0) {
     manifest.options["zstd_level"] = std::to_string(options.zstd_level);
