@@ -37,7 +37,7 @@ void note_store(std::map<std::string, std::string>& options, StoreAs store) {
   if (text == to_string(StoreAs::dct)) text.clear();
   if (text.ends_with(kAndDct)) text.resize(text.size() - kAndDct.size());
   if (store == StoreAs::dct) {
-    text = text.empty() ? to_string(StoreAs::dct) : text + std::string(kAndDct);
+    text = text.empty() ? std::string(to_string(StoreAs::dct)) : text + std::string(kAndDct);
   }
   options[kStore] = text;
   if (text.empty()) options.erase(kStore);
