@@ -62,9 +62,11 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
   command.add_option("SRC", arguments->sources, "Data set folders to take shards from")
       ->required()
       ->option_text("...");
+  add_options_file(command);
   WhenParsed none;
   Option& transfer = arguments->table.options().front();
   add_table_option(command, transfer, none, false);
+  command.option_defaults()->configurable(false);
   CLI::Option* const move =
       command.add_flag("--move", arguments->move, "The same as --transfer move")
           ->excludes(command.get_option("--transfer"));

@@ -103,6 +103,7 @@ void add_folders(CLI::App& command, std::string* source, const std::string& sour
 
 void add_options(CLI::App& command, OptionTable& table, ConvertArguments& arguments,
                  std::function<void()> when_parsed) {
+  add_options_file(command);
   WhenParsed set_flags;
   for (const std::string& group : groups_of(table)) {
     command.option_defaults()->group(
@@ -111,6 +112,7 @@ void add_options(CLI::App& command, OptionTable& table, ConvertArguments& argume
       if (option.group == group) add_table_option(command, option, set_flags, false);
     }
   }
+  command.option_defaults()->configurable(false);
   command.add_flag("--dry-run", arguments.dry_run,
                    "Only prints what would be written, its size and the time; writes nothing");
   command.add_flag("--quiet", arguments.quiet, "Print errors only");
