@@ -60,7 +60,6 @@ struct PlainConversion {
     describe(options, table);
     give(table, std::move(given));
     validate(options);
-    images.seed = options.seed;
     call.watch(options);
   }
 
