@@ -1,16 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/enum_names.h"
+
 namespace ffkit {
 namespace {
 
 constexpr int kMaxSide = 65500;  // of a JPEG, as libjpeg has it
+
+constexpr EnumNames<StoreAs, 4> kStores = {"store", {"jpeg", "dct", "raw", "smart"}};
+constexpr EnumNames<ImageCheck, 2> kImageChecks = {"the check of pictures", {"header", "decode"}};
 
 // `side` when `from` becomes `to`, rounded down.
 int scaled(int side, int from, int to) {
@@ -19,37 +23,20 @@ int scaled(int side, int from, int to) {
 
 }  // namespace
 
-const char* to_string(StoreAs store) {
-  switch (store) {
-    case StoreAs::jpeg:
-      return "jpeg";
-    case StoreAs::dct:
-      return "dct";
-    case StoreAs::raw:
-      return "raw";
-    case StoreAs::smart:
-      return "smart";
-  }
-  throw std::logic_error("unknown StoreAs");
+const char* to_string(StoreAs value) {
+  return kStores.of(value);
 }
 
 StoreAs parse_store_as(std::string_view name) {
-  for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {
-    if (name == to_string(store)) return store;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("store is '{}'; it must be jpeg, dct, raw or smart", name));
+  return kStores.parse(name);
 }
 
-const char* to_string(ImageCheck check) {
-  return check == ImageCheck::header ? "header" : "decode";
+const char* to_string(ImageCheck value) {
+  return kImageChecks.of(value);
 }
 
 ImageCheck parse_image_check(std::string_view name) {
-  if (name == "header") return ImageCheck::header;
-  if (name == "decode") return ImageCheck::decode;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the check of pictures is '{}'; it must be header or decode", name));
+  return kImageChecks.parse(name);
 }
 
 const char* to_string(ExifUse exif) {
@@ -89,7 +76,7 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
         .add("jpeg-quality", storage.jpeg_quality, "JPEG quality of pictures that are encoded anew")
         .set_range(1, 100);
     table.add_choice(
-        "store", storage.store, parse_store_as, {"jpeg", "dct", "raw", "smart"},
+        "store", storage.store, parse_store_as, kStores.all(),
         fmt::format(
             "jpeg: pictures keep their bytes, or become JPEG when resized; {}; raw: pixels, "
             "which are large and need no decoding; smart: {} of the pictures as pixels, "
@@ -116,25 +103,20 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
         .is_offered = takes_exif;
   }
   if (is_all) {
-    table.add_choice("check-images", storage.check, parse_image_check, {"header", "decode"},
+    table.add_choice("check-images", storage.check, parse_image_check, kImageChecks.all(),
                      "Check of each picture. header: its size and kind; decode: all of its pixels");
   }
 }
 
 void validate(const ImageStorage& storage, const OptionTable& table) {
-  const auto refuse = [](const std::string& message, const char* option) {
-    throw Error(ErrorCode::invalid_argument, message,
-                {.subject = ErrorSubject::argument, .name = option});
-  };
   validate(storage);
-  const std::string raw_share = option_name("raw_share");
-  if (table.is_given("raw-share") && storage.store != StoreAs::smart) {
-    refuse(raw_share + " serves only " + option_set("store", "smart"), "raw_share");
+  if (storage.store != StoreAs::smart) {
+    table.refuse({"raw-share"}, "serves only " + option_set("store", "smart"));
   }
   if (storage.fix_odd && storage.store == StoreAs::raw) {
-    refuse(fmt::format("{} has nothing to do with {}, which stores the pixels of every picture",
-                       option_name("fix_odd"), option_set("store", "raw")),
-           "fix_odd");
+    table.refuse({"fix-odd"}, fmt::format("has nothing to do with {}, which stores the pixels of "
+                                          "every picture",
+                                          option_set("store", "raw")));
   }
 }
 

@@ -1,64 +1,46 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <stdexcept>
 
 #include <ffkit/converter/options.h>
 #include <ffkit/format/compression.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/enum_names.h"
+
 namespace ffkit {
 
-const char* to_string(RecordOrder order) {
-  return order == RecordOrder::shuffled ? "shuffled" : "source";
+namespace {
+
+constexpr EnumNames<RecordOrder, 2> kRecordOrders = {"the order", {"shuffled", "source"}};
+constexpr EnumNames<OnError, 3> kOnErrors = {"on-error", {"fail", "skip", "keep"}};
+constexpr EnumNames<ReadMode, 3> kReadModes = {"read", {"auto", "direct", "gather"}};
+
+}  // namespace
+
+const char* to_string(RecordOrder value) {
+  return kRecordOrders.of(value);
 }
 
 RecordOrder parse_record_order(std::string_view name) {
-  if (name == "shuffled") return RecordOrder::shuffled;
-  if (name == "source") return RecordOrder::source;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the order is '{}'; it must be shuffled or source", name));
+  return kRecordOrders.parse(name);
 }
 
-const char* to_string(OnError on_error) {
-  switch (on_error) {
-    case OnError::fail:
-      return "fail";
-    case OnError::skip:
-      return "skip";
-    case OnError::keep:
-      return "keep";
-  }
-  throw std::logic_error("unknown OnError");
+const char* to_string(OnError value) {
+  return kOnErrors.of(value);
 }
 
 OnError parse_on_error(std::string_view name) {
-  for (const OnError on_error : {OnError::fail, OnError::skip, OnError::keep}) {
-    if (name == to_string(on_error)) return on_error;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("on-error is '{}'; it must be fail, skip or keep", name));
+  return kOnErrors.parse(name);
 }
 
-const char* to_string(ReadMode mode) {
-  switch (mode) {
-    case ReadMode::automatic:
-      return "auto";
-    case ReadMode::direct:
-      return "direct";
-    case ReadMode::gather:
-      return "gather";
-  }
-  throw std::logic_error("unknown ReadMode");
+const char* to_string(ReadMode value) {
+  return kReadModes.of(value);
 }
 
 ReadMode parse_read_mode(std::string_view name) {
-  for (const ReadMode mode : {ReadMode::automatic, ReadMode::direct, ReadMode::gather}) {
-    if (name == to_string(mode)) return mode;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("read is '{}'; it must be auto, direct or gather", name));
+  return kReadModes.parse(name);
 }
 
 ConvertPart parse_part(std::string_view text) {
@@ -85,12 +67,12 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table.add("shard-size", options.shard_bytes, "Size of a shard: 64M, 1G, ... (powers of 1024)")
       .set_size()
       .set_range(1 << 20, 1LL << 40);
-  table.add_choice("order", options.order, parse_record_order, {"shuffled", "source"},
+  table.add_choice("order", options.order, parse_record_order, kRecordOrders.all(),
                    "Order of the records. shuffled: training splits are shuffled with " +
                        option_name("seed") + "; source: the order of the source");
   table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
   table.add_choice(
-      "on-error", options.on_error, parse_on_error, {"fail", "skip", "keep"},
+      "on-error", options.on_error, parse_on_error, kOnErrors.all(),
       "What happens to a sample that cannot be read. fail: the conversion fails; skip: the sample "
       "(of texts the document) is left out; keep: its bytes are stored as they are. "
       "DST/report.jsonl names each one");
@@ -107,7 +89,7 @@ void describe(ConvertOptions& options, OptionTable& table) {
       .set_size()
       .set_range_or_zero(256, kMaxDictionaryBytes);
   table.add_choice(
-      "read", options.read, parse_read_mode, {"auto", "direct", "gather"},
+      "read", options.read, parse_read_mode, kReadModes.all(),
       "How archives are read. direct: each picture when its turn comes; gather: once from front to "
       "back, through temporary files in DST, for slow disks; auto: measures which is faster");
   table

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
+#include "format/enum_names.h"
 #include "format/file/durable_file.h"
 #include "format/file/file.h"
 #include "merge/folder_lock.h"
@@ -22,30 +22,23 @@
 
 namespace ffkit {
 
-const char* to_string(ShardTransfer transfer) {
-  switch (transfer) {
-    case ShardTransfer::link:
-      return "link";
-    case ShardTransfer::move:
-      return "move";
-    case ShardTransfer::copy:
-      return "copy";
-  }
-  throw std::logic_error("unknown ShardTransfer");
+namespace {
+
+constexpr EnumNames<ShardTransfer, 3> kShardTransfers = {"transfer", {"link", "move", "copy"}};
+
+}  // namespace
+
+const char* to_string(ShardTransfer value) {
+  return kShardTransfers.of(value);
 }
 
 ShardTransfer parse_shard_transfer(std::string_view name) {
-  for (const ShardTransfer transfer :
-       {ShardTransfer::link, ShardTransfer::move, ShardTransfer::copy}) {
-    if (name == to_string(transfer)) return transfer;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("transfer is '{}'; it must be link, move or copy", name));
+  return kShardTransfers.parse(name);
 }
 
 void describe(MergeOptions& options, OptionTable& table) {
   table.add_choice(
-      "transfer", options.transfer, parse_shard_transfer, {"link", "move", "copy"},
+      "transfer", options.transfer, parse_shard_transfer, kShardTransfers.all(),
       "How shards come into DST. link: hard links, and copies where they cannot be linked; move: "
       "removes them from the sources when the result is safe on disk; copy: copies them");
 }

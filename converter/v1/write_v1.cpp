@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include <ffkit/converter/v1.h>
@@ -16,6 +15,7 @@
 
 #include "format/bytes/pickle.h"
 #include "format/dataset/split_name.h"
+#include "format/enum_names.h"
 #include "format/file/file.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kRecordsBetweenReports = 64;
 constexpr int64_t kTriedRecords = 512;
+constexpr EnumNames<V1Content, 3> kV1Contents = {"the payload", {"auto", "raw", "imagenet"}};
 constexpr int64_t kV1HeaderBytes = 12;  // once in a file, and for each of its records
 
 struct Range {
@@ -251,38 +252,44 @@ void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
 
 }  // namespace
 
-const char* to_string(V1Content content) {
-  switch (content) {
-    case V1Content::automatic:
-      return "auto";
-    case V1Content::raw:
-      return "raw";
-    case V1Content::imagenet:
-      return "imagenet";
-  }
-  throw std::logic_error("unknown V1Content");
+const char* to_string(V1Content value) {
+  return kV1Contents.of(value);
 }
 
 V1Content parse_v1_content(std::string_view name) {
-  for (const V1Content content : {V1Content::automatic, V1Content::raw, V1Content::imagenet}) {
-    if (name == to_string(content)) return content;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the payload is '{}'; it must be auto, raw or imagenet", name));
+  return kV1Contents.parse(name);
 }
 
-void describe(V1Options& options, OptionTable& table) {
-  table.add_choice("payload", options.content, parse_v1_content, {"auto", "raw", "imagenet"},
+void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table) {
+  table.add_choice("payload", options.content, parse_v1_content, kV1Contents.all(),
                    "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
                    "of one field; auto: imagenet where possible");
   table.add("field", options.field, "Writing v1: the field whose bytes are written")
       .set_default("the first of type image or bytes");
+  conversion.order = RecordOrder::source;
+  describe(conversion, table);
+  table.find("shard-size")->set_default("256M; writing v1: one part for each shard");
 }
 
-void check_for_writing_v1(const OptionTable& table) {
+bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
+  const auto num_v1 = std::ranges::count_if(
+      splits, [](const Dataset& split) { return split.format_version() == 1; });
+  if (num_v1 == 0 || num_v1 == std::ssize(splits)) return num_v1 != 0;
+  throw Error(ErrorCode::invalid_argument,
+              "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
+              {.path = path.string()});
+}
+
+void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
   table.refuse(
       {"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part", "read", "resume"},
       "is for reading FFRecord v1; SRC is a data set of ffkit");
+  if (table.is_given("shard-size")) options.shard_bytes = conversion.shard_bytes;
+  options.max_record_bytes = conversion.max_record_bytes;
+  options.cancel = conversion.cancel;
+  options.progress = conversion.progress;
+  options.note = conversion.note;
+  options.command = conversion.command;
 }
 
 ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& destination,

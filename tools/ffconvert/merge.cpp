@@ -44,9 +44,7 @@ void run_merge(const MergeArguments& arguments, Join join) {
   const ConvertSummary summary = join(arguments.destination, arguments.sources, options);
   if (arguments.quiet) return;
   for (const SplitSummary& split : summary.splits) {
-    say("{}: {} records in {} {}, {:.1f} MB, fingerprint {}\n", split.split, split.num_records,
-        split.num_shards, split.num_shards == 1 ? "shard" : "shards",
-        static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+    say("{}, fingerprint {}\n", split_line(split, "records", "shard"), split.fingerprint);
   }
 }
 
