@@ -83,6 +83,7 @@ struct SampleWriter::Impl {
         compression{.level = options.zstd_level},
         max_bytes_in_flight(options.max_bytes_in_flight),
         max_record_bytes(options.max_record_bytes),
+        seed(options.seed),
         poll(options.poll),
         claimed(folder, {.kind = Destination::Kind::split, .note = options.note}) {
     claimed.note_start_over(options.note, folder);
@@ -120,7 +121,7 @@ struct SampleWriter::Impl {
       Job& job = *jobs[num_begun++];
       lock.unlock();
       try {
-        if (!encoder) encoder.emplace(schema, compression, OnError::fail);
+        if (!encoder) encoder.emplace(schema, compression, OnError::fail, seed);
         encoder->encode(job.set_fields, job.encoded);
       } catch (...) {
         job.failure = std::current_exception();
@@ -197,6 +198,7 @@ struct SampleWriter::Impl {
   const CompressionOptions compression;
   const int64_t max_bytes_in_flight;
   const int64_t max_record_bytes;
+  const uint64_t seed;
   const std::function<void()> poll;
   size_t max_jobs = 0;
   Destination claimed;

@@ -2,11 +2,14 @@
 //
 //   constexpr EnumName<Tail> kTailNames[] = {{Tail::drop, "drop"}, {Tail::keep, "keep"}};
 //   name_of(kTailNames, Tail::drop)  // "drop"
+//   names_in(kTailNames)  // "drop", "keep"
 //   value_of(kTailNames, "keep", "there is no tail '{}'; there are drop and keep")  // Tail::keep
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ffkit {
 
@@ -23,6 +26,14 @@ constexpr std::string_view name_of(const EnumName<Enum> (&names)[n], Enum value)
     if (entry.value == value) return entry.name;
   }
   return "unknown";
+}
+
+// The names in the order of the table.
+template <typename Enum, size_t n>
+std::vector<std::string> names_in(const EnumName<Enum> (&names)[n]) {
+  std::vector<std::string> all;
+  for (const EnumName<Enum>& entry : names) all.emplace_back(entry.name);
+  return all;
 }
 
 // Throws Error(invalid_argument) with `message`, in which `name` takes the place of "{}".

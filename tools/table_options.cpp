@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -13,6 +16,8 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/options/nearest_names.h"
 
 namespace ffkit {
 namespace {
@@ -90,26 +95,30 @@ CLI::Option* add_unsigned(CLI::App& app, Option& option) {
       ->type_name("UINT");
 }
 
-// "train,val".
+CLI::Option* add_repeated(CLI::App& app, Option& option,
+                          const std::function<void(const std::vector<std::string>&)>& take) {
+  return let_repeat(
+      app.add_option_function<std::vector<std::string>>("--" + option.name, take, help_of(option)));
+}
+
+// "train,val", or a list in a file.
 CLI::Option* add_names(CLI::App& app, Option& option) {
-  return add_text(app, option, [&option](const std::string& text) {
-    if (text.empty()) throw CLI::ValidationError("--" + option.name, kEmptyText);
+  return add_repeated(app, option, [&option](const std::vector<std::string>& words) {
     std::vector<std::string> names;
-    std::istringstream stream(text + ",");
-    for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+    for (const std::string& word : words) {
+      if (word.empty()) throw CLI::ValidationError("--" + option.name, kEmptyText);
+      std::istringstream stream(word + ",");
+      for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+    }
     give(option, names);
   });
 }
 
-CLI::Option* add_repeated(CLI::App& app, Option& option) {
-  return let_repeat(app.add_option_function<std::vector<std::string>>(
-      "--" + option.name, [&option](const std::vector<std::string>& words) { give(option, words); },
-      help_of(option)));
-}
-
 CLI::Option* add_by_type(CLI::App& app, Option& option) {
   const OptionValue value = option.parts[0].get();
-  if (option.is_repeated) return add_repeated(app, option);
+  if (option.is_repeated) {
+    return add_repeated(app, option, [&option](const auto& words) { give(option, words); });
+  }
   if (option.is_list) return add_names(app, option);
   if (!option.zero_word.empty()) return add_number_or_word(app, option);
   if (std::holds_alternative<int64_t>(value)) return add_values<int64_t>(app, option);
@@ -130,7 +139,97 @@ CLI::Option* add_flag(CLI::App& app, Option& option, WhenParsed& when_parsed, bo
   return added;
 }
 
+// Where `item` is in the text of a file, by numbers from 1.
+std::vector<int> lines_of(const std::string& text, const CLI::ConfigItem& item) {
+  std::vector<int> found;
+  std::istringstream lines(text);
+  bool is_in_section = false;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::string key = CLI::detail::trim_copy(line.substr(0, line.find('=')));
+    is_in_section = is_in_section || key.starts_with('[');
+    CLI::detail::remove_quotes(key);
+    if (key == item.fullname() || (key == item.name && is_in_section)) found.push_back(number);
+  }
+  return found.empty() ? std::vector<int>{number} : found;
+}
+
+bool is_for_files(const CLI::Option* option) {
+  return option != nullptr && option->get_configurable() && option->nonpositional();
+}
+
+std::string nearest_options(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool is_hidden = option->get_group().empty();
+    if (is_for_files(option) && !is_hidden) names.push_back(option->get_lnames().front());
+  }
+  return fmt::format("{}", fmt::join(nearest_names(name, names), ", "));
+}
+
+// Gives the options in the file `path` to those of `app` that the command line has not given.
+void take_options_file(CLI::App& app, const std::string& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.find('\0') != std::string::npos) {
+    throw CLI::ConfigError(path + ": is no text: it holds a zero byte");
+  }
+  std::vector<const CLI::Option*> given;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0) given.push_back(option);
+  }
+  const auto is_given = [&given](const CLI::Option* option) {
+    return std::ranges::find(given, option) != given.end();
+  };
+  std::istringstream lines(text);
+  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(lines)) {
+    if (item.name == "++" || item.name == "--") continue;  // begin and end of a section
+    const std::vector<int> at = lines_of(text, item);
+    const auto refuse = [&](int line, const std::string& what) {
+      throw CLI::ConfigError(
+          fmt::format("{}: line {}: '{}' {}", path, line, item.fullname(), what));
+    };
+    CLI::Option* option = app.get_option_no_throw("--" + item.name);
+    if (!item.parents.empty() || !is_for_files(option)) {
+      refuse(at.front(),
+             "is no option for a file; the nearest are " + nearest_options(app, item.name));
+    }
+    // Of several values, CLI11 would take the last one.
+    const auto most = static_cast<size_t>(std::max(1, option->get_items_expected_max()));
+    if (item.inputs.size() > most) {
+      refuse(at.front(), fmt::format("has {} values, but takes {}", item.inputs.size(), most));
+    }
+    if (is_given(option) || std::ranges::any_of(option->get_excludes(), is_given)) continue;
+    if (option->count() > 0) refuse(at.back(), "is there twice");
+    if (option->get_expected_min() == 0) {
+      option->add_result(option->get_flag_value(item.name, CLI::ConfigTOML().to_flag(item)));
+    } else {
+      option->add_result(item.inputs);
+    }
+  }
+}
+
 }  // namespace
+
+CLI::Validator regular_file() {
+  return CLI::Validator(
+      [](const std::string& path) {
+        std::error_code error;
+        if (std::filesystem::is_regular_file(path, error)) return std::string();
+        return "'" + path + "' is not a file";
+      },
+      "");
+}
+
+void add_options_file(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--config", [&app](const std::string& path) { take_options_file(app, path); },
+         "Reads options from a TOML file; the command line overrides it")
+      ->type_name("FILE")
+      ->check(regular_file())
+      ->configurable(false);
+}
 
 CLI::Option* let_repeat(CLI::Option* option) {
   return option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);

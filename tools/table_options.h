@@ -19,6 +19,11 @@ using WhenParsed = std::vector<std::function<void()>>;
 void add_table_option(CLI::App& app, Option& option, WhenParsed& when_parsed, bool has_opposite);
 // The groups of a table, in the order in which they begin.
 std::vector<std::string> groups_of(const OptionTable& table);
+// Adds --config FILE, which gives options of `app` in TOML as the command line does, where that does
+// not give them. To be called before the others are added: options are read in their order.
+void add_options_file(CLI::App& app);
+// A pipe would be read twice, or waited for.
+CLI::Validator regular_file();
 // Lets an option be given several times, each time with one value.
 CLI::Option* let_repeat(CLI::Option* option);
 

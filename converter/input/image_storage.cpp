@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/format/error.h>
@@ -80,7 +79,7 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
         .add("jpeg-quality", storage.jpeg_quality, "JPEG quality of pictures that are encoded anew")
         .set_range(1, 100);
     table.add_choice(
-        "store", storage.store, parse_store_as, {"jpeg", "dct", "raw", "smart"},
+        "store", storage.store, parse_store_as, names_in(kStoreAsNames),
         fmt::format(
             "jpeg: pictures keep their bytes, or become JPEG when resized; {}; raw: pixels, "
             "which are large and need no decoding; smart: {} of the pictures as pixels, "
@@ -107,25 +106,20 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
         .is_offered = takes_exif;
   }
   if (is_all) {
-    table.add_choice("check-images", storage.check, parse_image_check, {"header", "decode"},
+    table.add_choice("check-images", storage.check, parse_image_check, names_in(kImageCheckNames),
                      "Check of each picture. header: its size and kind; decode: all of its pixels");
   }
 }
 
 void validate(const ImageStorage& storage, const OptionTable& table) {
-  const auto refuse = [](const std::string& message, const char* option) {
-    throw Error(ErrorCode::invalid_argument, message,
-                {.subject = ErrorSubject::argument, .name = option});
-  };
   validate(storage);
-  const std::string raw_share = option_name("raw_share");
-  if (table.is_given("raw-share") && storage.store != StoreAs::smart) {
-    refuse(raw_share + " serves only " + option_set("store", "smart"), "raw_share");
+  if (storage.store != StoreAs::smart) {
+    table.refuse({"raw-share"}, "serves only " + option_set("store", "smart"));
   }
   if (storage.fix_odd && storage.store == StoreAs::raw) {
-    refuse(fmt::format("{} has nothing to do with {}, which stores the pixels of every picture",
-                       option_name("fix_odd"), option_set("store", "raw")),
-           "fix_odd");
+    table.refuse({"fix-odd"}, fmt::format("has nothing to do with {}, which stores the pixels of "
+                                          "every picture",
+                                          option_set("store", "raw")));
   }
 }
 

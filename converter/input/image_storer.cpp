@@ -72,7 +72,7 @@ struct ImageStorer::Impl {
     const PixelSize size = stored_size(storage, original);
     const bool is_raw =
         storage.store == StoreAs::raw ||
-        (storage.store == StoreAs::smart && draw(storage.seed, id, storage.raw_share));
+        (storage.store == StoreAs::smart && draw(buffers.seed(), id, storage.raw_share));
     const std::string odd = storage.fix_odd && !is_raw ? oddity(info) : "";
     const bool is_changed =
         size != original || !odd.empty() || orientation != 1 || (is_raw && !info.is_raw);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <stdexcept>
 
 #include <ffkit/converter/options.h>
 #include <ffkit/format/compression.h>
@@ -66,12 +65,12 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table.add("shard-size", options.shard_bytes, "Size of a shard: 64M, 1G, ... (powers of 1024)")
       .set_size()
       .set_range(1 << 20, 1LL << 40);
-  table.add_choice("order", options.order, parse_record_order, {"shuffled", "source"},
+  table.add_choice("order", options.order, parse_record_order, names_in(kRecordOrderNames),
                    "Order of the records. shuffled: training splits are shuffled with " +
                        option_name("seed") + "; source: the order of the source");
   table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
   table.add_choice(
-      "on-error", options.on_error, parse_on_error, {"fail", "skip", "keep"},
+      "on-error", options.on_error, parse_on_error, names_in(kOnErrorNames),
       "What happens to a sample that cannot be read. fail: the conversion fails; skip: the sample "
       "(of texts the document) is left out; keep: its bytes are stored as they are. "
       "DST/report.jsonl names each one");
@@ -88,7 +87,7 @@ void describe(ConvertOptions& options, OptionTable& table) {
       .set_size()
       .set_range_or_zero(256, kMaxDictionaryBytes);
   table.add_choice(
-      "read", options.read, parse_read_mode, {"auto", "direct", "gather"},
+      "read", options.read, parse_read_mode, names_in(kReadModeNames),
       "How archives are read. direct: each picture when its turn comes; gather: once from front to "
       "back, through temporary files in DST, for slow disks; auto: measures which is faster");
   table

@@ -39,13 +39,13 @@ void KindConversion::check() {
            "exif");
   }
   // Pictures that come as pixels may become JPEGs, but no source here has such.
-  if (table_.is_given("jpeg-quality") && !manifest_options(images_).contains("jpeg_quality")) {
-    refuse(
-        fmt::format("{} serves only pictures that are re-encoded as JPEG; give {}, {}, {} or {} "
-                    "as well",
-                    option_name("jpeg_quality"), option_name("max_resolution"),
-                    option_name("short_side"), option_on("fix_odd"), option_set("exif", "apply")),
-        "jpeg_quality");
+  if (!manifest_options(images_).contains("jpeg_quality")) {
+    table_.refuse(
+        {"jpeg-quality"},
+        fmt::format("serves only pictures that are re-encoded as JPEG; give {}, {}, {} or {} as "
+                    "well",
+                    option_name("max_resolution"), option_name("short_side"), option_on("fix_odd"),
+                    option_set("exif", "apply")));
   }
   own_->check(table_);
   if (!own_->keeps_order()) return;
@@ -68,15 +68,11 @@ void KindConversion::check() {
 std::unique_ptr<Source> KindConversion::open(const std::filesystem::path& path,
                                              const std::filesystem::path& destination,
                                              bool is_dry_run) const {
-  SourceArguments arguments{.path = path,
-                            .seed = options_.seed,
-                            .num_threads = options_.num_threads,
-                            .is_dry_run = is_dry_run,
-                            .temporary_folder = destination,
-                            .cancel = options_.cancel,
-                            .images = images_};
-  arguments.images.seed = options_.seed;
-  return own_->open(arguments);
+  return own_->open({.path = path,
+                     .conversion = options_,
+                     .is_dry_run = is_dry_run,
+                     .temporary_folder = destination,
+                     .images = images_});
 }
 
 }  // namespace ffkit

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -35,7 +34,7 @@ ShardTransfer parse_shard_transfer(std::string_view name) {
 
 void describe(MergeOptions& options, OptionTable& table) {
   table.add_choice(
-      "transfer", options.transfer, parse_shard_transfer, {"link", "move", "copy"},
+      "transfer", options.transfer, parse_shard_transfer, names_in(kShardTransferNames),
       "How shards come into DST. link: hard links, and copies where they cannot be linked; move: "
       "removes them from the sources when the result is safe on disk; copy: copies them");
 }

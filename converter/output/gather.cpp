@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 
 #include <ffkit/format/crc32c.h>
@@ -149,28 +150,18 @@ std::vector<GatheredSample> parse(std::span<const std::byte> bytes, const fs::pa
 
 // Returns false when all samples were left out: then there is no shard.
 bool write_shard(const PackUnit& unit, const fs::path& path, SplitWriter& writer) {
-  std::vector<std::byte> bytes;
-  {
-    const File file = File::open_for_reading(path);
-    bytes.resize(static_cast<size_t>(file.size()));
-    file.read_at(0, bytes);
-  }
+  const std::vector<std::byte> bytes = read_whole_file(path, std::numeric_limits<int64_t>::max());
   const std::vector<GatheredSample> samples = parse(bytes, path);
   if (samples.size() != unit.samples.size()) changed(path);
-  bool has_records = false;
   writer.begin(unit.number);
   for (const GatheredSample& sample : samples) {
-    has_records = has_records || sample.head.record_bytes > 0;
-    if (sample.head.record_bytes == 0) {
-      writer.leave_out(sample.report);
-      continue;
-    }
     writer.append(sample.record,
                   {.bytes = sample.stored,
                    .crc32c = sample.head.stored_crc32c,
                    .codec = static_cast<Codec>(sample.head.codec)},
                   sample.report);
   }
+  const bool has_records = writer.has_records();
   writer.end();
   return has_records;
 }

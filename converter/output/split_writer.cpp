@@ -59,26 +59,20 @@ void SplitWriter::begin(int64_t shard) {
 
 void SplitWriter::append(int64_t sample, EncodedSample& encoded) {
   const std::string report = report_lines(source_, plan_.split, sample, encoded);
-  if (encoded.error) {
-    leave_out(report);
-  } else {
-    append(encoded.record, encoded.stored, report);
-  }
+  if (encoded.error) return append({}, {}, report);
+  append(encoded.record, encoded.stored, report);
 }
 
 void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& stored,
                          const std::string& report) {
+  report_ += report;
+  if (record.empty()) return;
   if (writer_ == nullptr) {
     writer_ = std::make_unique<ShardWriter>(
         path_of(shard_), plan_.manifest.schema,
         ShardWriterOptions{.uuid = plan_.uuid(shard_), .compression = plan_.compression});
   }
   writer_->append(record, stored);
-  report_ += report;
-}
-
-void SplitWriter::leave_out(const std::string& report) {
-  report_ += report;
 }
 
 void SplitWriter::end() {

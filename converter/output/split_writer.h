@@ -37,12 +37,12 @@ class SplitWriter : public PackSink {
 
   void begin(int64_t shard) override;
   void append(int64_t sample, EncodedSample& encoded) override;
-  // With what report_lines() gave for the sample before.
+  // With what report_lines() gave for the sample before; without `record` it is left out.
   void append(std::span<const std::byte> record, const StoredRecord& stored,
               const std::string& report);
-  // A sample without a record.
-  void leave_out(const std::string& report);
   void end() override;
+  // Whether a sample of the present shard has a record: without any there is no shard.
+  bool has_records() const { return writer_ != nullptr; }
 
   // Until every shard is durable.
   void wait();

@@ -45,7 +45,7 @@ class Packer {
         num_threads_(options.num_threads > 0 ? options.num_threads : usable_cores()),
         encoders_([&source, split, &compression, &options] {
           return std::make_unique<SampleEncoder>(source.split_schema(split), compression,
-                                                 options.on_error);
+                                                 options.on_error, options.seed);
         }) {}
 
   PackProgress run() {

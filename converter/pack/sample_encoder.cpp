@@ -31,10 +31,12 @@ SetFields fields_of(const Source& source, size_t split, int64_t sample) {
   };
 }
 
-SampleEncoder::SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error)
+SampleEncoder::SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error,
+                             uint64_t seed)
     : schema_(std::move(schema)), compressor_(compression) {
   builder_.emplace(schema_);
   buffers_.set_on_error(on_error);
+  buffers_.set_seed(seed);
 }
 
 void SampleEncoder::encode(const SetFields& set_fields, EncodedSample& out) {

@@ -35,9 +35,10 @@ SetFields fields_of(const Source& source, size_t split, int64_t sample);
 
 class SampleEncoder {
  public:
-  // `on_error`: of SampleBuffers. A plan is the same whatever is done about bad samples: it skips
-  // them.
-  SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error);
+  // `on_error`, `seed`: of SampleBuffers. A plan is the same whatever is done about bad samples: it
+  // skips them.
+  SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error,
+                uint64_t seed);
 
   // What `set_fields` throws as Error becomes out.error, which is then about the sample: who judges
   // it wants to do so in record order.

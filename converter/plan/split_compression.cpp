@@ -18,7 +18,7 @@ constexpr int64_t kMaxTrainingBytes = 256LL << 20;  // zstd wants them in one pi
 std::vector<std::vector<std::byte>> first_records(const Source& source, size_t split,
                                                   const ConvertOptions& options) {
   const int64_t enough = std::min(100 * options.zstd_dictionary_bytes, kMaxTrainingBytes);
-  SampleEncoder encoder(source.split_schema(split), {}, OnError::skip);
+  SampleEncoder encoder(source.split_schema(split), {}, OnError::skip, options.seed);
   EncodedSample encoded;
   std::vector<std::vector<std::byte>> records;
   int64_t num_bytes = 0;

@@ -43,7 +43,8 @@ class SizeEstimate {
  public:
   SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
       : source_(source), split_(plan.split) {
-    SampleEncoder encoder(source.split_schema(plan.split), plan.compression, OnError::skip);
+    SampleEncoder encoder(source.split_schema(plan.split), plan.compression, OnError::skip,
+                          options.seed);
     EncodedSample encoded;
     double source_bytes = 0;
     double record_bytes = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include <ffkit/converter/v1.h>
@@ -262,18 +261,36 @@ V1Content parse_v1_content(std::string_view name) {
   return value_of(kV1ContentNames, name, "the payload is '{}'; it must be auto, raw or imagenet");
 }
 
-void describe(V1Options& options, OptionTable& table) {
-  table.add_choice("payload", options.content, parse_v1_content, {"auto", "raw", "imagenet"},
+void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table) {
+  table.add_choice("payload", options.content, parse_v1_content, names_in(kV1ContentNames),
                    "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
                    "of one field; auto: imagenet where possible");
   table.add("field", options.field, "Writing v1: the field whose bytes are written")
       .set_default("the first of type image or bytes");
+  conversion.order = RecordOrder::source;
+  describe(conversion, table);
+  table.find("shard-size")->set_default("256M; writing v1: one part for each shard");
 }
 
-void check_for_writing_v1(const OptionTable& table) {
+bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
+  const auto num_v1 = std::ranges::count_if(
+      splits, [](const Dataset& split) { return split.format_version() == 1; });
+  if (num_v1 == 0 || num_v1 == std::ssize(splits)) return num_v1 != 0;
+  throw Error(ErrorCode::invalid_argument,
+              "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
+              {.path = path.string()});
+}
+
+void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
   table.refuse(
       {"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part", "read", "resume"},
       "is for reading FFRecord v1; SRC is a data set of ffkit");
+  if (table.is_given("shard-size")) options.shard_bytes = conversion.shard_bytes;
+  options.max_record_bytes = conversion.max_record_bytes;
+  options.cancel = conversion.cancel;
+  options.progress = conversion.progress;
+  options.note = conversion.note;
+  options.command = conversion.command;
 }
 
 ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& destination,

@@ -55,7 +55,7 @@ def imagenet(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """ImageNet (ILSVRC2012): the official archives, extracted folders, or Kaggle's layout."""
-    return _convert("imagenet", src, dst, {**options, "splits": splits, "check_archives": check_archives, "allow_partial": allow_partial})
+    return _convert("imagenet", locals())
 
 
 @documented("folder")
@@ -68,7 +68,7 @@ def folder(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """Folders of pictures: src/<split>/<class>/* or src/<class>/*."""
-    return _convert("folder", src, dst, {**options, "splits": splits, "classes_from": classes_from})
+    return _convert("folder", locals())
 
 
 @documented("webdataset")
@@ -84,8 +84,7 @@ def webdataset(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once, into temporary files beside dst."""
-    own = {"classes": classes, "allow_missing": allow_missing, "max_sample_bytes": max_sample_bytes, "store": store, "exif": exif}
-    return _convert("webdataset", src, dst, {**options, **own})
+    return _convert("webdataset", locals())
 
 
 @documented("coco")
@@ -111,12 +110,7 @@ def coco(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """COCO: pictures with boxes, key points or segmentations."""
-    own = {
-        "annotations": annotations, "images": images, "keypoints": keypoints, "segmentation": segmentation, "allow_missing": allow_missing,
-        "persons": persons, "detections": detections, "min_distance": min_distance, "min_depth": min_depth, "max_depth": max_depth,
-        "box_percent": box_percent, "min_box": min_box, "protocol": protocol, "frame_step": frame_step, "store": store,
-    }  # fmt: skip
-    return _convert("coco", src, dst, {**options, **own})
+    return _convert("coco", locals())
 
 
 @documented("nuscenes")
@@ -138,12 +132,7 @@ def nuscenes(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them."""
-    own = {
-        "version": version, "splits": splits, "cameras": cameras, "no_radar": no_radar, "keyframes_only": keyframes_only, "sweeps": sweeps,
-        "radar_sweeps": radar_sweeps, "camera_sweeps": camera_sweeps, "lidar_dtype": lidar_dtype, "allow_partial": allow_partial,
-        "radar_filter": radar_filter,
-    }  # fmt: skip
-    return _convert("nuscenes", src, dst, {**options, **own})
+    return _convert("nuscenes", locals())
 
 
 @documented("jsonl")
@@ -157,7 +146,7 @@ def jsonl(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """JSON lines, or arrays of objects (.jsonl, .ndjson, .json): texts, numbers and tokens, compressed or not; one file, or a folder of files."""
-    return _convert("jsonl", src, dst, {**options, "token_dtype": token_dtype, "real_dtype": real_dtype, "max_line_bytes": max_line_bytes})
+    return _convert("jsonl", locals())
 
 
 @documented("text")
@@ -177,12 +166,7 @@ def text(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """Texts as tokens, for language models: text files or JSON (.jsonl, .ndjson, .json), compressed or not; one file, or a folder of files."""
-    own = {
-        "tokenizer": tokenizer, "ending": ending, "document": document, "text_field": text_field, "tokens_field": tokens_field,
-        "vocabulary_size": vocabulary_size, "end_of_text": end_of_text, "block_bytes": block_bytes, "max_document_bytes":
-        max_document_bytes,
-    }  # fmt: skip
-    return _convert("text", src, dst, {**options, **own})
+    return _convert("text", locals())
 
 
 @documented("demo")
@@ -201,11 +185,7 @@ def demo(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """Made-up data that a model can learn: pictures of classes, with kind="nuscenes" scenes of driving, with "pose" people."""
-    own = {
-        "kind": kind, "size": size, "classes": classes, "images": images, "val_images": val_images, "scenes": scenes, "val_scenes":
-        val_scenes, "frames": frames, "root": root,
-    }  # fmt: skip
-    return _convert("demo", "", dst, {**options, **own})
+    return _convert("demo", locals())
 
 
 @documented("transcode")
@@ -298,8 +278,11 @@ def from_source(source: Source, dst: Path, *, pixels: Pixels = "png", **options:
     return _run(options, lambda given, control: _ffkit.convert_python_source(prepared, os.fspath(dst), pixels, given, control))
 
 
-def _convert(kind: str, src: Path, dst: Path, options: Mapping[str, Any]) -> Summary:
-    return _run(options, lambda given, control: _ffkit.convert_kind(kind, os.fspath(src), os.fspath(dst), given, control))
+def _convert(kind: str, arguments: dict[str, Any]) -> Summary:
+    """`arguments`: of the function for this kind, those in **options among them."""
+    src, dst = os.fspath(arguments.pop("src", "")), os.fspath(arguments.pop("dst"))
+    options = {**arguments.pop("options"), **arguments}
+    return _run(options, lambda given, control: _ffkit.convert_kind(kind, src, dst, given, control))
 
 
 def _run(options: Mapping[str, Any], work: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Summary:

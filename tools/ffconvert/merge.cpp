@@ -44,9 +44,7 @@ void run_merge(const MergeArguments& arguments, Join join) {
   const ConvertSummary summary = join(arguments.destination, arguments.sources, options);
   if (arguments.quiet) return;
   for (const SplitSummary& split : summary.splits) {
-    say("{}: {} records in {} {}, {:.1f} MB, fingerprint {}\n", split.split, split.num_records,
-        split.num_shards, split.num_shards == 1 ? "shard" : "shards",
-        static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+    say("{}, fingerprint {}\n", split_line(split, "records", "shard"), split.fingerprint);
   }
 }
 
@@ -62,9 +60,11 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
   command.add_option("SRC", arguments->sources, "Data set folders to take shards from")
       ->required()
       ->option_text("...");
+  add_options_file(command);
   WhenParsed none;
   Option& transfer = arguments->table.options().front();
   add_table_option(command, transfer, none, false);
+  command.option_defaults()->configurable(false);
   CLI::Option* const move =
       command.add_flag("--move", arguments->move, "The same as --transfer move")
           ->excludes(command.get_option("--transfer"));

@@ -34,9 +34,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
                    bool can_be_trained) {
   const bool has_classes = summary.num_classes > 0;
   for (const SplitSummary& split : summary.splits) {
-    say("{}: {} {} in {} {}, {:.1f} MB, fingerprint {}\n", split.split, split.num_records, noun,
-        split.num_shards, split.num_shards == 1 ? "shard" : "shards",
-        static_cast<double>(split.file_bytes) / 1e6, split.fingerprint);
+    say("{}, fingerprint {}\n", split_line(split, noun, "shard"), split.fingerprint);
     std::string totals;
     for (const auto& [column, total] : split.totals) {
       totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", column, with_commas(total));
@@ -101,6 +99,7 @@ void add_folders(CLI::App& command, std::string* source, const std::string& sour
 
 void add_options(CLI::App& command, OptionTable& table, ConvertArguments& arguments,
                  std::function<void()> when_parsed) {
+  add_options_file(command);
   WhenParsed set_flags;
   for (const std::string& group : groups_of(table)) {
     command.option_defaults()->group(
@@ -109,6 +108,7 @@ void add_options(CLI::App& command, OptionTable& table, ConvertArguments& argume
       if (option.group == group) add_table_option(command, option, set_flags, false);
     }
   }
+  command.option_defaults()->configurable(false);
   command.add_flag("--dry-run", arguments.dry_run,
                    "Only prints what would be written, its size and the time; writes nothing");
   command.add_flag("--quiet", arguments.quiet, "Print errors only");
@@ -157,6 +157,12 @@ void run_conversion(const ConvertArguments& arguments, ConvertOptions& options,
   const bool can_be_trained = !source->classes().empty() && options.part.count == 1 &&
                               source->schema().difference(image_classification_schema()).empty();
   print_summary(summary, arguments.destination, record_noun(*source), can_be_trained);
+}
+
+std::string split_line(const SplitSummary& split, const char* records, const char* part) {
+  return fmt::format("{}: {} {} in {} {}{}, {:.1f} MB", split.split, split.num_records, records,
+                     split.num_shards, part, split.num_shards == 1 ? "" : "s",
+                     static_cast<double>(split.file_bytes) / 1e6);
 }
 
 void print_estimate(const ConvertEstimate& estimate, const char* records, const char* parts) {

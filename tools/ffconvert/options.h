@@ -54,6 +54,9 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
 // On stderr, with options as they are on the command line.
 void say_note(const std::string& sentence);
 
+// "train: 12 pictures in 1 shard, 0.3 MB": of a split that was written. `part`: what it consists
+// of.
+std::string split_line(const SplitSummary& split, const char* records, const char* part);
 // On stdout; throws Error(io) when it cannot be written. `parts`: what a split consists of.
 void print_estimate(const ConvertEstimate& estimate, const char* records, const char* parts);
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,12 +22,7 @@ namespace ffkit {
 namespace {
 
 struct V1Arguments : ConvertArguments {
-  V1Arguments() {
-    convert.order = RecordOrder::source;
-    describe(v1, table);
-    describe(convert, table);
-    table.find("shard-size")->set_default("256M; writing v1: one part for each shard");
-  }
+  V1Arguments() { describe(v1, convert, table); }
 
   std::string source;
   V1Options v1;
@@ -54,20 +48,18 @@ void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {
 }
 
 void write_as_v1(V1Arguments& arguments, const std::vector<Dataset>& splits) {
-  as_wrong_use("v1", [&] { check_for_writing_v1(arguments.table); });
   V1Options& options = arguments.v1;
-  options.max_record_bytes = arguments.convert.max_record_bytes;
-  options.cancel = stop_flag();
-  options.command = finishing_command(false);
-  if (arguments.table.is_given("shard-size")) options.shard_bytes = arguments.convert.shard_bytes;
   ProgressBar bar(STDERR_FILENO);
   if (!arguments.quiet) {
-    options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
-    options.note = [&bar](const std::string& sentence) {
+    arguments.convert.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
+    arguments.convert.note = [&bar](const std::string& sentence) {
       bar.wipe();
       say_note(sentence);
     };
   }
+  arguments.convert.cancel = stop_flag();
+  arguments.convert.command = finishing_command(false);
+  as_wrong_use("v1", [&] { take_over(options, arguments.convert, arguments.table); });
   if (arguments.dry_run) {
     return print_estimate(estimate_v1(splits, options), "records", "part");
   }
@@ -75,8 +67,7 @@ void write_as_v1(V1Arguments& arguments, const std::vector<Dataset>& splits) {
   bar.wipe();
   if (arguments.quiet) return;
   for (const SplitSummary& split : summary.splits) {
-    say("{}: {} records in {} {}, {:.1f} MB\n", split.split, split.num_records, split.num_shards,
-        split.num_shards == 1 ? "part" : "parts", static_cast<double>(split.file_bytes) / 1e6);
+    say("{}\n", split_line(split, "records", "part"));
   }
   say("{} records in {:.1f} s, {:.0f} MB/s\n", summary.num_records(), summary.seconds,
       static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
@@ -86,15 +77,10 @@ void run_v1(V1Arguments& arguments) {
   check_destination(arguments.destination, arguments.convert.resume);
   std::vector<Dataset> splits =
       open_splits(arguments.source, {.max_record_bytes = arguments.convert.max_record_bytes});
-  const auto version = [](const Dataset& split) { return split.format_version(); };
-  if (std::ranges::all_of(splits, [&](const Dataset& split) { return version(split) == 1; })) {
+  if (are_v1(splits, arguments.source)) {
     read_v1(arguments, std::move(splits));
-  } else if (std::ranges::none_of(splits, [&](const Dataset& s) { return version(s) == 1; })) {
-    write_as_v1(arguments, splits);
   } else {
-    throw Error(ErrorCode::invalid_argument,
-                "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
-                {.path = arguments.source});
+    write_as_v1(arguments, splits);
   }
 }
 

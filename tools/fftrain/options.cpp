@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <memory>
+#include <exception>
+#include <filesystem>
 #include <optional>
-#include <sstream>
 #include <utility>
+#include <vector>
 
 #include <ffkit/trainer/task_registry.h>
 
@@ -63,17 +63,6 @@ void add_table_options(CLI::App& app, TrainCommand& command) {
   });
 }
 
-// A pipe would be read twice, or waited for.
-CLI::Validator regular_file() {
-  return CLI::Validator(
-      [](const std::string& path) {
-        std::error_code error;
-        if (std::filesystem::is_regular_file(path, error)) return std::string();
-        return "'" + path + "' is not a file";
-      },
-      "");
-}
-
 void add_run_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Run");
   app.add_flag("--resume", command.resume,
@@ -96,11 +85,6 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
   app.add_flag("--quiet", command.quiet, "Print errors only")
       ->configurable(false)
       ->excludes(progress);
-  app.set_config("--config", "", "Reads options from a TOML file; the command line overrides it")
-      ->type_name("FILE")
-      ->check(regular_file())
-      ->configurable(false)
-      ->group("Run");
 }
 
 // What fftrain does instead of training from the beginning.
@@ -191,40 +175,6 @@ void add_distributed_options(CLI::App& app, TrainCommand& command) {
                      "Number of processes to start on this machine; 0: one for each GPU");
 }
 
-// Reads --config, and refuses keys that are not options of fftrain.
-class OptionsFileReader : public CLI::ConfigBase {
- public:
-  explicit OptionsFileReader(const CLI::App& app) : app_(app) {}
-
-  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    const auto file = app_.get_config_ptr()->as<std::string>();
-    const std::string text{std::istreambuf_iterator<char>(input), {}};
-    if (text.find('\0') != std::string::npos) {
-      throw CLI::ConfigError(file + ": is no text: it holds a zero byte");
-    }
-    std::istringstream lines(text);
-    std::vector<CLI::ConfigItem> found = ConfigBase::from_config(lines);
-    for (const CLI::ConfigItem& item : found) {
-      if (item.name == "++" || item.name == "--") continue;  // begin and end of a section
-      const CLI::Option* option = app_.get_option_no_throw("--" + item.name);
-      if (!item.parents.empty() || option == nullptr || !option->get_configurable()) {
-        throw CLI::ConfigError(
-            fmt::format("{}: '{}' is no option for a file", file, item.fullname()));
-      }
-      // Of several values, CLI11 would take the last one.
-      const auto most = static_cast<size_t>(std::max(1, option->get_items_expected_max()));
-      if (item.inputs.size() > most) {
-        throw CLI::ConfigError(fmt::format("{}: '{}' has {} values, but takes {}", file, item.name,
-                                           item.inputs.size(), most));
-      }
-    }
-    return found;
-  }
-
- private:
-  const CLI::App& app_;
-};
-
 // The options that say which task it is, as they are on the command line and in --config; what is
 // wrong there is said later.
 struct TaskHints {
@@ -305,11 +255,11 @@ void add_train_options(CLI::App& app, TrainCommand& command) {
   }
   app.footer(tasks + "\n" + kFooter);
   command.tables = option_tables(command.options);
+  add_options_file(app);
   add_table_options(app, command);
   add_run_options(app, command);
   add_other_actions(app, command);
   add_distributed_options(app, command);
-  app.config_formatter(std::make_shared<OptionsFileReader>(app));
 }
 
 }  // namespace ffkit

@@ -56,14 +56,11 @@ namespace {
 class CocoKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
-    table
-        .add("annotations", options_.annotations,
-             "Annotation file of one split, instead of SRC/annotations/instances_*.json; needs " +
-                 option_name("images"))
-        .set_stored(false);
-    table
-        .add("images", options_.images, "Folder with the pictures of " + option_name("annotations"))
-        .set_stored(false);
+    table.add("annotations", options_.annotations,
+              "Annotation file of one split, instead of SRC/annotations/instances_*.json; needs " +
+                  option_name("images"));
+    table.add("images", options_.images,
+              "Folder with the pictures of " + option_name("annotations"));
     table.add("keypoints", options_.keypoints, "Reads person_keypoints_*.json");
     table.add("segmentation", options_.segmentation,
               "Stores the segmentations as a field of JSON text");
@@ -85,14 +82,17 @@ class CocoKind final : public SourceOptions {
         continue;
       }
       const std::string needed = persons_.set.empty() ? persons : option_set("persons", "human36m");
-      refuse(option.key(), "has no effect without " + needed + "; leave it out");
+      table.refuse({option.name}, "has no effect without " + needed + "; leave it out");
     }
-    for (const char* flag : {"keypoints", "segmentation"}) {
-      if (persons_.set.empty() || !table.is_given(flag)) continue;
-      refuse(flag, "has no effect with " + persons + "; leave it out");
+    if (!persons_.set.empty()) {
+      table.refuse({"keypoints", "segmentation"},
+                   "has no effect with " + persons + "; leave it out");
     }
     if (options_.annotations.empty() != options_.images.empty()) {
-      refuse("annotations", "and " + option_name("images") + " belong together; give both");
+      throw Error(ErrorCode::invalid_argument,
+                  option_name("annotations") + " and " + option_name("images") +
+                      " belong together; give both",
+                  {.subject = ErrorSubject::argument, .name = "annotations"});
     }
   }
 
@@ -111,11 +111,6 @@ class CocoKind final : public SourceOptions {
   }
 
  private:
-  [[noreturn]] static void refuse(const std::string& option, const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, option_name(option) + " " + why,
-                {.subject = ErrorSubject::argument, .name = option});
-  }
-
   CocoOptions options_;
   PersonsOptions persons_;  // whose shared members are those of options_
 };

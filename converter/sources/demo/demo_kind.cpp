@@ -1,13 +1,8 @@
-#include <fmt/format.h>
-
-#include <initializer_list>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "sources/demo/demo_painter.h"
@@ -16,6 +11,11 @@
 namespace ffkit {
 
 void describe(DemoOptions& options, OptionTable& table) {
+  table
+      .add("size", options.size,
+           "Width and height in pixels. Of nuscenes: width, a multiple of 16 from 64 to 1600")
+      .set_range(16, 2048);
+  table.group("Pictures that are made");
   table.add("classes", options.num_classes, "Number of classes").set_range(2, kMaxDemoClasses);
   table.add("images", options.num_train, "Number of training pictures").set_range(1, 100'000'000);
   table.add("val-images", options.num_val, "Number of validation pictures; 0: no validation split")
@@ -49,67 +49,55 @@ class DemoKind final : public SourceOptions {
             "layout, with six cameras and a lidar, for detectors; pose: figures of people before "
             "a known camera, for RootNet")
         .set_choices({"pictures", "nuscenes", "pose"});
-    table
-        .add("size", size_,
-             "Width and height in pixels. Of nuscenes: width, a multiple of 16 from 64 to 1600")
-        .set_range(16, 2048)
-        .set_unset(0, "64; of pose 128; of nuscenes 320");
-    table.group("Pictures that are made");
     ffkit::describe(pictures_, table);
+    table.find("size")->set_unset(0, "64; of pose 128; of nuscenes 320");
     table.group("Driving that is made (" + option_set("kind", "nuscenes") + ")");
     ffkit::describe(driving_, table);
   }
 
   void check(const OptionTable& table) const override {
-    const auto refuse_any = [&](std::initializer_list<std::string_view> names) {
-      for (const std::string_view name : names) {
-        if (!table.is_given(name)) continue;
-        const std::string option = table.find(name)->key();
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("{} has no effect with {}; leave it out", option_name(option),
-                                option_set("kind", kind_)),
-                    {.subject = ErrorSubject::argument, .name = option});
-      }
-    };
-    if (kind_ == "pose") refuse_any({"classes"});
-    if (kind_ != "nuscenes") return refuse_any({"scenes", "val-scenes", "frames", "root"});
-    refuse_any({"classes", "images", "val-images"});
-    nuscenes::demo::validate(driving({}));
+    const std::string why = "has no effect with " + option_set("kind", kind_) + "; leave it out";
+    if (kind_ == "pose") table.refuse({"classes"}, why);
+    if (kind_ != "nuscenes") return table.refuse({"scenes", "val-scenes", "frames", "root"}, why);
+    table.refuse({"classes", "images", "val-images"}, why);
+    nuscenes::demo::validate(driving());
   }
 
   bool keeps_order() const override { return kind_ == "nuscenes"; }
 
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    if (kind_ == "nuscenes") return make_demo_nuscenes(driving(arguments));
+    if (kind_ == "nuscenes") {
+      DemoNuScenesOptions options = driving();
+      if (arguments.is_dry_run) options.root.clear();
+      options.images = arguments.images;
+      return make_demo_nuscenes(options, arguments.conversion);
+    }
     if (kind_ == "pose") {
       return make_demo_pose({.num_train = pictures_.num_train,
                              .num_val = pictures_.num_val,
-                             .size = size_ != 0 ? size_ : DemoPoseOptions().size,
-                             .seed = arguments.seed,
-                             .images = arguments.images});
+                             .size = size_or(DemoPoseOptions().size),
+                             .images = arguments.images},
+                            arguments.conversion);
     }
     DemoOptions options = pictures_;
-    if (size_ != 0) options.size = size_;
-    options.seed = arguments.seed;
+    options.size = size_or(DemoOptions().size);
     options.images = arguments.images;
-    return make_demo(options);
+    return make_demo(options, arguments.conversion);
   }
 
  private:
-  DemoNuScenesOptions driving(const SourceArguments& arguments) const {
+  int64_t size_or(int64_t size_of_kind) const {
+    return pictures_.size != 0 ? pictures_.size : size_of_kind;
+  }
+
+  DemoNuScenesOptions driving() const {
     DemoNuScenesOptions options = driving_;
-    if (size_ != 0) options.width = size_;
-    if (arguments.is_dry_run) options.root.clear();
-    options.seed = arguments.seed;
-    options.num_threads = arguments.num_threads;
-    options.cancel = arguments.cancel;
-    options.images = arguments.images;
+    options.width = size_or(options.width);
     return options;
   }
 
   std::string kind_ = "pictures";
-  int64_t size_ = 0;  // 0: the default of the kind
-  DemoOptions pictures_;
+  DemoOptions pictures_{.size = 0};  // 0: the size is the kind's default
   DemoNuScenesOptions driving_;
 };
 

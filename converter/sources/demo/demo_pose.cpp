@@ -13,43 +13,31 @@
 namespace ffkit {
 namespace {
 
-class DemoPose : public Source {
+class DemoPose : public DemoPictures {
  public:
-  explicit DemoPose(const DemoPoseOptions& options) : options_(options), storer_(options.images) {
-    if (options.size < 32 || options.size > 2048) {
+  DemoPose(const DemoPoseOptions& options, uint64_t seed) : DemoPictures(options, seed) {
+    if (size_ < 32 || size_ > 2048) {
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("demo: the size is {}; it must be 32 .. 2048", options.size));
+                  fmt::format("demo: the size is {}; it must be 32 .. 2048", size_));
     }
-    splits_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
-    if (options.num_val > 0) splits_.push_back({.name = "val", .num_samples = options.num_val});
   }
 
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
   Schema schema() const override { return person_schema(); }
-  int64_t sample_bytes(size_t, int64_t) const override { return 0; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    return {{"kind", "demo"},
-            {pose::kSetFact, "demo"},
-            {pose::kValidRootsFact, std::to_string(splits_.at(split).num_samples)},
-            {"demo_seed", std::to_string(options_.seed)},
-            {"size", std::to_string(options_.size)}};
-  }
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(options_.images);
-  }
-  std::string describe(size_t split, int64_t index) const override {
-    return fmt::format("demo: {}/{}", splits_.at(split).name, id(index));
+    std::map<std::string, std::string> facts = DemoPictures::facts(split);
+    facts[pose::kSetFact] = "demo";
+    facts[pose::kValidRootsFact] = std::to_string(splits_.at(split).num_samples);
+    return facts;
   }
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
-    SplitMix random = demo_random(options_.seed, split, index);
-    const Figure figure = draw_figure(options_.size, random);
-    const auto side = static_cast<double>(options_.size);
+    SplitMix drawn = random(split, index);
+    const Figure figure = draw_figure(size_, drawn);
+    const auto side = static_cast<double>(size_);
     const auto box = pose::person_box(figure.box, side, side);
-    const std::vector<uint8_t> pixels = paint_figure(figure, options_.size, random);
-    const std::span<std::byte> image = encode_demo_picture(pixels, options_.size, buffers);
+    const std::span<std::byte> image = encode(paint_figure(figure, size_, drawn), buffers);
     const ImageStorer::Stored stored = storer_.store(image, id(index), buffers);
     if (stored.size != stored.original) {
       throw Error(ErrorCode::invalid_argument,
@@ -77,8 +65,8 @@ class DemoPose : public Source {
     set_person({.image = stored.bytes,
                 .image_id = index,
                 .annotation_id = index,
-                .width = options_.size,
-                .height = options_.size,
+                .width = size_,
+                .height = size_,
                 .box = box.value(),
                 .annotated = figure.box,
                 .camera = figure.camera,
@@ -93,17 +81,14 @@ class DemoPose : public Source {
   }
 
  private:
-  static std::string id(int64_t index) { return fmt::format("{:08}.jpg#{}", index, index); }
-
-  const DemoPoseOptions options_;
-  const ImageStorer storer_;
-  std::vector<SourceSplit> splits_;
+  std::string id(int64_t index) const override { return fmt::format("{:08}.jpg#{}", index, index); }
 };
 
 }  // namespace
 
-std::unique_ptr<Source> make_demo_pose(const DemoPoseOptions& options) {
-  return std::make_unique<DemoPose>(options);
+std::unique_ptr<Source> make_demo_pose(const DemoPoseOptions& options,
+                                       const ConvertOptions& conversion) {
+  return std::make_unique<DemoPose>(options, conversion.seed);
 }
 
 }  // namespace ffkit

@@ -1,22 +1,47 @@
-// What made-up pictures of all kinds share.
+// DemoPictures: what sources of made-up pictures share, of whatever kind.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 
 #include "input/splitmix.h"
 
 namespace ffkit {
 
-// Draws for one sample; splits and samples of a seed are independent of each other.
-SplitMix demo_random(uint64_t seed, size_t split, int64_t index);
+class DemoPictures : public Source {
+ public:
+  const std::vector<SourceSplit>& splits() const override { return splits_; }
+  int64_t sample_bytes(size_t, int64_t) const override { return 0; }
+  std::map<std::string, std::string> facts(size_t) const override;
+  std::map<std::string, std::string> options() const override;
+  std::string describe(size_t split, int64_t index) const override;
 
-// A JPEG of [size, size, 3] u8 RGB, kept in `buffers`.
-std::span<std::byte> encode_demo_picture(const std::vector<uint8_t>& pixels, int64_t size,
-                                         SampleBuffers& buffers);
+ protected:
+  // Options: DemoOptions, or those of another kind.
+  template <typename Options>
+  DemoPictures(const Options& options, uint64_t seed)
+      : size_(options.size), seed_(seed), storer_(options.images) {
+    splits_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
+    if (options.num_val > 0) splits_.push_back({.name = "val", .num_samples = options.num_val});
+  }
+
+  virtual std::string id(int64_t index) const = 0;
+  // Draws for one sample; splits and samples of a seed are independent of each other.
+  SplitMix random(size_t split, int64_t index) const;
+  // A JPEG of [size, size, 3] u8 RGB, kept in `buffers`.
+  std::span<std::byte> encode(const std::vector<uint8_t>& pixels, SampleBuffers& buffers) const;
+
+  const int64_t size_;
+  const uint64_t seed_;
+  const ImageStorer storer_;
+  std::vector<SourceSplit> splits_;
+};
 
 }  // namespace ffkit

@@ -25,26 +25,26 @@ namespace fs = std::filesystem;
 // The last file that is written into a root that is kept, with the numbers that it was made with.
 constexpr const char* kNote = "made_by.txt";
 
-std::string note_of(const DemoNuScenesOptions& options) {
+std::string note_of(const DemoNuScenesOptions& options, uint64_t seed) {
   return fmt::format(
       "ffconvert demo --kind nuscenes --scenes {} --val-scenes {} --frames {} --size {} --seed "
       "{}\n",
-      options.num_train_scenes, options.num_val_scenes, options.num_keyframes, options.width,
-      options.seed);
+      options.num_train_scenes, options.num_val_scenes, options.num_keyframes, options.width, seed);
 }
 
 // The folder with the root: a temporary one, removed by the destructor, or the user's.
 class RootFolder {
  public:
-  explicit RootFolder(const DemoNuScenesOptions& options) {
+  RootFolder(const DemoNuScenesOptions& options, const ConvertOptions& conversion)
+      : note_(note_of(options, conversion.seed)) {
     if (options.root.empty()) {
       make_temporary_folder();
-    } else if (!claim(options)) {
+    } else if (!claim(options.root)) {
       return;
     }
     try {
-      write_root(path_, options);
-      if (!is_temporary_) write_note(options);
+      write_root(path_, options, conversion);
+      if (!is_temporary_) write_note();
     } catch (...) {
       // Half a root is of no use. What the user made, the folder, stays.
       std::error_code none;
@@ -82,16 +82,15 @@ class RootFolder {
   }
 
   // False when the folder holds what would be made: a conversion that is begun again uses it.
-  bool claim(const DemoNuScenesOptions& options) {
-    path_ = options.root;
+  bool claim(const fs::path& root) {
+    path_ = root;
     try {
       is_made_ = fs::create_directories(path_);
       if (is_made_ || fs::is_empty(path_)) return true;
       const fs::path note = path_ / kNote;
       if (fs::is_regular_file(note)) {
         const std::vector<std::byte> bytes = read_whole_file(note);
-        const std::string text = note_of(options);
-        if (std::ranges::equal(bytes, std::as_bytes(std::span(text)))) return false;
+        if (std::ranges::equal(bytes, std::as_bytes(std::span(note_)))) return false;
       }
     } catch (const fs::filesystem_error& error) {
       throw Error(ErrorCode::io, "cannot be the folder of " + option_name("root"),
@@ -105,13 +104,13 @@ class RootFolder {
         {.path = path_.string()});
   }
 
-  void write_note(const DemoNuScenesOptions& options) const {
+  void write_note() const {
     File file = File::create(path_ / kNote);
-    const std::string text = note_of(options);
-    file.write(std::as_bytes(std::span(text)));
+    file.write(std::as_bytes(std::span(note_)));
     file.close();
   }
 
+  const std::string note_;
   fs::path path_;
   bool is_temporary_ = false;
   bool is_made_ = false;
@@ -120,9 +119,10 @@ class RootFolder {
 // The source of the root, but for what depends on where and when the root was written.
 class DemoNuScenes final : public Source {
  public:
-  explicit DemoNuScenes(const DemoNuScenesOptions& options)
+  DemoNuScenes(const DemoNuScenesOptions& options, const ConvertOptions& conversion)
       : options_(options),
-        root_(options),
+        seed_(conversion.seed),
+        root_(options, conversion),
         source_(open_nuscenes(root_.path(), {.version = kVersion, .images = options.images})) {}
 
   const std::vector<SourceSplit>& splits() const override { return source_->splits(); }
@@ -138,7 +138,7 @@ class DemoNuScenes final : public Source {
     std::map<std::string, std::string> facts = source_->facts(split);
     facts.erase("path");
     facts["kind"] = "demo nuscenes";
-    facts["demo_seed"] = std::to_string(options_.seed);
+    facts["demo_seed"] = std::to_string(seed_);
     facts["scenes"] = std::to_string(options_.num_train_scenes);
     facts["val_scenes"] = std::to_string(options_.num_val_scenes);
     facts["frames"] = std::to_string(options_.num_keyframes);
@@ -166,6 +166,7 @@ class DemoNuScenes final : public Source {
 
  private:
   const DemoNuScenesOptions options_;
+  const uint64_t seed_;
   const RootFolder root_;
   const std::unique_ptr<const Source> source_;
 };
@@ -173,9 +174,10 @@ class DemoNuScenes final : public Source {
 }  // namespace
 }  // namespace nuscenes::demo
 
-std::unique_ptr<Source> make_demo_nuscenes(const DemoNuScenesOptions& options) {
+std::unique_ptr<Source> make_demo_nuscenes(const DemoNuScenesOptions& options,
+                                           const ConvertOptions& conversion) {
   nuscenes::demo::validate(options);
-  return std::make_unique<nuscenes::demo::DemoNuScenes>(options);
+  return std::make_unique<nuscenes::demo::DemoNuScenes>(options, conversion);
 }
 
 }  // namespace ffkit

@@ -83,9 +83,11 @@ int visibility_of(const SeenPixels& pixels) {
 // Makes the files and rows of one scene after another; one per thread.
 class SceneWriter {
  public:
-  SceneWriter(const fs::path& root, const DemoNuScenesOptions& options)
+  SceneWriter(const fs::path& root, const DemoNuScenesOptions& options,
+              const std::atomic<bool>* cancel)
       : root_(root),
         options_(options),
+        cancel_(cancel),
         width_(static_cast<int>(options.width)),
         painter_(width_, width_ * 9 / 16),
         radar_file_(empty_radar_file()) {}
@@ -96,7 +98,7 @@ class SceneWriter {
                                    static_cast<double>(num_keyframes) * kSecondsBetweenKeyframes);
     std::vector<std::vector<Annotation>> annotations;
     for (size_t keyframe = 0; keyframe < num_keyframes; ++keyframe) {
-      throw_if_cancelled(options_.cancel);
+      throw_if_cancelled(cancel_);
       annotations.push_back(write_keyframe(number, scene, keyframe));
     }
     const std::string poses = can_bus_poses(number, scene, num_keyframes);
@@ -149,6 +151,7 @@ class SceneWriter {
 
   const fs::path& root_;
   const DemoNuScenesOptions& options_;
+  const std::atomic<bool>* const cancel_;
   const int width_;
   CameraPainter painter_;
   const std::string radar_file_;
@@ -161,13 +164,13 @@ struct NamedScene {
   std::string name;
 };
 
-std::vector<NamedScene> scenes_of(const DemoNuScenesOptions& options) {
+std::vector<NamedScene> scenes_of(const DemoNuScenesOptions& options, uint64_t seed) {
   std::vector<NamedScene> scenes;
   for (size_t split = 0; split < kSplits.size(); ++split) {
     const int64_t count = split == 0 ? options.num_train_scenes : options.num_val_scenes;
     const std::vector<std::string> names = scenes_of_split(kSplits[split]);
     for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-      scenes.push_back({{.seed = options.seed, .split = split, .number = i}, names.at(i)});
+      scenes.push_back({{.seed = seed, .split = split, .number = i}, names.at(i)});
     }
   }
   return scenes;
@@ -194,24 +197,26 @@ void validate(const DemoNuScenesOptions& options) {
                   options.width));
 }
 
-void write_root(const fs::path& folder, const DemoNuScenesOptions& options) {
+void write_root(const fs::path& folder, const DemoNuScenesOptions& options,
+                const ConvertOptions& conversion) {
   validate(options);
-  const std::vector<NamedScene> scenes = scenes_of(options);
+  const std::vector<NamedScene> scenes = scenes_of(options, conversion.seed);
   for (const Sensor& sensor : sensors()) make_folders(folder / "samples" / sensor.channel);
   for (const char* name : {kVersion, "maps", "can_bus"}) make_folders(folder / name);
-  write_map(folder, options.seed);
+  write_map(folder, conversion.seed);
   std::vector<TableRows> rows(scenes.size());
-  const int num_threads = options.num_threads > 0 ? options.num_threads : usable_cores();
+  const int num_threads = conversion.num_threads > 0 ? conversion.num_threads : usable_cores();
   require_threads(num_threads);
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(num_threads));
   tbb::task_arena arena(num_threads);
   arena.execute([&] {
     tbb::parallel_for(size_t{0}, scenes.size(), [&](size_t i) {
-      rows[i] = SceneWriter(folder, options).write(scenes[i].number, scenes[i].name);
+      rows[i] =
+          SceneWriter(folder, options, conversion.cancel).write(scenes[i].number, scenes[i].name);
     });
   });
-  TableRows all = shared_rows(options.seed, options.num_val_scenes > 0 ? 2 : 1,
+  TableRows all = shared_rows(conversion.seed, options.num_val_scenes > 0 ? 2 : 1,
                               static_cast<int>(options.width));
   for (const TableRows& of_scene : rows) all.append(of_scene);
   all.write(folder / kVersion);

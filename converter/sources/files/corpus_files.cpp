@@ -22,7 +22,6 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-using SplitFiles = std::map<std::string, std::vector<fs::path>>;
 
 constexpr const char* kTextEnding = ".txt";
 constexpr std::array kLineEndings = {".jsonl", ".ndjson"};
@@ -250,21 +249,6 @@ SplitFiles splits_of(const fs::path& path, const Found& found, const CorpusQuery
   return splits;
 }
 
-ShardListing listing_of_splits(const fs::path& path, SplitFiles&& splits) {
-  ShardListing listing;
-  for (auto& [name, files] : splits) {
-    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),
-                                        files.size() == 1 ? "file is split" : "files are split",
-                                        name, files.front().filename().string(),
-                                        files.size() == 1 ? "" : ", ..."));
-    listing.splits.push_back({name, name.starts_with("train"), std::move(files)});
-  }
-  // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
-  std::stable_partition(listing.splits.begin(), listing.splits.end(),
-                        [](const ShardSplit& split) { return split.is_training; });
-  return listing;
-}
-
 }  // namespace
 
 Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
@@ -292,9 +276,9 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
                        .string())));
   }
   Corpus corpus{.is_json = found.is_json,
-                .listing = listing_of_splits(
-                    path, fs::is_directory(path) ? splits_of(path, found, query)
-                                                 : splits_by_name(found.chosen, query.ending))};
+                .listing = listing_of(path, fs::is_directory(path)
+                                                ? splits_of(path, found, query)
+                                                : splits_by_name(found.chosen, query.ending))};
   if (!found.others.empty()) {
     notes.push_back(fmt::format(
         "{}: {} {} left out, because of {}: {}", path.string(), found.others.size(),

@@ -92,11 +92,10 @@ std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& e
 
 // By the files' names. Those that tell no split are named by what is before the number, unless none
 // tells one.
-std::map<std::string, std::vector<fs::path>> by_name(const std::vector<fs::path>& files,
-                                                     const Endings& endings) {
+SplitFiles by_name(const std::vector<fs::path>& files, const Endings& endings) {
   const bool tell = std::ranges::any_of(
       files, [&](const fs::path& file) { return !split_in_name(stem_of(file, endings)).empty(); });
-  std::map<std::string, std::vector<fs::path>> splits;
+  SplitFiles splits;
   for (const fs::path& file : files) {
     const std::string stem = stem_of(file, endings);
     std::string split = tell ? split_in_name(stem) : "train";
@@ -140,10 +139,25 @@ std::string split_in_name(const std::string& stem) {
   return found;
 }
 
+ShardListing listing_of(const fs::path& path, SplitFiles splits) {
+  ShardListing listing;
+  for (auto& [name, files] : splits) {
+    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),
+                                        files.size() == 1 ? "file is split" : "files are split",
+                                        name, files.front().filename().string(),
+                                        files.size() == 1 ? "" : ", ..."));
+    listing.splits.push_back({name, name.starts_with("train"), std::move(files)});
+  }
+  // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
+  std::stable_partition(listing.splits.begin(), listing.splits.end(),
+                        [](const ShardSplit& split) { return split.is_training; });
+  return listing;
+}
+
 ShardListing find_shards(const fs::path& path, const std::string& ending, bool takes_compressed) {
   const Endings endings{ending, takes_compressed};
   refuse_dangling_link(path);
-  std::map<std::string, std::vector<fs::path>> splits;
+  SplitFiles splits;
   if (fs::is_directory(path)) {
     const std::vector<fs::path> files = files_with_ending(path, endings);
     splits = by_name(files, endings);
@@ -173,18 +187,7 @@ ShardListing find_shards(const fs::path& path, const std::string& ending, bool t
         fmt::format("holds no {0} files, neither directly nor in folders (train/*{0})", ending),
         {.path = path.string()});
   }
-  ShardListing listing;
-  for (auto& [name, files] : splits) {
-    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),
-                                        files.size() == 1 ? "file is split" : "files are split",
-                                        name, files.front().filename().string(),
-                                        files.size() == 1 ? "" : ", ..."));
-    listing.splits.push_back({name, name.starts_with("train"), std::move(files)});
-  }
-  // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
-  std::stable_partition(listing.splits.begin(), listing.splits.end(),
-                        [](const ShardSplit& split) { return split.is_training; });
-  return listing;
+  return listing_of(path, std::move(splits));
 }
 
 }  // namespace ffkit

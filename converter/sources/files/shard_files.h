@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct ShardListing {
   std::vector<ShardSplit> splits;  // training splits first, then by name
   std::vector<std::string> notes;  // one sentence a split: what it was made of
 };
+
+using SplitFiles = std::map<std::string, std::vector<std::filesystem::path>>;
+
+// Of the files of each split, found at `path`.
+ShardListing listing_of(const std::filesystem::path& path, SplitFiles splits);
 
 // The files below `path` whose names end with `ending` (".tar"), or `path` itself, whatever its
 // name, when it is a file. "validation" and "valid" become "val", which is what the trainer looks

@@ -351,9 +351,4 @@ std::unique_ptr<Source> open_jsonl(const fs::path& path, const JsonlOptions& opt
   return std::make_unique<Jsonl>(path, options);
 }
 
-std::unique_ptr<Source> open_jsonl(const fs::path& path, DType token_dtype,
-                                   int64_t max_line_bytes) {
-  return open_jsonl(path, {.token_dtype = token_dtype, .max_line_bytes = max_line_bytes});
-}
-
 }  // namespace ffkit

@@ -24,8 +24,8 @@ class JsonlKind final : public SourceOptions {
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
     JsonlOptions options = options_;
     options.temporary_folder = arguments.temporary_folder;
-    options.num_threads = arguments.num_threads;
-    options.cancel = arguments.cancel;
+    options.num_threads = arguments.conversion.num_threads;
+    options.cancel = arguments.conversion.cancel;
     return open_jsonl(arguments.path, options);
   }
 

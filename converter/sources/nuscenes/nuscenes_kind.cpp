@@ -68,23 +68,17 @@ class NuScenesKind final : public SourceOptions {
   }
 
   void check(const OptionTable& table) const override {
-    const auto refuse = [](const char* option, const std::string& why) {
-      throw Error(ErrorCode::invalid_argument, option_name(option) + " " + why,
-                  {.subject = ErrorSubject::argument, .name = option});
-    };
     if (options_.version.find('/') != std::string::npos) {
-      refuse("version", "is '" + options_.version + "'; it must be a folder's name in SRC");
+      table.refuse({"version"}, "is '" + options_.version + "'; it must be a folder's name in SRC");
     }
     if (!takes_no_camera()) require_names("cameras", cameras_, nuscenes::kCameras);
-    for (const char* name : {"sweeps", "radar-sweeps", "camera-sweeps"}) {
-      const bool is_of_radar = name == std::string("radar-sweeps");
-      const char* without = keyframes_only_            ? "keyframes_only"
-                            : is_of_radar && no_radar_ ? "no_radar"
-                                                       : nullptr;
-      if (without == nullptr || !table.is_given(name)) continue;
-      refuse(table.find(name)->key().c_str(),
-             "has no effect with " + option_on(without) + "; give one of them");
+    const auto no_effect = [](const char* flag) {
+      return "has no effect with " + option_on(flag) + "; give one of them";
+    };
+    if (keyframes_only_) {
+      table.refuse({"sweeps", "radar-sweeps", "camera-sweeps"}, no_effect("keyframes_only"));
     }
+    if (no_radar_) table.refuse({"radar-sweeps"}, no_effect("no_radar"));
   }
 
   bool keeps_order() const override { return true; }

@@ -56,7 +56,7 @@ class TextKind final : public SourceOptions {
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
     TextOptions options = options_;
     options.temporary_folder = arguments.temporary_folder;
-    options.cancel = arguments.cancel;
+    options.cancel = arguments.conversion.cancel;
     return open_text(arguments.path, options);
   }
 

@@ -9,10 +9,8 @@ namespace {
 class WebDatasetSourceKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
-    table
-        .add("classes", options_.classes,
-             "Text file with one class name on each line; without it, labels have no names")
-        .set_stored(false);
+    table.add("classes", options_.classes,
+              "Text file with one class name on each line; without it, labels have no names");
     table.add("allow-missing", options_.allow_missing,
               "Accepts samples that lack a member which others have: the field is null");
     table
@@ -27,7 +25,7 @@ class WebDatasetSourceKind final : public SourceOptions {
     options.store = arguments.images.store;
     options.exif = arguments.images.exif;
     options.temporary_folder = arguments.temporary_folder;
-    options.cancel = arguments.cancel;
+    options.cancel = arguments.conversion.cancel;
     return open_webdataset(arguments.path, options);
   }
 

@@ -60,7 +60,6 @@ struct PlainConversion {
     describe(options, table);
     give(table, std::move(given));
     validate(options);
-    images.seed = options.seed;
     call.watch(options);
   }
 
@@ -148,49 +147,30 @@ nb::dict transcode(const std::string& path, const std::string& destination, nb::
   return run(call, conversion.options(), [&] { return conversion.open(path); });
 }
 
-// Whether all splits at `path` are of FFRecord v1. Throws when only some are.
-bool is_v1(const std::string& path, int64_t max_record_bytes) {
-  const nb::gil_scoped_release release;
-  const std::vector<Dataset> splits = open_splits(path, {.max_record_bytes = max_record_bytes});
-  const auto num_v1 = std::ranges::count_if(
-      splits, [](const Dataset& split) { return split.format_version() == 1; });
-  if (num_v1 != 0 && num_v1 != std::ssize(splits)) {
-    throw Error(ErrorCode::invalid_argument,
-                "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
-                {.path = path});
-  }
-  return num_v1 != 0;
-}
-
 // Reads FFRecord v1, or writes it, by what `path` is.
 nb::dict v1(const std::string& path, const std::string& destination, nb::dict given,
             nb::dict control) {
   Call call(destination, std::move(control));
   V1Options v1;
-  ConvertOptions options{.order = RecordOrder::source};
+  ConvertOptions options;
   OptionTable table;
-  describe(v1, table);
-  describe(options, table);
+  describe(v1, options, table);
   give(table, std::move(given));
   call.watch(options);
   validate(options);
-  if (is_v1(path, options.max_record_bytes)) {
-    table.refuse({"payload", "field"}, "is for writing FFRecord v1; src already is");
-    return run(call, options, [&] {
-      return open_datasets(open_splits(path, {.max_record_bytes = options.max_record_bytes}));
-    });
+  std::vector<Dataset> splits;
+  {
+    const nb::gil_scoped_release release;
+    splits = open_splits(path, {.max_record_bytes = options.max_record_bytes});
   }
-  check_for_writing_v1(table);
-  if (table.is_given("shard-size")) v1.shard_bytes = options.shard_bytes;
-  v1.max_record_bytes = options.max_record_bytes;
-  v1.cancel = options.cancel;
-  v1.progress = options.progress;
-  v1.note = options.note;
+  if (are_v1(splits, path)) {
+    table.refuse({"payload", "field"}, "is for writing FFRecord v1; src already is");
+    return run(call, options, [&] { return open_datasets(std::move(splits)); });
+  }
+  take_over(v1, options, table);
   Outcome outcome{.is_estimate = call.is_dry_run};
   call.watched.run([&] {
     check_destination(destination);
-    const std::vector<Dataset> splits =
-        open_splits(path, {.max_record_bytes = v1.max_record_bytes});
     if (call.is_dry_run) {
       outcome.estimate = estimate_v1(splits, v1);
     } else {
@@ -255,10 +235,8 @@ nb::dict option_tables() {
   describe(images, PictureUse::all, true, of_pictures);
   describe(options, of_conversions);
   describe(merging, of_merge);
-  describe(v1, of_v1);
-  describe(options, of_v1);
-  of_v1.find("order")->set_default("source");
-  of_v1.find("shard-size")->set_default("256M; writing v1: one part for each shard");
+  ConvertOptions around_v1;
+  describe(v1, around_v1, of_v1);
   add("v1", "FFRecord v1 to a data set of ffkit, or back", true, of_v1);
   add("merge", "Joins several data sets to a new one", true, of_merge);
   add("pictures", "How pictures are stored", true, of_pictures);

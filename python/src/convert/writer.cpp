@@ -23,23 +23,18 @@ namespace nb = nanobind;
 namespace ffkit::python {
 namespace {
 
-ImageStorage pictures_of(nb::dict options) {
-  ImageStorage storage = storage_of(nb::cast<nb::dict>(options["pictures"]));
-  storage.seed = nb::cast<uint64_t>(options["seed"]);
-  return storage;
-}
-
 class PythonWriter {
  public:
   PythonWriter(const std::string& destination, const std::string& split, nb::list fields,
                nb::dict options)
-      : storer_(std::make_shared<ImageStorer>(pictures_of(options))),
+      : storer_(std::make_shared<ImageStorer>(storage_of(nb::cast<nb::dict>(options["pictures"])))),
         pixels_(parse_pixels_as(nb::cast<std::string>(options["pixels"]))) {
     SampleWriterOptions writer_options{
         .num_threads = nb::cast<int>(options["threads"]),
         .shard_bytes = nb::cast<int64_t>(options["shard_bytes"]),
         .zstd_level = nb::cast<int>(options["zstd"]),
         .max_record_bytes = nb::cast<int64_t>(options["max_record"]),
+        .seed = nb::cast<uint64_t>(options["seed"]),
         .classes = nb::cast<std::vector<std::string>>(options["classes"]),
         .class_names = nb::cast<std::vector<std::string>>(options["class_names"]),
         .options = manifest_options(storer_->storage()),

@@ -91,8 +91,9 @@ TEST(Convert, FailsWhenNothingCanBeRead) {
 TEST(Convert, CallsRecordsWhatTheyAre) {
   const TempDir dir;
   write_file(dir / "a.jsonl", "{\"number\": 1}\n");
-  EXPECT_STREQ(record_noun(*make_demo({})), "pictures");
-  EXPECT_STREQ(record_noun(*make_demo_pose({})), "records");  // a picture may show several persons
+  EXPECT_STREQ(record_noun(*make_demo({}, {})), "pictures");
+  EXPECT_STREQ(record_noun(*make_demo_pose({}, {})),
+               "records");  // a picture may show several persons
   EXPECT_STREQ(record_noun(*open_jsonl(dir / "a.jsonl")), "records");
 }
 

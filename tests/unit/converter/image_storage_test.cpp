@@ -12,6 +12,7 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
+#include <ffkit/format/record.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
@@ -172,8 +173,9 @@ TEST(ImageStorer, StoresRawPixels) {
 TEST(ImageStorer, DrawsTheShareThatIsRawFromSeedAndId) {
   const Bytes jpeg = encode_jpeg(make_picture(4, 4).view());
   const auto draw = [&](uint64_t seed, double share) {
-    const ImageStorer storer({.store = StoreAs::smart, .raw_share = share, .seed = seed});
+    const ImageStorer storer({.store = StoreAs::smart, .raw_share = share});
     SampleBuffers buffers;
+    buffers.set_seed(seed);
     std::vector<bool> is_raw;
     for (int i = 0; i < 4000; ++i) {
       const std::string id = "class/picture" + std::to_string(i) + ".jpg";
@@ -407,19 +409,30 @@ TEST(ImageStorage, GoesIntoRecordsAndManifestWhateverTheThreads) {
                          .num_train = 60,
                          .num_val = 0,
                          .size = 64,
-                         .seed = 5,
-                         .images = {.short_side = 32, .store = StoreAs::smart, .seed = 5}};
+                         .images = {.short_side = 32, .store = StoreAs::smart}};
+  const auto converted = [&](const fs::path& folder, const ConvertOptions& options) {
+    return convert(*make_demo(demo, options), folder, options);
+  };
   std::string fingerprint;
   for (const int num_threads : {1, 4}) {
     const auto folder = dir / std::to_string(num_threads);
-    const ConvertSummary summary =
-        convert(*make_demo(demo), folder, {.num_threads = num_threads, .seed = 5});
+    const ConvertSummary summary = converted(folder, {.num_threads = num_threads, .seed = 5});
     if (fingerprint.empty()) fingerprint = summary.splits[0].fingerprint;
     EXPECT_EQ(summary.splits[0].fingerprint, fingerprint);
     const Dataset dataset = Dataset::open(folder, "train");
     EXPECT_EQ(dataset.manifest().options.at("short_side"), "32");
     EXPECT_EQ(dataset.manifest().options.at("store"), "smart");
+    // The first number of each stored picture: 'P' of pixels, 0xff of a JPEG.
+    std::string kinds;
+    std::vector<std::byte> buffer;
+    for (int64_t i = 0; i < dataset.num_records(); ++i) {
+      dataset.read(i, buffer);
+      const bool is_raw = RecordView(dataset.schema(), buffer).bytes(0)[0] == std::byte{'P'};
+      kinds += is_raw ? 'P' : 'j';
+    }
+    EXPECT_EQ(kinds, "jjjjPjjPPjPjPPPjPPPjPjPPjjjjjPPPPPjPPPjjPPPjPjPjjjjjjjPjjjjP");
   }
+  EXPECT_NE(converted(dir / "other", {.seed = 6}).splits[0].fingerprint, fingerprint);
 }
 
 TEST(ImageStorer, TellsTheMemoryThatAPictureTakes) {

@@ -128,9 +128,10 @@ class DemoNuScenesPictures : public ::testing::Test {
   };
 
   void SetUp() override {
-    convert(*make_demo_nuscenes(
-                {.num_train_scenes = kNumKeyframes / 2, .num_val_scenes = 0, .num_keyframes = 2}),
-            dir_ / "data", {});
+    convert(
+        *make_demo_nuscenes(
+            {.num_train_scenes = kNumKeyframes / 2, .num_val_scenes = 0, .num_keyframes = 2}, {}),
+        dir_ / "data", {});
     const Split split = open_split(dir_ / "data", "train");
     KeyframeOptions fields;
     fields.cameras.image.transform =

@@ -113,22 +113,31 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
   throw Error(ErrorCode::invalid_argument, problem, {.path = dataset.path().string()});
 }
 
+// The rows of the tensor `field`, f32 [N, n]. None where there is no such tensor.
+template <size_t n>
+std::vector<std::array<float, n>> rows_of(const Schema& schema, const RecordView& record,
+                                          const char* field) {
+  const int at = schema.index_of(field);
+  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
+      record.is_null(static_cast<size_t>(at))) {
+    return {};
+  }
+  const auto [dtype, shape, data] = record.tensor(static_cast<size_t>(at));
+  if (dtype != DType::f32 || shape.size() != 2 || shape[1] != n) return {};
+  std::vector<std::array<float, n>> rows(static_cast<size_t>(shape[0]));
+  if (!rows.empty()) std::memcpy(rows.data(), data.data(), rows.size() * sizeof(rows[0]));
+  return rows;
+}
+
 // The boxes of a set made from COCO: `boxes` f32 [N, 4] as (x, y, width, height), with `labels` i64
 // [N] where there are classes. None of other sets.
 std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& record) {
   const Schema& schema = dataset.schema();
-  const int at = schema.index_of("boxes");
-  if (at < 0 || schema.fields[at].type != FieldType::tensor || record.is_null(at)) {
-    return {};
+  std::vector<SheetBox> boxes;
+  for (const auto& [x, y, width, height] : rows_of<4>(schema, record, "boxes")) {
+    boxes.push_back({.x = x, .y = y, .width = width, .height = height});
   }
-  const auto [dtype, shape, data] = record.tensor(at);
-  if (dtype != DType::f32 || shape.size() != 2 || shape[1] != 4) return {};
-  std::vector<SheetBox> boxes(shape[0]);
-  for (size_t i = 0; i < boxes.size(); ++i) {
-    std::array<float, 4> numbers{};
-    std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));
-    boxes[i] = {.x = numbers[0], .y = numbers[1], .width = numbers[2], .height = numbers[3]};
-  }
+  if (boxes.empty()) return boxes;
   const int labels_at = schema.index_of("labels");
   if (labels_at < 0 || record.is_null(labels_at)) return boxes;
   const auto labels = record.tensor(labels_at);
@@ -144,19 +153,10 @@ std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& recor
 
 // The joints of a record of a person: f32 [J, 3] as (x, y, visible). None of other sets.
 std::vector<SheetPoint> read_joints(const Schema& schema, const RecordView& record) {
-  const int at = schema.index_of("joints");
-  if (at < 0 || schema.fields[at].type != FieldType::tensor || record.is_null(at)) {
-    return {};
-  }
-  const auto [dtype, shape, data] = record.tensor(at);
-  if (dtype != DType::f32 || shape.size() != 2 || shape[1] != 3) return {};
-  std::vector<SheetPoint> points(shape[0]);
-  for (size_t i = 0; i < points.size(); ++i) {
-    std::array<float, 3> numbers{};
-    std::memcpy(numbers.data(), data.data() + i * sizeof(numbers), sizeof(numbers));
-    points[i] = {.x = numbers[0],
-                 .y = numbers[1],
-                 .kind = numbers[2] > 0 ? SheetPoint::Kind::joint : SheetPoint::Kind::hidden_joint};
+  std::vector<SheetPoint> points;
+  for (const auto& [x, y, visible] : rows_of<3>(schema, record, "joints")) {
+    const auto kind = visible > 0 ? SheetPoint::Kind::joint : SheetPoint::Kind::hidden_joint;
+    points.push_back({.x = x, .y = y, .kind = kind});
   }
   return points;
 }

@@ -35,9 +35,6 @@ class ExportNames {
   // Error(invalid_argument) when an id or a class would lead out of its folder.
   std::vector<ExportFile> next(int64_t record_index, const RecordView& record);
 
-  // True when the fields are an image, an integer `label` and perhaps a string `id`, and nothing
-  // else.
-  bool is_classification() const { return is_classification_; }
   // Files that got "-2", "-3", ... because an earlier record of the class has the same name: record
   // number and path.
   const std::map<int64_t, std::string>& renamed() const { return renamed_; }

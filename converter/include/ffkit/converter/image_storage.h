@@ -61,10 +61,9 @@ struct ImageStorage {
   int short_side = 0;
   int jpeg_quality = 90;  // of what is re-encoded, 1 .. 100 as in libjpeg; 4:2:0
   StoreAs store = StoreAs::jpeg;
-  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. Drawn from the seed
-  // and the sample's id.
+  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. Drawn from
+  // SampleBuffers::seed() and the sample's id.
   double raw_share = 0.5;
-  uint64_t seed = 0;
   // Whatever is no 8-bit JPEG of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...) becomes
   // an RGB JPEG; each is reported.
   bool fix_odd = false;

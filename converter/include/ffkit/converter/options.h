@@ -70,7 +70,7 @@ struct ConvertOptions {
   int num_threads = 0;
   int64_t shard_bytes = 256LL << 20;  // a shard is closed once it holds this much; 1 MiB or more
   RecordOrder order = RecordOrder::shuffled;
-  uint64_t seed = 0;  // of the shuffle
+  uint64_t seed = 0;  // of everything random: the shuffle, StoreAs::smart, made-up samples
   OnError on_error = OnError::fail;
   ReadMode read = ReadMode::automatic;  // does not change the output
   ConvertPart part;

@@ -9,8 +9,6 @@
 // hold the source itself, too.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -25,15 +23,12 @@ namespace ffkit {
 
 // What all kinds are opened with.
 struct SourceArguments {
-  std::filesystem::path path;  // SRC; empty for kinds without one
-  uint64_t seed = 0;           // for kinds that draw their samples
-  int num_threads = 0;         // for kinds that work while they are opened; 0: one for each core
-  bool is_dry_run = false;     // nothing is to be left behind
+  std::filesystem::path path;        // SRC; empty for kinds without one
+  const ConvertOptions& conversion;  // seed, threads and the flag that stops them count in open()
+  bool is_dry_run = false;           // nothing is to be left behind
   // Where large temporary files may be, as on the disk of the destination, which need not be there;
   // empty: $TMPDIR or /tmp.
   std::filesystem::path temporary_folder;
-  // For kinds that work while they are opened; may be null.
-  const std::atomic<bool>* cancel = nullptr;
   ImageStorage images;  // for kinds that have pictures, or take a part of it
 };
 

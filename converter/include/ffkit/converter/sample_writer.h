@@ -35,6 +35,7 @@ struct SampleWriterOptions {
   // Samples that wait or are being encoded; a larger one still gets through, alone.
   int64_t max_bytes_in_flight = 256LL << 20;
   int64_t max_record_bytes = ConvertOptions{}.max_record_bytes;
+  uint64_t seed = 0;  // of SampleBuffers
   // For the manifest. Class i is what label i stands for; `class_names` is empty or as long.
   std::vector<std::string> classes;
   std::vector<std::string> class_names;

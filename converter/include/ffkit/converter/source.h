@@ -68,6 +68,10 @@ class SampleBuffers {
   // is.
   [[nodiscard]] OnError on_error() const noexcept { return on_error_; }
   void set_on_error(OnError on_error) noexcept { on_error_ = on_error; }
+  // Of what is drawn while samples are read, such as ImageStorage::raw_share
+  // (ConvertOptions::seed).
+  [[nodiscard]] uint64_t seed() const noexcept { return seed_; }
+  void set_seed(uint64_t seed) noexcept { seed_ = seed; }
   // Takes all buffers back and forgets the problems; blocks that grew beyond 1 MiB are freed, so
   // that one huge sample does not stay in memory.
   void clear();
@@ -77,6 +81,7 @@ class SampleBuffers {
   std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
   size_t num_used_ = 0;
   OnError on_error_ = OnError::fail;
+  uint64_t seed_ = 0;
 };
 
 struct SourceSplit {

@@ -203,19 +203,16 @@ std::unique_ptr<Source> open_persons(const std::filesystem::path& path,
 // and [] tell nothing. Numbers that token_dtype cannot hold are errors. Empty lines are passed
 // over. What is kept in memory is 16 bytes a line. A line of more than `max_line_bytes`, 1 KiB .. 4
 // GiB, is a bad sample: parsing takes up to about ten times its bytes, in each thread.
-inline constexpr int64_t kMaxLineBytes = 64 << 20;
 struct JsonlOptions {
   DType token_dtype = DType::i32;  // of arrays of whole numbers: u16, i32 or i64
   DType real_dtype = DType::f64;   // of arrays of other numbers: f32 or f64
-  int64_t max_line_bytes = kMaxLineBytes;
+  int64_t max_line_bytes = 64 << 20;
   std::filesystem::path temporary_folder;     // for decompressed text; empty: $TMPDIR or /tmp
   int num_threads = 0;                        // that settle the types; 0: one for each core
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
 };
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
                                    const JsonlOptions& options = {});
-std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path, DType token_dtype,
-                                   int64_t max_line_bytes = kMaxLineBytes);
 
 // Texts as tokens: a file, or a folder of files at any depth, whose documents become blocks
 // (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a tokenizer there
@@ -319,17 +316,16 @@ void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& o
 
 // Generated pictures of textured shapes that a network can learn, for trying things out without
 // data. The class is given by shape, texture and number of shapes; colours, places, sizes, turns
-// and noise are random.
+// and noise are random. `conversion` is what the pictures are converted with: its seed draws them.
 struct DemoOptions {
   int64_t num_classes = 10;  // 2 .. 1152
   int64_t num_train = 2000;  // pictures, 1 or more; classes take turns
   int64_t num_val = 500;     // 0: no val split
   int64_t size = 64;         // width and height in pixels, 16 .. 2048
-  uint64_t seed = 0;
   ImageStorage images;
 };
 void describe(DemoOptions& options, OptionTable& table);
-std::unique_ptr<Source> make_demo(const DemoOptions& options);
+std::unique_ptr<Source> make_demo(const DemoOptions& options, const ConvertOptions& conversion);
 
 // Made-up persons in records of open_persons(): figures of 17 joints as MuPoTS has them, before a
 // camera that is known, one in each picture, 2.5 to 7 m away.
@@ -337,33 +333,31 @@ struct DemoPoseOptions {
   int64_t num_train = 2000;  // pictures, 1 or more
   int64_t num_val = 500;     // 0: no val split
   int64_t size = 128;        // width and height in pixels, 32 .. 2048
-  uint64_t seed = 0;
-  ImageStorage images;  // without a change of size
+  ImageStorage images;       // without a change of size
 };
-std::unique_ptr<Source> make_demo_pose(const DemoPoseOptions& options);
+std::unique_ptr<Source> make_demo_pose(const DemoPoseOptions& options,
+                                       const ConvertOptions& conversion);
 
 // A made-up nuScenes set that a detector can learn: a vehicle drives along a road, with five to
 // nine objects of seven classes around it, seen by six cameras and a lidar; the radars measure
 // nothing. A root in the official layout is written when the source is made, and read by
 // open_nuscenes() with its default options; records, facts and options do not depend on the folder.
+// Of `conversion` the seed draws the scenes, and the threads write the root until it is cancelled.
 struct DemoNuScenesOptions {
   int64_t num_train_scenes = 60;  // 1 .. 700
   int64_t num_val_scenes = 12;    // 0 .. 150; 0: no val split
   int64_t num_keyframes = 10;     // of a scene, half a second apart, 2 .. 100
   int64_t width = 320;  // of pictures, 64 .. 1600, a multiple of 16; the height is 9/16 of it
-  uint64_t seed = 0;
   // Where the root is kept: a new or empty folder, or one that holds the root of the same numbers,
   // which is used as it is. Empty: a temporary folder in $TMPDIR or /tmp, which the source removes
   // in its destructor.
   std::filesystem::path root;
-  int num_threads = 0;  // that write the root; 0: one for each core
-  // Once set, writing the root ends with Error(cancelled).
-  const std::atomic<bool>* cancel = nullptr;
   ImageStorage images;
 };
 void describe(DemoNuScenesOptions& options, OptionTable& table);
 // Throws Error(invalid_argument) for numbers out of range and for a root folder that holds anything
 // else, Error(io), Error(cancelled). What was written of an unfinished root is removed.
-std::unique_ptr<Source> make_demo_nuscenes(const DemoNuScenesOptions& options);
+std::unique_ptr<Source> make_demo_nuscenes(const DemoNuScenesOptions& options,
+                                           const ConvertOptions& conversion);
 
 }  // namespace ffkit

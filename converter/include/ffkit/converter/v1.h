@@ -47,10 +47,15 @@ struct V1Options {
   std::string command;
 };
 
-// Declares `payload` and `field`; `options` must outlive `table`.
-void describe(V1Options& options, OptionTable& table);
-// Throws Error(invalid_argument) for given options of a conversion that FFRecord v1 has no use for.
-void check_for_writing_v1(const OptionTable& table);
+// Declares `payload`, `field` and the options of a conversion, which keeps the order of SRC unless
+// another one is given; both must outlive `table`.
+void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table);
+// Whether all of `splits`, which were opened at `path`, are of FFRecord v1: then they are to be
+// read. Throws Error(invalid_argument) when only some are.
+bool are_v1(const std::vector<Dataset>& splits, const std::filesystem::path& path);
+// Sets what a conversion has, too, and shard_bytes if that was given. Throws
+// Error(invalid_argument) for given options that FFRecord v1 has no use for.
+void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table);
 
 // Writes `splits`, which must have different names, into `destination`, as convert() does: all or
 // nothing, the folder new or empty, refused by readers until it is whole. Holds one record and 20

@@ -59,7 +59,7 @@ run 2 "$FFTRAIN" --data data --config zero.toml
 one_line_err 'zero.toml: is no text: it holds a zero byte'
 echo 'epochs = [1, 2]' >two.toml
 run 2 "$FFTRAIN" --data data --config two.toml
-one_line_err "two.toml: 'epochs' has 2 values, but takes 1"
+one_line_err "two.toml: line 1: 'epochs' has 2 values, but takes 1"
 bad 'epochs must be 1 to 1000000000' --data data --epochs 4611686018427387904
 bad 'batch-size must be 1 to 1000000000' --data data --batch-size 4611686018427387904
 bad 'accumulate must be 1 to 1000000' --data data --accumulate 4611686018427387904

@@ -97,8 +97,8 @@ bad() { # REGEX TEXT OF THE FILE
   one_line_err "^fftrain: error: .*$1.*see fftrain --help$"
   no_out
 }
-bad "bad.toml: 'learning-rate' is no option" 'learning-rate = 0.1'
-bad "bad.toml: 'optimizer.lr' is no option" '[optimizer]
+bad "bad.toml: line 1: 'learning-rate' is no option for a file; the nearest are .*" 'learning-rate = 0.1'
+bad "bad.toml: line 2: 'optimizer.lr' is no option for a file; the nearest are lr, " '[optimizer]
 lr = 0.1'
 bad "'resume' is no option" 'resume = "run"'
 bad "lr" 'lr = "fast"'

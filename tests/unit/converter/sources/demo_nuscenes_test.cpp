@@ -69,7 +69,7 @@ class DemoNuScenes : public ::testing::Test {
 constexpr size_t kNumSamples = 9;  // of 3 scenes
 
 TEST_F(DemoNuScenes, TablesHaveTheRowsOfEverySensorAndObject) {
-  make_demo_nuscenes(kept());
+  make_demo_nuscenes(kept(), {});
   const std::map<std::string, size_t> kCounts = {
       {"attribute", 8},  {"category", 23},    {"visibility", 4},
       {"sensor", 12},    {"log", 2},          {"map", 1},
@@ -123,7 +123,7 @@ void expect_chains(const json& rows, const std::string& time) {
 }
 
 TEST_F(DemoNuScenes, RowsAreChained) {
-  make_demo_nuscenes(kept());
+  make_demo_nuscenes(kept(), {});
   expect_chains(table("sample"), "timestamp");
   expect_chains(table("sample_data"), "timestamp");
   expect_chains(table("sample_annotation"), "");
@@ -143,7 +143,7 @@ TEST_F(DemoNuScenes, RowsAreChained) {
 TEST_F(DemoNuScenes, ObjectsStandOnTheGroundAndMoveAsTheirAttributesSay) {
   DemoNuScenesOptions options = kept();
   options.num_train_scenes = 12;
-  make_demo_nuscenes(options);
+  make_demo_nuscenes(options, {});
   std::map<std::string, std::string> attributes;
   for (const json& row : table("attribute")) attributes[row["token"]] = row["name"];
   std::map<std::string, json> annotations;
@@ -211,26 +211,23 @@ TEST_F(DemoNuScenes, TheRoadFollowsTheVehicle) {
 
 TEST_F(DemoNuScenes, IsTheSameForAnyNumberOfThreadsAndAnyFolder) {
   DemoNuScenesOptions options = kept();
-  options.num_threads = 1;
-  convert(*make_demo_nuscenes(options), dir_ / "a", {.num_threads = 1});
+  convert(*make_demo_nuscenes(options, {.num_threads = 1}), dir_ / "a", {.num_threads = 1});
   options.root = dir_ / "again";
-  options.num_threads = 3;
-  convert(*make_demo_nuscenes(options), dir_ / "b", {.num_threads = 3});
-  convert(*make_demo_nuscenes(small()), dir_ / "c", {});
+  convert(*make_demo_nuscenes(options, {.num_threads = 3}), dir_ / "b", {.num_threads = 3});
+  convert(*make_demo_nuscenes(small(), {}), dir_ / "c", {});
   const auto root = files_of(dir_ / "root");
   EXPECT_EQ(root.size(), 13 + 1 + 3 + 1 + 12 * kNumSamples);  // tables, map, CAN bus, note, samples
   EXPECT_EQ(root, files_of(dir_ / "again"));
   EXPECT_EQ(files_of(dir_ / "a"), files_of(dir_ / "b"));
   EXPECT_EQ(files_of(dir_ / "a"), files_of(dir_ / "c"));
-  options.seed = 1;
   options.root = dir_ / "other";
-  make_demo_nuscenes(options);
+  make_demo_nuscenes(options, {.seed = 1});
   EXPECT_NE(root.at("v1.0-trainval/sample_annotation.json"),
             files_of(dir_ / "other").at("v1.0-trainval/sample_annotation.json"));
 }
 
 TEST_F(DemoNuScenes, TheRootIsAnOrdinaryOne) {
-  convert(*make_demo_nuscenes(kept()), dir_ / "demo", {});
+  convert(*make_demo_nuscenes(kept(), {}), dir_ / "demo", {});
   const auto source = open_nuscenes(dir_ / "root");
   convert(*source, dir_ / "ordinary", {});
   for (const char* split : {"train", "val", "train_maps", "val_maps"}) {
@@ -244,33 +241,32 @@ TEST_F(DemoNuScenes, TheRootIsAnOrdinaryOne) {
 // A conversion that is begun again lists the same samples, though their files were written again.
 TEST_F(DemoNuScenes, AConversionGoesOn) {
   const ConvertOptions resume{.resume = true};
-  convert(*make_demo_nuscenes(small()), dir_ / "data", resume);
-  EXPECT_TRUE(convert(*make_demo_nuscenes(small()), dir_ / "data", resume).was_finished);
-  EXPECT_TRUE(convert(*make_demo_nuscenes(kept()), dir_ / "data", resume).was_finished);
+  convert(*make_demo_nuscenes(small(), {}), dir_ / "data", resume);
+  EXPECT_TRUE(convert(*make_demo_nuscenes(small(), {}), dir_ / "data", resume).was_finished);
+  EXPECT_TRUE(convert(*make_demo_nuscenes(kept(), {}), dir_ / "data", resume).was_finished);
 }
 
 TEST_F(DemoNuScenes, ARootThatIsThereIsUsedWhenItIsOfTheSameNumbers) {
-  make_demo_nuscenes(kept());
+  make_demo_nuscenes(kept(), {});
   const fs::path note = dir_ / "root/made_by.txt";
   EXPECT_EQ(testing::read_file(note),
             "ffconvert demo --kind nuscenes --scenes 2 --val-scenes 1 --frames 3 --size 64 --seed "
             "0\n");
   const auto time = fs::last_write_time(note);
-  make_demo_nuscenes(kept());
+  make_demo_nuscenes(kept(), {});
   EXPECT_EQ(fs::last_write_time(note), time);
   DemoNuScenesOptions other = kept();
-  other.seed = 1;
-  EXPECT_ERROR(make_demo_nuscenes(other), invalid_argument,
+  EXPECT_ERROR(make_demo_nuscenes(other, {.seed = 1}), invalid_argument,
                "root: is not empty, and does not hold the demo set of these options; give root a "
                "new or an empty folder");
   other.root = dir_ / "root/made_by.txt";
-  EXPECT_ERROR(make_demo_nuscenes(other), io, "cannot be the folder of root");
+  EXPECT_ERROR(make_demo_nuscenes(other, {.seed = 1}), io, "cannot be the folder of root");
 }
 
 TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
   const TemporaryFolderIs folder(temporary());
   {
-    const auto source = make_demo_nuscenes(small());
+    const auto source = make_demo_nuscenes(small(), {});
     EXPECT_FALSE(fs::is_empty(temporary()));
     EXPECT_ERROR(convert(*source, dir_ / "data", {.max_record_bytes = 4096}), unsupported,
                  "its record would have");
@@ -278,31 +274,31 @@ TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
   EXPECT_TRUE(fs::is_empty(temporary()));
   // Stopped while it is written.
   const std::atomic<bool> stop = true;
+  const ConvertOptions stopped{.cancel = &stop};
   DemoNuScenesOptions options = small();
-  options.cancel = &stop;
-  EXPECT_ERROR(make_demo_nuscenes(options), cancelled, "stopped on request");
+  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled, "stopped on request");
   EXPECT_TRUE(fs::is_empty(temporary()));
   fs::create_directory(dir_ / "mine");
   options.root = dir_ / "mine";
-  EXPECT_ERROR(make_demo_nuscenes(options), cancelled, "stopped on request");
+  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled, "stopped on request");
   EXPECT_TRUE(fs::is_empty(dir_ / "mine"));
   options.root = dir_ / "new";
-  EXPECT_ERROR(make_demo_nuscenes(options), cancelled, "stopped on request");
+  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled, "stopped on request");
   EXPECT_FALSE(fs::exists(dir_ / "new"));
   const TemporaryFolderIs nowhere(dir_ / "nowhere");
-  EXPECT_ERROR(make_demo_nuscenes(small()), io, "let TMPDIR name a folder with room");
+  EXPECT_ERROR(make_demo_nuscenes(small(), {}), io, "let TMPDIR name a folder with room");
 }
 
 TEST_F(DemoNuScenes, RefusesValuesOutOfRange) {
-  EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}), invalid_argument,
+  EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}, {}), invalid_argument,
                "num_train_scenes is 0; it must be 1 .. 700");
-  EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}), invalid_argument,
+  EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}, {}), invalid_argument,
                "num_val_scenes is 151; it must be 0 .. 150");
-  EXPECT_ERROR(make_demo_nuscenes({.num_keyframes = 1}), invalid_argument,
+  EXPECT_ERROR(make_demo_nuscenes({.num_keyframes = 1}, {}), invalid_argument,
                "num_keyframes is 1; it must be 2 .. 100");
-  EXPECT_ERROR(make_demo_nuscenes({.width = 48}), invalid_argument,
+  EXPECT_ERROR(make_demo_nuscenes({.width = 48}, {}), invalid_argument,
                "the width of pictures is 48; it must be a multiple of 16 from 64 to 1600");
-  EXPECT_ERROR(make_demo_nuscenes({.width = 200}), invalid_argument, "a multiple of 16");
+  EXPECT_ERROR(make_demo_nuscenes({.width = 200}, {}), invalid_argument, "a multiple of 16");
 }
 
 TEST_F(DemoNuScenes, OptionsOfTheOtherKindAreRefused) {

@@ -24,9 +24,9 @@ std::vector<std::byte> demo_record(const Source& source, size_t split, int64_t i
 }
 
 TEST(Demo, IsAFunctionOfItsSeed) {
-  const auto a = make_demo({.seed = 3});
-  const auto b = make_demo({.seed = 3});
-  const auto c = make_demo({.seed = 4});
+  const auto a = make_demo({}, {.seed = 3});
+  const auto b = make_demo({}, {.seed = 3});
+  const auto c = make_demo({}, {.seed = 4});
   // In another order, from another object: nothing is carried from one picture to the next.
   const auto last = demo_record(*b, 0, 99);
   EXPECT_EQ(demo_record(*b, 0, 5), demo_record(*a, 0, 5));
@@ -36,7 +36,7 @@ TEST(Demo, IsAFunctionOfItsSeed) {
 }
 
 TEST(Demo, HasBalancedClassesAndPicturesOfTheSize) {
-  const auto source = make_demo({.num_classes = 7, .num_train = 21, .num_val = 0, .size = 40});
+  const auto source = make_demo({.num_classes = 7, .num_train = 21, .num_val = 0, .size = 40}, {});
   ASSERT_EQ(source->splits().size(), 1U);
   EXPECT_EQ(source->classes().size(), 7U);
   std::array<int, 7> counts{};
@@ -129,11 +129,11 @@ TEST(Demo, IsNotToldByItsColours) {
 }
 
 TEST(Demo, RefusesValuesOutOfRange) {
-  EXPECT_ERROR(make_demo({.num_classes = 1}), invalid_argument,
+  EXPECT_ERROR(make_demo({.num_classes = 1}, {}), invalid_argument,
                "classes is 1; it must be 2 .. 1152");
-  EXPECT_ERROR(make_demo({.num_train = 0}), invalid_argument, "images is 0");
-  EXPECT_ERROR(make_demo({.num_val = -1}), invalid_argument, "val_images is -1");
-  EXPECT_ERROR(make_demo({.size = 8}), invalid_argument, "size is 8");
+  EXPECT_ERROR(make_demo({.num_train = 0}, {}), invalid_argument, "images is 0");
+  EXPECT_ERROR(make_demo({.num_val = -1}, {}), invalid_argument, "val_images is -1");
+  EXPECT_ERROR(make_demo({.size = 8}, {}), invalid_argument, "size is 8");
 }
 
 }  // namespace

@@ -63,14 +63,16 @@ TEST(Jsonl, ReadsEveryKindOfMember) {
 TEST(Jsonl, TakesTheDtypeOfTokens) {
   const TempDir dir;
   write_file(dir / "a.jsonl", "{\"t\": [65535]}\n{\"t\": [1, 65536]}\n{\"t\": [-1]}\n");
-  const auto u16 = open_jsonl(dir / "a.jsonl", DType::u16);
+  const auto u16 = open_jsonl(dir / "a.jsonl", {.token_dtype = DType::u16});
   const auto record = record_of(*u16, 0, 0);
   EXPECT_THAT(values_of<uint16_t>(RecordView(u16->schema(), record).tensor(0)), ElementsAre(65535));
   EXPECT_ERROR(record_of(*u16, 0, 1), invalid_argument,
                "a.jsonl:2: 't': 65536 is not between 0 and 65535 (token_dtype = u16)");
   EXPECT_ERROR(record_of(*u16, 0, 2), invalid_argument, "a.jsonl:3: 't': -1 is not between");
-  EXPECT_EQ(open_jsonl(dir / "a.jsonl", DType::i64)->schema().fields[0].dtype, DType::i64);
-  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", DType::f32), invalid_argument, "tokens cannot be f32");
+  EXPECT_EQ(open_jsonl(dir / "a.jsonl", {.token_dtype = DType::i64})->schema().fields[0].dtype,
+            DType::i64);
+  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", {.token_dtype = DType::f32}), invalid_argument,
+               "tokens cannot be f32");
 }
 
 TEST(Jsonl, FindsSplitsByName) {
@@ -140,15 +142,17 @@ TEST(Jsonl, RefusesLinesBeyondTheLimit) {
   const TempDir dir;
   const std::string line = "{\"text\": \"" + std::string(2000, 'a') + "\"}";
   write_file(dir / "a.jsonl", "{\"text\": \"short\"}\n" + line + "\n");
-  const auto source = open_jsonl(dir / "a.jsonl", DType::i32, 1024);
+  const auto source = open_jsonl(dir / "a.jsonl", {.max_line_bytes = 1024});
   record_of(*source, 0, 0);
   EXPECT_ERROR(record_of(*source, 0, 1), unsupported,
                "a.jsonl:2: has 2013 bytes, and a line may have 1024; cut it into several, or raise "
                "the limit with max_line_bytes");
-  record_of(*open_jsonl(dir / "a.jsonl", DType::i32, 2013), 0, 1);
+  record_of(*open_jsonl(dir / "a.jsonl", {.max_line_bytes = 2013}), 0, 1);
   write_file(dir / "b.jsonl", line);
-  EXPECT_ERROR(open_jsonl(dir / "b.jsonl", DType::i32, 1024), unsupported, "b.jsonl:1: has 2012");
-  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", DType::i32, 1023), invalid_argument, "the limit must");
+  EXPECT_ERROR(open_jsonl(dir / "b.jsonl", {.max_line_bytes = 1024}), unsupported,
+               "b.jsonl:1: has 2012");
+  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", {.max_line_bytes = 1023}), invalid_argument,
+               "the limit must");
 }
 
 TEST(LineIndex, CopesWithEveryKindOfLineEnd) {
