@@ -213,7 +213,7 @@ TEST_F(ConvertedRoot, CamerasInTheDctCodeGiveTheSameBatches) {
   for (const StoreAs as : {StoreAs::jpeg, StoreAs::dct}) {
     store.images.store = as;
     const auto source = open_nuscenes(real.empty() ? root() : real, store);
-    EXPECT_TRUE(convert(*source, dir_ / to_string(as), {}).without_dct.empty());
+    EXPECT_TRUE(convert(*source, dir_ / std::string(to_string(as)), {}).without_dct.empty());
   }
   KeyframeOptions options = fields();
   for (const double factor : {0.24, 0.5, 1.0}) {
