@@ -156,7 +156,7 @@ std::vector<int> lines_of(const std::string& text, const CLI::ConfigItem& item) 
 }
 
 bool is_for_files(const CLI::Option* option) {
-  return option != nullptr && option->get_configurable() && option->nonpositional();
+  return option != nullptr && option->get_configurable() && !option->get_lnames().empty();
 }
 
 std::string nearest_options(const CLI::App& app, const std::string& name) {
@@ -172,6 +172,7 @@ std::string nearest_options(const CLI::App& app, const std::string& name) {
 void take_options_file(CLI::App& app, const std::string& path) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw CLI::ConfigError(path + ": cannot be read");
   if (text.find('\0') != std::string::npos) {
     throw CLI::ConfigError(path + ": is no text: it holds a zero byte");
   }

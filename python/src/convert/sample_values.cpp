@@ -10,7 +10,6 @@
 #include <ffkit/image/image_codec.h>
 
 #include "convert/table_values.h"
-#include "format/enum_names.h"
 
 namespace nb = nanobind;
 
@@ -111,9 +110,11 @@ std::span<const std::byte> stored_picture(const Value& value, const Sample& samp
 }  // namespace
 
 PixelsAs parse_pixels_as(const std::string& name) {
-  constexpr EnumName<PixelsAs> kPixelsAsNames[] = {
-      {PixelsAs::png, "png"}, {PixelsAs::jpeg, "jpeg"}, {PixelsAs::raw, "raw"}};
-  return value_of(kPixelsAsNames, name, "pixels is '{}'; it must be png, jpeg or raw");
+  if (name == "png") return PixelsAs::png;
+  if (name == "jpeg") return PixelsAs::jpeg;
+  if (name == "raw") return PixelsAs::raw;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("pixels is '{}'; it must be png, jpeg or raw", name));
 }
 
 Sample take_sample(const Schema& schema, nb::handle values) {
