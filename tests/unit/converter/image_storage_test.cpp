@@ -30,7 +30,6 @@ namespace {
 using testing::copy;
 using ::testing::ElementsAre;
 using testing::encode_jpeg_as;
-using testing::encode_png_as;
 using ::testing::IsEmpty;
 using testing::make_picture;
 using ::testing::Pair;
@@ -82,26 +81,27 @@ TEST(StoredSize, LimitsTheLongerOrTheShorterSide) {
 
 TEST(ImageStorage, RefusesWhatCannotBeMeant) {
   EXPECT_ERROR(validate(ImageStorage{.max_resolution = 400, .short_side = 256}), invalid_argument,
-               "give only one of the two");
-  EXPECT_ERROR(validate(ImageStorage{.max_resolution = -1}), invalid_argument,
-               "max_resolution is -1; it must be 0, or 1 .. 65500");
-  EXPECT_ERROR(validate(ImageStorage{.short_side = 65501}), invalid_argument, "1 .. 65500");
-  EXPECT_ERROR(validate(ImageStorage{.jpeg_quality = 0}), invalid_argument, "quality is 0");
-  EXPECT_ERROR(validate(ImageStorage{.raw_share = 1.5}), invalid_argument, "raw_share is 1.5");
-  EXPECT_ERROR(validate(ImageStorage{.raw_share = std::nan("")}), invalid_argument, "0 .. 1");
-  EXPECT_ERROR(ImageStorer(ImageStorage{.jpeg_quality = 101}), invalid_argument, "quality is 101");
+               .subject = argument);
+  EXPECT_ERROR(validate(ImageStorage{.max_resolution = -1}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(validate(ImageStorage{.short_side = 65501}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(validate(ImageStorage{.jpeg_quality = 0}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(validate(ImageStorage{.raw_share = 1.5}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(validate(ImageStorage{.raw_share = std::nan("")}), invalid_argument,
+               .subject = argument);
+  EXPECT_ERROR(ImageStorer(ImageStorage{.jpeg_quality = 101}), invalid_argument,
+               .subject = argument);
   for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {
     EXPECT_EQ(parse_store_as(to_string(store)), store);
   }
   for (const ImageCheck check : {ImageCheck::header, ImageCheck::decode}) {
     EXPECT_EQ(parse_image_check(to_string(check)), check);
   }
-  EXPECT_ERROR(parse_store_as("png"), invalid_argument, "it must be jpeg, dct, raw or smart");
+  EXPECT_ERROR(parse_store_as("png"), invalid_argument);
   for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct}) {
     EXPECT_EQ(as_they_are(store).store, store);
   }
-  EXPECT_ERROR(as_they_are(StoreAs::raw), invalid_argument, "it must be jpeg or dct");
-  EXPECT_ERROR(parse_image_check(""), invalid_argument, "it must be header or decode");
+  EXPECT_ERROR(as_they_are(StoreAs::raw), invalid_argument);
+  EXPECT_ERROR(parse_image_check(""), invalid_argument);
 }
 
 TEST(ImageStorage, TellsTheManifestWhatChangesBytes) {
@@ -308,11 +308,9 @@ TEST(ImageStorer, ChecksHeadersOrAllPixels) {
   const std::span<const std::byte> half(jpeg.data(), jpeg.size() / 2);
   SampleBuffers buffers;
   EXPECT_NO_THROW(ImageStorer().store(half, "id", buffers));
-  EXPECT_ERROR(ImageStorer({.check = ImageCheck::decode}).store(half, "id", buffers), corrupt,
-               "truncated JPEG");
-  EXPECT_ERROR(ImageStorer({.max_resolution = 100}).store(half, "id", buffers), corrupt,
-               "truncated JPEG");
-  EXPECT_ERROR(ImageStorer().store({}, "id", buffers), corrupt, "0 bytes");
+  EXPECT_ERROR(ImageStorer({.check = ImageCheck::decode}).store(half, "id", buffers), corrupt);
+  EXPECT_ERROR(ImageStorer({.max_resolution = 100}).store(half, "id", buffers), corrupt);
+  EXPECT_ERROR(ImageStorer().store({}, "id", buffers), corrupt);
   EXPECT_THAT(problems(buffers), IsEmpty());
 }
 
@@ -339,8 +337,7 @@ TEST(ImageStorer, RefusesHugeClaimsByTheHeaderAlone) {
   Bytes webp_like;
   for (const char c : header) webp_like.push_back(std::byte(c));
   SampleBuffers buffers;
-  EXPECT_ERROR(ImageStorer({.store = StoreAs::raw}).store(webp_like, "id", buffers), corrupt,
-               "truncated PPM");
+  EXPECT_ERROR(ImageStorer({.store = StoreAs::raw}).store(webp_like, "id", buffers), corrupt);
   // A JPEG of libjpeg's largest size.
   Bytes jpeg = encode_jpeg(make_picture(16, 16).view());
   constexpr std::array kFrame = {std::byte{0xff}, std::byte{0xc0}};
@@ -348,8 +345,7 @@ TEST(ImageStorer, RefusesHugeClaimsByTheHeaderAlone) {
   ASSERT_NE(frame, jpeg.end());
   frame[5] = frame[7] = std::byte{0xff};
   frame[6] = frame[8] = std::byte{0xdc};
-  EXPECT_ERROR(ImageStorer().store(jpeg, "id", buffers), unsupported,
-               "claims 65500 x 65500 pixels");
+  EXPECT_ERROR(ImageStorer().store(jpeg, "id", buffers), unsupported);
 }
 
 // It is not the picture that is bad: neither skipped nor kept as broken.

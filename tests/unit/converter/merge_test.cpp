@@ -176,13 +176,12 @@ TEST(Merge, LeavesEverythingAsItWasOnAnError) {
   write_two_splits(dir / "b", 10);
   const std::atomic<bool> cancel{true};
   const MergeOptions options{.transfer = ShardTransfer::move, .cancel = &cancel};
-  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a", dir / "b"}, options), cancelled, "stopped");
+  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a", dir / "b"}, options), cancelled);
   EXPECT_FALSE(fs::exists(dir / "out"));
   EXPECT_THAT(labels(dir / "a", "train"), ElementsAre(0, 1, 2, 3));
 
   fs::resize_file(dir / "b/train/shard-00000.ffr", 5000);
-  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a", dir / "b"}, {}), corrupt,
-               "b/train/shard-00000.ffr");
+  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a", dir / "b"}, {}), corrupt, .subject = shard);
   EXPECT_FALSE(fs::exists(dir / "out"));
 }
 
@@ -191,8 +190,7 @@ TEST(Merge, StartsOverAfterAKill) {
   write_two_splits(dir / "a", 0);
   testing::write_file(dir / "out" / kUnfinishedMarker, to_text({.kind = "conversion"}));
   testing::write_file(dir / "out/train/shard-00007.ffr", "old");
-  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a"}, {}), invalid_argument,
-               "holds an unfinished conversion");
+  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a"}, {}), invalid_argument);
   EXPECT_TRUE(fs::exists(dir / "out/train/shard-00007.ffr"));
   testing::write_file(dir / "out" / kUnfinishedMarker, to_text({.kind = "merge"}));
   std::vector<std::string> notes;
@@ -212,30 +210,27 @@ TEST(Merge, RefusesWhatDoesNotGoTogether) {
   write_split(dir / "other", {.split = "val", .classes = {"cat", "cow"}});
   write_split(dir / "none", {.classes = {}});
   write_v1({Dataset::open(dir / "a", "train")}, dir / "v1", {});
-  const auto refused = [&](const fs::path& b, const std::string& message) {
-    EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a", b}, {}), invalid_argument, message);
-    EXPECT_ERROR(append_datasets(dir / "a", {b}, {}), invalid_argument, message);
+  const auto refused = [&](const fs::path& b) {
+    EXPECT_ERROR(merge_datasets(dir / "out", {dir / "a", b}, {}), invalid_argument);
+    EXPECT_ERROR(append_datasets(dir / "a", {b}, {}), invalid_argument);
     EXPECT_FALSE(fs::exists(dir / "out"));
   };
-  refused(dir / "ids",
-          "ids: the schema of split 'train' differs: field 2 is nothing against 'id' string");
-  refused(dir / "three",
-          "three: has other classes than " + (dir / "a").string() + ": 3 classes against 2");
-  refused(dir / "other", "the classes number 1 is 'cow' against 'dog'");
-  refused(dir / "none", "the classes of split 'train' differ: 0 classes against 2");
-  refused(dir / "v1", "v1: split 'train' is of FFRecord v1");
-  refused(dir / "a", "a: is given twice");
-  refused(dir / "a/../a/", "is given twice");
-  refused(dir / "a/train", "is one split; give the folder it lies in");
+  refused(dir / "ids");
+  refused(dir / "three");
+  refused(dir / "other");
+  refused(dir / "none");
+  refused(dir / "v1");
+  refused(dir / "a");
+  refused(dir / "a/../a/");
+  refused(dir / "a/train");
   fs::create_directory_symlink(dir / "a", dir / "alias");
-  refused(dir / "alias", "is given twice");
-  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "nowhere"}, {}), not_found, "no such folder");
-  EXPECT_ERROR(merge_datasets(dir / "out", {}, {}), invalid_argument, "at least one");
-  EXPECT_ERROR(merge_datasets(dir / "a/out", {dir / "a"}, {}), invalid_argument, "lies inside");
-  EXPECT_ERROR(merge_datasets(dir / "ids", {dir / "a"}, {}), invalid_argument,
-               "already holds a data set");
+  refused(dir / "alias");
+  EXPECT_ERROR(merge_datasets(dir / "out", {dir / "nowhere"}, {}), not_found);
+  EXPECT_ERROR(merge_datasets(dir / "out", {}, {}), invalid_argument);
+  EXPECT_ERROR(merge_datasets(dir / "a/out", {dir / "a"}, {}), invalid_argument);
+  EXPECT_ERROR(merge_datasets(dir / "ids", {dir / "a"}, {}), invalid_argument);
   testing::write_file(dir / "three" / kUnfinishedMarker, "");
-  refused(dir / "three", "has not finished");
+  refused(dir / "three");
 }
 
 TEST(Append, AddsBehindWhatIsThere) {
@@ -283,8 +278,7 @@ TEST(Append, FinishesWhatWasKilledBetweenTwoManifests) {
   EXPECT_THAT(notes[0], ::testing::HasSubstr("split 'train' are in the destination already"));
   EXPECT_THAT(labels(dir / "dst", "train"), ElementsAre(0, 1, 2, 3, 10, 11, 12, 13));
   EXPECT_THAT(labels(dir / "dst", "val"), ElementsAre(110));
-  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument,
-               "holds all shards of the sources already");
+  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument);
 }
 
 TEST(Append, LeavesTheDataSetAsItWasOnAnError) {
@@ -294,13 +288,11 @@ TEST(Append, LeavesTheDataSetAsItWasOnAnError) {
   const auto before = files_in(dir / "dst");
   const std::string manifest = testing::read_file(dir / "dst/train/manifest.json");
   const std::atomic<bool> cancel{true};
-  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {.cancel = &cancel}), cancelled,
-               "stopped");
+  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {.cancel = &cancel}), cancelled);
   EXPECT_EQ(files_in(dir / "dst"), before);
   // The second split fails when the first one's shards are there: val cannot be a folder.
   testing::write_file(dir / "dst/val", "a file");
-  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {.transfer = ShardTransfer::move}), io,
-               "dst/val");
+  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {.transfer = ShardTransfer::move}), io);
   fs::remove(dir / "dst/val");
   EXPECT_EQ(files_in(dir / "dst"), before);
   EXPECT_EQ(testing::read_file(dir / "dst/train/manifest.json"), manifest);
@@ -308,7 +300,7 @@ TEST(Append, LeavesTheDataSetAsItWasOnAnError) {
   EXPECT_THAT(labels(dir / "a", "train"), ElementsAre(10, 11, 12, 13));
   // Nor is a manifest that cannot be written followed by shards that stay.
   fs::create_directory(dir / "dst/train/manifest.json.tmp");
-  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), io, "manifest.json.tmp");
+  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), io);
   fs::remove(dir / "dst/train/manifest.json.tmp");
   EXPECT_EQ(files_in(dir / "dst"), before);
 }
@@ -326,13 +318,12 @@ TEST(Append, RefusesAFolderThatIsNoDataSetOrInUse) {
   const TempDir dir;
   write_split(dir / "a", {});
   fs::create_directory(dir / "empty");
-  EXPECT_ERROR(append_datasets(dir / "none", {dir / "a"}, {}), not_found, "none: ");
-  EXPECT_ERROR(append_datasets(dir / "empty", {dir / "a"}, {}), not_found, "is not a data set");
+  EXPECT_ERROR(append_datasets(dir / "none", {dir / "a"}, {}), not_found);
+  EXPECT_ERROR(append_datasets(dir / "empty", {dir / "a"}, {}), not_found);
   write_split(dir / "dst", {});
   const int fd = ::open((dir / "dst").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
-  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument,
-               "another merge, append or v1 is using this folder");
+  EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument);
   ::close(fd);
 }
 

@@ -14,6 +14,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
+#include "expect_error.h"
 #include "fake_source.h"
 #include "files_of.h"
 #include "plan/split_plan.h"
@@ -26,7 +27,6 @@ namespace {
 using ::testing::ElementsAre;
 using testing::FakeSource;
 using testing::files_of;
-using ::testing::HasSubstr;
 using testing::TempDir;
 
 // Appends to one data set.
@@ -120,12 +120,8 @@ TEST(Packer, FailsWithTheFirstBadSampleInRecordOrder) {
   const FakeSource source(1000, {900, 333, 334});
   for (const int threads : {1, 2, 4}) {
     const TempDir dir;
-    try {
-      pack(source, dir / "out", {.num_threads = threads, .order = RecordOrder::source});
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_STREQ(error.what(), "sample-333: is bad");
-    }
+    const ConvertOptions options{.num_threads = threads, .order = RecordOrder::source};
+    EXPECT_ERROR(pack(source, dir / "out", options), corrupt, .subject = sample);
     EXPECT_FALSE(std::filesystem::exists(dir / "out" / "manifest.json"));
   }
 }

@@ -54,17 +54,14 @@ class ChangedSourceTest : public ::testing::Test {
   using Open = std::function<std::unique_ptr<Source>()>;
 
   void begin(const Open& open) {
-    EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), unsupported,
-                 "with on_error = skip");
+    EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), unsupported, .subject = sample);
     begun_ = files_of(dir_ / "out");
   }
   // Everything is as it was when the conversion is refused.
-  void expect_refusal(const Open& open, const std::string& what) {
+  void expect_refusal(const Open& open) {
     ConvertOptions options = part_options(OnError::skip);
     options.resume = true;
-    EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument,
-                 "out: holds the beginning of another conversion: what differs is " + what +
-                     "; give the source and the options it was begun with, or run without");
+    EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument, .subject = destination);
     EXPECT_TRUE(files_of(dir_ / "out") == begun_);
   }
   void expect_success(const Open& open) {
@@ -90,17 +87,17 @@ TEST_F(ChangedSourceTest, PicturesAreToldByNameSizeAndContent) {
   other.back() = 'x';
   write_file(first, other);
   fs::last_write_time(first, time + std::chrono::seconds(1));
-  expect_refusal(open, fmt::format("the content of '{}', of split 'train'", first.string()));
+  expect_refusal(open);
   fs::last_write_time(first, time);
   write_file(dir_ / "src/cat/new.jpg", large_picture(1));
-  expect_refusal(open, "the names, number or order of the samples of split 'train'");
+  expect_refusal(open);
   fs::remove(dir_ / "src/cat/new.jpg");
   write_file(dir_ / "src/dog/1.jpg", large_picture(1));
-  expect_refusal(open, "the classes, the names, number or order of the samples of split 'train'");
+  expect_refusal(open);
   fs::remove_all(dir_ / "src/dog");
   fs::resize_file(first, fs::file_size(first) - 1);
   fs::last_write_time(first, time);
-  expect_refusal(open, "the sizes of the files of split 'train'");
+  expect_refusal(open);
 
   write_file(first, large_picture(0));
   fs::last_write_time(first, time);
@@ -131,7 +128,7 @@ TEST_F(ChangedSourceTest, AnnotationFilesAreToldByTheirContent) {
   begin(open);
   write(2);  // of equal size
   fs::last_write_time(annotations, time);
-  expect_refusal(open, "the file 'instances_train.json' of split 'train'");
+  expect_refusal(open);
   write(1);
   expect_success(open);
 }
@@ -146,10 +143,10 @@ TEST_F(ChangedSourceTest, LinesAreToldByTheirContent) {
   };
   write('a');
   const auto open = [&] { return open_jsonl(dir_ / "src"); };
-  EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, "shards are");
+  EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, .subject = sample);
   begun_ = files_of(dir_ / "out");
   write('b');
-  expect_refusal(open, "the file 'train-0.jsonl' of split 'train'");
+  expect_refusal(open);
   write('a');
   expect_success(open);
 }
@@ -160,7 +157,7 @@ TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndContent) {
   tar.add("bad.cls", "").add("bad.jpg", "");
   write_file(dir_ / "src/train/0.tar", tar.finish());
   const auto open = [&] { return open_webdataset(dir_ / "src", {.allow_missing = true}); };
-  EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, "shards are");
+  EXPECT_ERROR(convert(*open(), dir_ / "out", part_options()), invalid_argument, .subject = sample);
   begun_ = files_of(dir_ / "out");
   const fs::path tar_file = dir_ / "src/train/0.tar";
   const auto time = fs::last_write_time(tar_file);
@@ -169,8 +166,7 @@ TEST_F(ChangedSourceTest, ArchivesAreToldBySizeAndContent) {
   other[512 + large_picture(0).size() - 1] = 'x';  // of the first picture
   write_file(tar_file, other);
   fs::last_write_time(tar_file, time + std::chrono::seconds(1));
-  expect_refusal(open,
-                 fmt::format("the content of '{}: {}', of split 'train'", tar_file.string(), "00"));
+  expect_refusal(open);
   write_file(tar_file, bytes);
   fs::last_write_time(tar_file, time + std::chrono::seconds(1));
   expect_success(open);  // as after a copy
@@ -190,10 +186,8 @@ class FinishedSourceTest : public ::testing::Test {
     options.resume = true;
     return convert(*open(), dir_ / "out", options);
   }
-  void expect_refusal(const Open& open, const std::string& what) {
-    EXPECT_ERROR(resume(open), invalid_argument,
-                 "out: already holds a data set, of another conversion: what differs is " + what +
-                     "; remove it or give another folder");
+  void expect_refusal(const Open& open) {
+    EXPECT_ERROR(resume(open), invalid_argument);
     EXPECT_TRUE(files_of(dir_ / "out") == finished_);
   }
   void expect_success(const Open& open) {
@@ -220,13 +214,13 @@ TEST_F(FinishedSourceTest, PicturesAreToldByNameSizeAndContent) {
   other.back() = 'x';
   write_file(first, other);
   fs::last_write_time(first, time + std::chrono::seconds(1));
-  expect_refusal(open, fmt::format("the content of '{}', of split 'train'", first.string()));
+  expect_refusal(open);
   write_file(first, jpeg_picture(1) + "x");
   fs::last_write_time(first, time);
-  expect_refusal(open, "the sizes of the files of split 'train'");
+  expect_refusal(open);
   write_file(first, jpeg_picture(1));
   fs::rename(first, dir_ / "src/train/cat/b.jpg");
-  expect_refusal(open, "the names, number or order of the samples of split 'train'");
+  expect_refusal(open);
   fs::rename(dir_ / "src/train/cat/b.jpg", first);
   fs::last_write_time(first, time);
   expect_success(open);
@@ -240,7 +234,7 @@ TEST_F(FinishedSourceTest, AnnotationsAreToldByTheirContent) {
   fs::last_write_time(lines, fs::last_write_time(lines) + std::chrono::seconds(1));
   expect_success(open);  // its content is the same
   write_file(lines, "{\"text\": \"a\"}\n{\"text\": \"c\"}\n");
-  expect_refusal(open, "the file 'train-0.jsonl' of split 'train'");
+  expect_refusal(open);
 }
 
 TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
@@ -249,8 +243,7 @@ TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
   const auto open = [&] { return open_image_folder(dir_ / "src"); };
   finish(open);
   expect_success(open);
-  EXPECT_ERROR(resume(open, OnError::fail), invalid_argument,
-               "option on_error (1 sample was left out then, 'fail' now), of split 'train'");
+  EXPECT_ERROR(resume(open, OnError::fail), invalid_argument);
 }
 
 TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
@@ -263,8 +256,7 @@ TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
   EXPECT_TRUE(convert(*open(), dir_ / "out", options).was_finished);
   for (const OnError on_error : {OnError::fail, OnError::skip}) {
     options.on_error = on_error;
-    EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument,
-                 "option on_error (1 sample was kept although bad then");
+    EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument);
   }
 }
 
@@ -277,11 +269,11 @@ TEST_F(FinishedSourceTest, IsRefusedWithoutAListing) {
   EXPECT_EQ(manifest.source.erase("listing"), 1U);
   write_manifest(path, manifest);
   finished_ = files_of(dir_ / "out");
-  expect_refusal(open, "the listing of the source, which the manifest of split 'train' lacks");
+  expect_refusal(open);
   manifest.source["listing"] = "{}";
   write_manifest(path, manifest);
   finished_ = files_of(dir_ / "out");
-  expect_refusal(open, "the program, whose notes on it cannot be read");
+  expect_refusal(open);
 }
 
 TEST_F(FinishedSourceTest, IsNotCalledTheSourceOfWhatIsMadeOfIt) {
@@ -358,8 +350,7 @@ TEST(Parts, OfSourcesThatDifferAreRefused) {
       write_file(dir / place / "val/cat/1.jpg", large_picture(1));
     }
     change(dir / "b");
-    EXPECT_ERROR(merge_parts(dir.path(), dir / "a", dir / "b"), invalid_argument,
-                 "was converted from another source than");
+    EXPECT_ERROR(merge_parts(dir.path(), dir / "a", dir / "b"), invalid_argument);
     EXPECT_FALSE(fs::exists(dir / "merged"));
     for (const char* folder : {"a", "b", "part-1", "part-2"}) fs::remove_all(dir / folder);
   };
@@ -384,7 +375,7 @@ TEST(Parts, MayDifferInOnErrorUnlessBadSamplesAreKeptHereAndLeftOutThere) {
   const fs::path fail = make(1, OnError::fail);
   const fs::path skip = make(2, OnError::skip);
   EXPECT_ERROR(merge_datasets(dir / "merged", {fail, skip, make(3, OnError::keep)}, {}),
-               invalid_argument, "was converted with on_error = keep, but");
+               invalid_argument);
   merge_datasets(dir / "merged", {fail, skip, make(3, OnError::skip)}, {});
   const Dataset merged = Dataset::open(dir / "merged", "train");
   for (const auto& [name, unused] : merged.manifest().options) {
@@ -405,11 +396,11 @@ TEST(Parts, WithoutAFingerprintAreRefused) {
     manifest.options.erase("part_on_error");
     write_manifest(parts.back() / "train/manifest.json", manifest);
   }
-  EXPECT_ERROR(merge_datasets(dir / "merged", parts, {}), invalid_argument, "another source");
+  EXPECT_ERROR(merge_datasets(dir / "merged", parts, {}), invalid_argument);
   Manifest manifest = read_manifest(parts.back() / "train/manifest.json");
   manifest.options["part_plan"] = "0123456789abcdef";
   write_manifest(parts.back() / "train/manifest.json", manifest);
-  EXPECT_ERROR(merge_datasets(dir / "merged", parts, {}), invalid_argument, "another source");
+  EXPECT_ERROR(merge_datasets(dir / "merged", parts, {}), invalid_argument);
 }
 
 }  // namespace

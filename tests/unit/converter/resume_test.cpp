@@ -83,7 +83,7 @@ TEST_F(ResumeTest, GivesTheBytesOfAnUndisturbedRun) {
     EXPECT_THAT(stop_after(num_reads, options_of()),
                 AllOf(HasSubstr("stopped on request"), HasSubstr("shards are finished"),
                       HasSubstr("run it again with resume = true to go on")));
-    EXPECT_ERROR(Dataset::open(dir_ / "out", "train"), invalid_argument, "not finished");
+    EXPECT_ERROR(Dataset::open(dir_ / "out", "train"), invalid_argument);
     const FakeSource source(kSamples, kBad);
     ConvertOptions options = options_of();
     options.resume = true;
@@ -128,9 +128,9 @@ TEST_F(ResumeTest, RefusesAnotherConversionAndTouchesNothing) {
   options.resume = true;
   options.seed = 4;
   EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
-               "another conversion");
+               .subject = destination);
   EXPECT_ERROR(convert(FakeSource(kSamples + 1, kBad), dir_ / "out", options), invalid_argument,
-               "another conversion");
+               .subject = destination);
   EXPECT_TRUE(files_of(dir_ / "out") == before);
 }
 
@@ -141,8 +141,7 @@ TEST_F(ResumeTest, RefusesAnotherWayWithBadSamples) {
   for (const OnError other : {OnError::keep, OnError::fail}) {
     options.on_error = other;
     EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
-                 "what differs is option on_error ('skip' then, '" + std::string(to_string(other)) +
-                     "' now); give");
+                 .subject = destination);
   }
 }
 
@@ -152,7 +151,7 @@ TEST_F(ResumeTest, RefusesShardsWithoutTheirPlan) {
   ConvertOptions options = options_of();
   options.resume = true;
   EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
-               "the program, whose notes on it cannot be read");
+               .subject = destination);
 }
 
 // Somebody has put another file in its place: of another conversion, or another shard of this one.
@@ -168,7 +167,7 @@ TEST_F(ResumeTest, RefusesShardsOfAnotherConversion) {
     fs::copy_file(other, split / "shard-00000.ffr", fs::copy_options::overwrite_existing);
     const auto before = files_of(dir_ / "out");
     EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
-                 "shard-00000.ffr: belongs to another conversion");
+                 .subject = destination);
     EXPECT_TRUE(files_of(dir_ / "out") == before);
   }
 }
@@ -179,7 +178,7 @@ TEST_F(ResumeTest, KeepsFinishedShardsWhenASampleIsBad) {
   options.order = RecordOrder::source;
   const std::vector<int64_t> bad = {6000};
   EXPECT_ERROR(convert(FakeSource(kSamples, bad), dir_ / "out", options), corrupt,
-               "shards are finished: run it again with on_error = skip and resume = true to go on");
+               .subject = sample);
   // The output is the same whether a bad sample would have stopped it or not.
   options.on_error = OnError::skip;
   options.resume = true;
@@ -222,7 +221,7 @@ TEST_F(ResumeTest, GatheringGoesOn) {
     while (!stop.stop_requested() && !fs::exists(third)) std::this_thread::yield();
     cancel = true;
   });
-  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled, "resume");
+  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled);
   watcher.join();
   options.cancel = nullptr;
   options.resume = true;
@@ -244,7 +243,7 @@ TEST_F(ResumeTest, DamagedGatherFilesAreFound) {
     }
     cancel = true;
   });
-  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled, "resume");
+  EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), cancelled);
   watcher.join();
   for (const auto& entry : fs::directory_iterator(dir_ / "out/train")) {
     if (!entry.path().string().ends_with("gather.tmp")) continue;
@@ -284,8 +283,7 @@ TEST_F(ResumeTest, PartsMergeToWhatOneMachineMakes) {
     EXPECT_TRUE(files_of(dir_ / "merged") == expected_) << count << " parts";
     fs::remove_all(dir_ / "merged");
     const std::vector<fs::path> most(parts.begin() + 1, parts.end());
-    EXPECT_ERROR(merge_datasets(dir_ / "merged", most, {}), invalid_argument,
-                 "are missing: give all parts");
+    EXPECT_ERROR(merge_datasets(dir_ / "merged", most, {}), invalid_argument);
     for (const fs::path& part : parts) fs::remove_all(part);
   }
 }
@@ -298,19 +296,16 @@ TEST_F(ResumeTest, PartsOfDifferentConversionsAreNotMerged) {
   options.seed = 9;
   convert(FakeSource(kSamples, kBad), dir_ / "part-2", options);
   EXPECT_ERROR(merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "part-2"}, {}),
-               invalid_argument, "other options");
-  EXPECT_ERROR(merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "part-2"}, {}),
-               invalid_argument, "seed is '9' against '3'");
+               invalid_argument);
   convert(FakeSource(10), dir_ / "whole", {});
   EXPECT_ERROR(merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "whole"}, {}),
-               invalid_argument, "is no part");
+               invalid_argument);
 }
 
 TEST_F(ResumeTest, APartWithoutShardsIsRefused) {
   ConvertOptions options = options_of();
   options.part = {.index = 1, .count = 100};
-  EXPECT_ERROR(convert(FakeSource(kSamples), dir_ / "out", options), invalid_argument,
-               "part 1/100 has nothing to do: no split has more than 11 shards");
+  EXPECT_ERROR(convert(FakeSource(kSamples), dir_ / "out", options), invalid_argument);
   EXPECT_FALSE(fs::exists(dir_ / "out"));
   EXPECT_THROW(parse_part("0/2"), Error);
   EXPECT_THROW(parse_part("3/2"), Error);

@@ -78,7 +78,7 @@ TEST(SampleWriter, LeavesNothingWithoutFinish) {
   {
     SampleWriter writer(dir / "out", "train", numbered_schema(), {.shard_bytes = 1 << 20});
     for (int64_t i = 0; i < 1000; ++i) writer.write(numbered(i), 5000);
-    EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument, "has not finished");
+    EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument);
   }
   EXPECT_FALSE(fs::exists(dir / "out"));
 }
@@ -93,16 +93,14 @@ TEST(SampleWriter, KeepsOtherSplits) {
     EXPECT_EQ(Dataset::open(dir / "out", "train").num_records(), 1000);
   }
   EXPECT_EQ(files_of(dir / "out"), train);
-  EXPECT_ERROR(SampleWriter(dir / "out", "train", numbered_schema()), invalid_argument,
-               "already holds a split");
+  EXPECT_ERROR(SampleWriter(dir / "out", "train", numbered_schema()), invalid_argument);
   EXPECT_EQ(files_of(dir / "out"), train);
 }
 
 TEST(SampleWriter, RefusesASplitThatAnotherOneWrites) {
   const TempDir dir;
   SampleWriter writer(dir / "out", "train", numbered_schema());
-  EXPECT_ERROR(SampleWriter(dir / "out", "train", numbered_schema()), invalid_argument,
-               "another conversion is writing");
+  EXPECT_ERROR(SampleWriter(dir / "out", "train", numbered_schema()), invalid_argument);
   writer.write(numbered(1), 10);
   EXPECT_EQ(writer.finish().num_records, 1);
 }
@@ -119,7 +117,7 @@ TEST(SampleWriter, RemovesWhatAKilledOneLeft) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(fs::exists(dir / "out/train/shard-00000.ffr"));
-  EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument, "run it again");
+  EXPECT_ERROR(Dataset::open(dir / "out", "train"), invalid_argument);
   std::string note;
   {
     SampleWriter writer(dir / "out", "train", numbered_schema(),
@@ -150,8 +148,8 @@ TEST(SampleWriter, ThrowsTheFirstFailureInOrder) {
       }
       writer.finish();
     };
-    EXPECT_ERROR(write_all(), corrupt, "record 61: bad 61");
-    EXPECT_ERROR(writer.finish(), corrupt, "record 61: bad 61");
+    EXPECT_ERROR(write_all(), corrupt, .record = 61, .subject = sample);
+    EXPECT_ERROR(writer.finish(), corrupt, .record = 61, .subject = sample);
   }
 }
 
@@ -203,18 +201,18 @@ TEST(SampleWriter, PollEndsTheWaitOfWriteBeforeItsSampleIsTaken) {
 TEST(SampleWriter, RefusesWhatCannotBe) {
   const TempDir dir;
   const fs::path out = dir / "out";
-  EXPECT_ERROR(SampleWriter(out, "../x", numbered_schema()), invalid_argument, "cannot be called");
-  EXPECT_ERROR(SampleWriter(out, "train", Schema{{{.name = ""}}}), invalid_argument, "");
+  EXPECT_ERROR(SampleWriter(out, "../x", numbered_schema()), invalid_argument);
+  EXPECT_ERROR(SampleWriter(out, "train", Schema{{{.name = ""}}}), invalid_argument);
   EXPECT_ERROR(SampleWriter(out, "train", numbered_schema(), {.shard_bytes = 5}), invalid_argument,
-               "1M .. 1T");
+               .subject = argument);
   EXPECT_ERROR(SampleWriter(out, "train", numbered_schema(), {.class_names = {"a"}}),
-               invalid_argument, "one for each");
+               invalid_argument);
   EXPECT_FALSE(fs::exists(out));
   SampleWriter writer(out, "train", numbered_schema(), {.max_record_bytes = 100});
   writer.write(numbered(20), 740);
-  EXPECT_ERROR(writer.finish(), unsupported, "more than the limit of 100");
+  EXPECT_ERROR(writer.finish(), unsupported, .record = 0);
   SampleWriter empty(out, "val", numbered_schema());
-  EXPECT_ERROR(empty.finish(), invalid_argument, "at least one record");
+  EXPECT_ERROR(empty.finish(), invalid_argument);
 }
 
 TEST(SampleWriter, IsNotForForkedProcesses) {

@@ -131,7 +131,7 @@ TEST(SplitCompression, JudgesBadSamplesAsThePackerDoes) {
   const TextSource source(2000, {5, 3});
   const ConvertOptions options{
       .order = RecordOrder::source, .zstd_level = 1, .zstd_dictionary_bytes = 1024};
-  EXPECT_ERROR(split_compression(source, 0, options), corrupt, "#3: is bad");
+  EXPECT_ERROR(split_compression(source, 0, options), corrupt, .subject = sample);
   const TempDir dir;
   ConvertOptions skipping = options;
   skipping.on_error = OnError::skip;

@@ -44,11 +44,9 @@ TEST(SplitName, OfASourceDoesNotLeadOutOfTheDestination) {
   write_file(dir / "manifest.json", "mine");
   write_file(dir / "x.tmp", "mine");
   for (const char* name : {"..", "../up", "", "a/b", "/tmp/ffkit-up", "a\tb"}) {
-    EXPECT_ERROR(convert(NamedSource({name}), dir / "out", {}), invalid_argument,
-                 "cannot have a folder of that name");
+    EXPECT_ERROR(convert(NamedSource({name}), dir / "out", {}), invalid_argument);
   }
-  EXPECT_ERROR(convert(NamedSource({"a", "a"}), dir / "out", {}), invalid_argument,
-               "is that of another split as well");
+  EXPECT_ERROR(convert(NamedSource({"a", "a"}), dir / "out", {}), invalid_argument);
   EXPECT_FALSE(fs::exists(dir / "out"));
   EXPECT_EQ(testing::read_file(dir / "manifest.json"), "mine");
   EXPECT_TRUE(fs::exists(dir / "x.tmp"));
@@ -59,8 +57,7 @@ TEST(SplitName, OfAnAnnotationFileIsChecked) {
   write_file(dir / "src/images/1.jpg", jpeg_picture(1));
   write_file(dir / "src/annotations/instances_...json",
              R"({"images": [{"id": 1, "file_name": "1.jpg", "width": 16, "height": 16}]})");
-  EXPECT_ERROR(open_coco(dir / "src"), invalid_argument,
-               "instances_...json: is of the split '..', whose name begins with a dot");
+  EXPECT_ERROR(open_coco(dir / "src"), invalid_argument);
 }
 
 TEST(SplitName, OfFFRecordV1IsChecked) {
@@ -78,22 +75,21 @@ TEST(SplitName, OfFFRecordV1IsChecked) {
   };
   for (const char* split : {"../x", "/tmp/x", ".."}) {
     write(split);
-    EXPECT_ERROR(open_splits(dir / "set"), corrupt, "which leads out of the data set");
+    EXPECT_ERROR(open_splits(dir / "set"), corrupt, .subject = dataset);
     fs::remove_all(dir / "set");
   }
   for (const char* split : {"", "a\nb", ".ffkit-unfinished"}) {
     write(split);
-    EXPECT_ERROR(write_v1(open_splits(dir / "set"), dir / "v1", {}), invalid_argument,
-                 "cannot have a folder of that name");
+    EXPECT_ERROR(write_v1(open_splits(dir / "set"), dir / "v1", {}), invalid_argument);
     EXPECT_FALSE(fs::exists(dir / "v1"));
     fs::remove_all(dir / "set");
   }
   write("train");
   write_v1(open_splits(dir / "set"), dir / "v1", {});
   fs::rename(dir / "v1/train.ffr", dir / "v1/...ffr");
-  EXPECT_ERROR(open_splits(dir / "v1"), unsupported, "would be the split '..'");
+  EXPECT_ERROR(open_splits(dir / "v1"), unsupported);
   EXPECT_ERROR(convert(*open_datasets(open_splits(dir / "v1/...ffr")), dir / "out", {}),
-               invalid_argument, "cannot have a folder of that name");
+               invalid_argument);
   EXPECT_FALSE(fs::exists(dir / "out"));
 }
 

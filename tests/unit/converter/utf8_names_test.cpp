@@ -44,8 +44,7 @@ class OddClasses : public FakeSource {
 TEST(NamesThatAreNoUtf8, OfClassesAreRefusedBeforeAnythingIsWritten) {
   const TempDir dir;
   const OddClasses source;
-  EXPECT_ERROR(convert(source, dir / "out", {}), invalid_argument,
-               "the class 'do\\xffg' has a name that is no UTF-8 text; rename what it is named");
+  EXPECT_ERROR(convert(source, dir / "out", {}), invalid_argument);
   EXPECT_EQ(source.num_reads, 0);
   EXPECT_FALSE(fs::exists(dir / "out"));
 }

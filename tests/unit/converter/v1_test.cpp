@@ -62,7 +62,7 @@ TEST(WriteV1, LocksTheDataSetItReads) {
   int num_tries = 0;
   const auto try_to_move = [&](const ConvertProgress&) {
     ++num_tries;
-    EXPECT_ERROR(move_away(), invalid_argument, "another merge, append or v1 is using this folder");
+    EXPECT_ERROR(move_away(), invalid_argument);
   };
   write_v1({train}, dir / "v1", {.progress = try_to_move});
   EXPECT_GT(num_tries, 0);
@@ -74,8 +74,7 @@ TEST(WriteV1, RefusesADataSetThatIsBeingMoved) {
   const Dataset train = make_split(dir / "src", "train", 3);
   const int mover = ::open((dir / "src").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(::flock(mover, LOCK_EX | LOCK_NB), 0);
-  EXPECT_ERROR(write_v1({train}, dir / "v1", {}), invalid_argument,
-               "another merge or append is changing this folder");
+  EXPECT_ERROR(write_v1({train}, dir / "v1", {}), invalid_argument);
   EXPECT_FALSE(fs::exists(dir / "v1"));
   ::close(mover);
 }
@@ -159,14 +158,13 @@ TEST(WriteV1, RefusesWhatV1CannotHold) {
   const TempDir dir;
   const Dataset train = make_split(dir / "src", "train", 3);
   EXPECT_ERROR(write_v1({train}, dir / "v1", {.content = V1Content::imagenet, .field = "label"}),
-               invalid_argument, "needs a field 'label' of pictures or bytes");
+               invalid_argument);
   EXPECT_ERROR(write_v1({train}, dir / "v1", {.content = V1Content::raw, .field = "none"}),
-               not_found, "there is no field 'none'; the records have note, image, label");
-  EXPECT_ERROR(write_v1({train, train}, dir / "v1", {}), invalid_argument,
-               "second split called 'train'");
-  EXPECT_ERROR(write_v1({train}, dir / "src/train/v1", {}), invalid_argument, "lies inside");
-  EXPECT_ERROR(write_v1({train}, dir / "src", {}), invalid_argument, "already holds a data set");
-  EXPECT_ERROR(parse_v1_content("python"), invalid_argument, "it must be auto, raw or imagenet");
+               not_found, .subject = field);
+  EXPECT_ERROR(write_v1({train, train}, dir / "v1", {}), invalid_argument);
+  EXPECT_ERROR(write_v1({train}, dir / "src/train/v1", {}), invalid_argument);
+  EXPECT_ERROR(write_v1({train}, dir / "src", {}), invalid_argument);
+  EXPECT_ERROR(parse_v1_content("python"), invalid_argument);
   EXPECT_FALSE(fs::exists(dir / "v1"));
 
   // A null is found on the way; what was written goes again.
@@ -177,7 +175,7 @@ TEST(WriteV1, RefusesWhatV1CannotHold) {
   writer.append(record);
   writer.finish();
   EXPECT_ERROR(write_v1({Dataset::open(dir / "nulls")}, dir / "v1", {}), invalid_argument,
-               "shard-00000.ffr: record 0: field 'image' is null");
+               .record = 0);
   EXPECT_FALSE(fs::exists(dir / "v1"));
 }
 
@@ -192,20 +190,20 @@ TEST(WriteV1, LeavesNothingWhenCancelledAndStartsOverAfterAKill) {
   options.progress = [&](const ConvertProgress& progress) {
     if (progress.num_done == 0) return;
     ASSERT_TRUE(fs::exists(dir / "v1/train.ffr.unfinished/PART_00000.ffr"));
-    EXPECT_ERROR(Dataset::open(dir / "v1", "train"), invalid_argument, "has not finished");
+    EXPECT_ERROR(Dataset::open(dir / "v1", "train"), invalid_argument);
     for (const char* way : {"v1/train.ffr", "v1/train.ffr.unfinished", "v1/train.ffr.unfinished/",
                             "alias", "v1/train.ffr.unfinished/PART_00000.ffr"}) {
-      EXPECT_ERROR(Dataset::open(dir / way), invalid_argument, "finish it with: the command");
+      EXPECT_ERROR(Dataset::open(dir / way), invalid_argument);
     }
     const fs::path before = fs::current_path();
     fs::current_path(dir / "v1/train.ffr.unfinished");
-    EXPECT_ERROR(Dataset::open("."), invalid_argument, "has not finished");
-    EXPECT_ERROR(Dataset::open("PART_00000.ffr"), invalid_argument, "has not finished");
+    EXPECT_ERROR(Dataset::open("."), invalid_argument);
+    EXPECT_ERROR(Dataset::open("PART_00000.ffr"), invalid_argument);
     fs::current_path(before);
     was_refused = true;
     cancel = true;
   };
-  EXPECT_ERROR(write_v1({train}, dir / "v1", options), cancelled, "stopped on request");
+  EXPECT_ERROR(write_v1({train}, dir / "v1", options), cancelled);
   EXPECT_TRUE(was_refused);
   EXPECT_FALSE(fs::exists(dir / "v1"));
 
@@ -245,10 +243,10 @@ TEST(OpenDatasets, TakesRecordsOverAsTheyAre) {
 TEST(OpenDatasets, RefusesSplitsThatDoNotGoTogether) {
   const TempDir dir;
   const Dataset train = make_split(dir / "a", "train", 3);
-  EXPECT_ERROR(open_datasets({train, make_split(dir / "b", "val", 3, DType::u8)}), invalid_argument,
-               "field 2 is 'label' scalar u8 against 'label' scalar i64");
-  EXPECT_ERROR(open_datasets({train, train}), invalid_argument, "second split called 'train'");
-  EXPECT_ERROR(open_splits(dir / "none"), not_found, "there is no such folder or file");
+  EXPECT_ERROR(open_datasets({train, make_split(dir / "b", "val", 3, DType::u8)}),
+               invalid_argument);
+  EXPECT_ERROR(open_datasets({train, train}), invalid_argument);
+  EXPECT_ERROR(open_splits(dir / "none"), not_found, .subject = dataset);
 }
 
 // FFRecord's own files: to version 2 and back gives the same bytes, when parts are cut the same.
@@ -295,8 +293,7 @@ TEST(V1DataSet, KeepsPartsClassesAndLabels) {
   }
   write_v1(open_splits(data / "empty.ffr"), dir / "empty", {});
   EXPECT_EQ(read_file(dir / "empty/empty.ffr/PART_00000.ffr"), read_file(data / "empty.ffr"));
-  EXPECT_ERROR(open_datasets(open_splits(data / "empty.ffr")), not_found,
-               "there are no records in it");
+  EXPECT_ERROR(open_datasets(open_splits(data / "empty.ffr")), not_found);
 
   convert(*open_datasets(open_splits(data / "imagenet-style")), dir / "v2",
           {.order = RecordOrder::source});

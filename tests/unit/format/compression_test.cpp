@@ -122,14 +122,13 @@ TEST(Compression, WhatDoesNotShrinkIsStoredAsItIs) {
 }
 
 TEST(Compression, RefusesWrongOptions) {
-  EXPECT_ERROR(RecordCompressor({.level = 23}), invalid_argument, "zstd level 23 is out of range");
-  EXPECT_ERROR(RecordCompressor({.level = -8}), invalid_argument, "-7 .. 22");
+  EXPECT_ERROR(RecordCompressor({.level = 23}), invalid_argument);
+  EXPECT_ERROR(RecordCompressor({.level = -8}), invalid_argument);
   EXPECT_ERROR(RecordCompressor({.level = 1, .dictionary = std::vector<std::byte>(100)}),
-               invalid_argument, "not a zstd dictionary");
+               invalid_argument);
   const auto records = text_records(3);
-  EXPECT_ERROR(train_dictionary(records, 4096), invalid_argument,
-               "use more records or a smaller dictionary");
-  EXPECT_ERROR(train_dictionary(records, 1), invalid_argument, "out of range");
+  EXPECT_ERROR(train_dictionary(records, 4096), invalid_argument);
+  EXPECT_ERROR(train_dictionary(records, 1), invalid_argument);
 }
 
 // Rewrites entry 0 of a shard of one page of entries, with right checksums everywhere: what a
@@ -171,13 +170,11 @@ void forge_entry(const std::filesystem::path& path,
 class ForgedShard : public ::testing::Test {
  protected:
   ForgedShard() { write_compressed(path_, text_records(3), {.level = 3}); }
-  void expect_corrupt(const std::function<void(RecordLocation&)>& change,
-                      const std::string& message) {
+  void expect_corrupt(const std::function<void(RecordLocation&)>& change) {
     forge_entry(path_, change);
     const ShardReader reader(path_);
     std::vector<std::byte> record;
-    EXPECT_ERROR(reader.read(0, record), corrupt, message);
-    EXPECT_ERROR(reader.read(0, record), corrupt, "record 0: offset ");
+    EXPECT_ERROR(reader.read(0, record), corrupt, .path = path_, .record = 0, .subject = sample);
     reader.read(1, record);  // the others are well
     EXPECT_EQ(reader.verify().size(), reader.verify_index().size() + 1);
   }
@@ -187,30 +184,25 @@ class ForgedShard : public ::testing::Test {
 };
 
 TEST_F(ForgedShard, RawLengthIsBoundedBeforeMemoryIsAllocated) {
-  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = int64_t{1} << 60; },
-                 "claims 1152921504606846976 bytes");
+  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = int64_t{1} << 60; });
 }
 
 TEST_F(ForgedShard, RawLengthThatZstdCannotReachIsRefused) {
-  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = (entry.stored_bytes + 2) * 32768; },
-                 "claims ");
+  expect_corrupt([](RecordLocation& entry) { entry.raw_bytes = (entry.stored_bytes + 2) * 32768; });
 }
 
 TEST_F(ForgedShard, FrameOfAnotherLengthIsRefused) {
-  expect_corrupt([](RecordLocation& entry) { ++entry.raw_bytes; },
-                 "not the zstd frame that its index entry describes");
+  expect_corrupt([](RecordLocation& entry) { ++entry.raw_bytes; });
 }
 
 TEST_F(ForgedShard, MissingDictionaryIsNamed) {
-  expect_corrupt([](RecordLocation& entry) { entry.codec = Codec::zstd_dictionary; },
-                 "needs a zstd dictionary");
+  expect_corrupt([](RecordLocation& entry) { entry.codec = Codec::zstd_dictionary; });
 }
 
 TEST_F(ForgedShard, UnknownCodecIsUnsupported) {
   forge_entry(path_, [](RecordLocation& entry) { entry.codec = static_cast<Codec>(3); });
   std::vector<std::byte> record;
-  EXPECT_ERROR(ShardReader(path_).read(0, record), unsupported,
-               "codec 3, which this program does not know");
+  EXPECT_ERROR(ShardReader(path_).read(0, record), unsupported, .record = 0, .subject = sample);
 }
 
 TEST_F(ForgedShard, RawFrameTakenForARecordIsRefused) {
@@ -221,7 +213,7 @@ TEST_F(ForgedShard, RawFrameTakenForARecordIsRefused) {
   const ShardReader reader(path_);
   EXPECT_TRUE(reader.verify_record(0).has_value());
   std::vector<std::byte> field;
-  EXPECT_ERROR(reader.read_field(0, 0, field), corrupt, "field 'text'");
+  EXPECT_ERROR(reader.read_field(0, 0, field), corrupt, .record = 0, .subject = sample);
 }
 
 }  // namespace

@@ -97,9 +97,9 @@ TEST_F(DatasetChainTest, RecordsOfTheFirstComeFirst) {
   }
   EXPECT_EQ(ab_.source(1).fingerprint(), b_.fingerprint());
   EXPECT_EQ(ab_.path(), a_.path());
-  EXPECT_ERROR(ab_.source_of(7), invalid_argument, "there is no record 7; the split has 7");
-  EXPECT_ERROR(ab_.source(2), invalid_argument, "there is no source 2; there are 2");
-  EXPECT_ERROR(Dataset::chain({}), invalid_argument, "at least one data set");
+  EXPECT_ERROR(ab_.source_of(7), invalid_argument);
+  EXPECT_ERROR(ab_.source(2), invalid_argument);
+  EXPECT_ERROR(Dataset::chain({}), invalid_argument);
 }
 
 TEST_F(DatasetChainTest, OneDataSetIsItself) {
@@ -120,7 +120,7 @@ TEST_F(DatasetChainTest, FieldsAreThoseOfAllAndNullWhereASetLacksThem) {
   EXPECT_EQ(of_a.scalar<int64_t>(1), 12);
   EXPECT_TRUE(of_a.is_null(2));
   EXPECT_TRUE(of_a.is_null(3));
-  EXPECT_ERROR(of_a.scalar<float>(2), not_found, "field 'depth' is null in this record");
+  EXPECT_ERROR(of_a.scalar<float>(2), not_found, .subject = field);
 
   ab_.read(6, bytes);
   const RecordView of_b(ab_.schema(), bytes);
@@ -149,7 +149,7 @@ TEST_F(DatasetChainTest, StoredRecordsAreSeenThroughTheMapping) {
     EXPECT_EQ(view.string(0), set.string_column("id")[static_cast<size_t>(number)]);
     stored.resize(8);
     EXPECT_ERROR(RecordView(ab_.schema(), stored, {}, ab_.field_mapping(record)), corrupt,
-                 "too short for the table of");
+                 .subject = sample);
   }
 }
 
@@ -157,19 +157,19 @@ TEST_F(DatasetChainTest, ColumnsAndSingleFields) {
   EXPECT_THAT(ab_.string_column("id"), ElementsAre("a0", "a1", "a2", "a3", "b0", "b1", "b2"));
   EXPECT_THAT(ab_.int_column("label"), ElementsAre(10, 11, 12, 13, 0, 0, 0));
   EXPECT_THAT(ab_.float_column("depth"), ElementsAre(0, 0, 0, 0, 0.5, 0, 2.5));
-  EXPECT_ERROR(ab_.int_column("colour"), not_found, "there is no field 'colour'");
+  EXPECT_ERROR(ab_.int_column("colour"), not_found, .subject = field);
   std::vector<std::byte> bytes = {std::byte{1}};
   EXPECT_FALSE(ab_.read_field(2, 2, bytes));
   EXPECT_FALSE(ab_.read_field(5, 2, bytes));  // null in b as well
   ASSERT_TRUE(ab_.read_field(6, 0, bytes));
   EXPECT_EQ(FieldView(kIdField, bytes, false).string(), "b2");
-  EXPECT_ERROR(ab_.read_field(6, 9, bytes), invalid_argument, "out of range");
+  EXPECT_ERROR(ab_.read_field(6, 9, bytes), invalid_argument);
   // Kept as a column by one set alone.
   Field plain = kLabelField;
   plain.column = false;
   const Dataset c = write_set(dir_ / "c", {.fields = {plain}});
   EXPECT_FALSE(Dataset::chain({a_, c}).schema().fields[1].column);
-  EXPECT_ERROR(Dataset::chain({a_, c}).int_column("label"), not_found, "not kept as a column");
+  EXPECT_ERROR(Dataset::chain({a_, c}).int_column("label"), not_found, .subject = field);
 }
 
 TEST_F(DatasetChainTest, SubsetsOfAChainAndChainsOfSubsets) {
@@ -179,8 +179,7 @@ TEST_F(DatasetChainTest, SubsetsOfAChainAndChainsOfSubsets) {
   EXPECT_EQ(mixed.source_of(1), 0);
   EXPECT_EQ(id_of(mixed, 0), "b2");
   EXPECT_THAT(mixed.float_column("depth"), ElementsAre(2.5, 0, 0));
-  EXPECT_ERROR(mixed.source_sizes(), invalid_argument,
-               "has records of source 0 behind some of source 1; choose from each data set");
+  EXPECT_ERROR(mixed.source_sizes(), invalid_argument);
 
   const Dataset chosen = Dataset::chain({a_.subset({3, 1}), b_.subset({2, 2, 0})});
   EXPECT_TRUE(chosen.is_subset());
@@ -192,7 +191,7 @@ TEST_F(DatasetChainTest, SubsetsOfAChainAndChainsOfSubsets) {
 
   EXPECT_THAT(ab_.where(parse_filter("id in {'a1', 'b0'}")).string_column("id"),
               ElementsAre("a1", "b0"));
-  EXPECT_ERROR(ab_.where(parse_filter("depth > 0")), not_found, "there is no field 'depth'");
+  EXPECT_ERROR(ab_.where(parse_filter("depth > 0")), not_found, .subject = field);
 
   const Dataset nested = Dataset::chain({ab_, a_});
   EXPECT_EQ(nested.num_sources(), 3);
@@ -224,8 +223,7 @@ TEST_F(DatasetChainTest, TheManifestHasWhatAllAgreeOn) {
   const Dataset ids = write_set(dir_ / "ids", {.fields = {kIdField}, .class_ids = {3, 90}});
   const Dataset others = write_set(dir_ / "others", {.fields = {kIdField}, .class_ids = {3, 4}});
   EXPECT_EQ(Dataset::chain({a_, ids}).manifest().class_ids, ids.manifest().class_ids);
-  EXPECT_ERROR(Dataset::chain({ids, others}), invalid_argument,
-               "its class 'dog' has the id 4 and 90 in");
+  EXPECT_ERROR(Dataset::chain({ids, others}), invalid_argument);
   // What one lacks, and what is another value.
   const Dataset d = write_set(
       dir_ / "d", {.fields = {kIdField}, .source = {{"kind", "test"}, {"persons", "mpii"}}});
@@ -239,15 +237,11 @@ TEST_F(DatasetChainTest, WhatCannotBeMixedIsNamed) {
   Field other = kDepthField;
   other.dtype = DType::f64;
   const Dataset c = write_set(dir_ / "c", {.fields = {kIdField, other}});
-  EXPECT_ERROR(Dataset::chain({a_, b_, c}), invalid_argument,
-               (dir_ / "c").string() + ": its field 'depth' scalar f64 is 'depth' scalar f32 in " +
-                   (dir_ / "b").string());
+  EXPECT_ERROR(Dataset::chain({a_, b_, c}), invalid_argument, .path = dir_ / "c");
   const Dataset d = write_set(dir_ / "d", {.fields = {kIdField}, .classes = {"cat", "cow"}});
-  EXPECT_ERROR(Dataset::chain({a_, d}), invalid_argument,
-               "its class 1 is 'cow' and 'dog' in " + (dir_ / "a").string());
+  EXPECT_ERROR(Dataset::chain({a_, d}), invalid_argument, .path = dir_ / "d");
   const Dataset e = write_set(dir_ / "e", {.fields = {kIdField}, .classes = {"cat"}});
-  EXPECT_ERROR(Dataset::chain({a_, e}), invalid_argument,
-               "has 1 classes and " + (dir_ / "a").string() + " has 2");
+  EXPECT_ERROR(Dataset::chain({a_, e}), invalid_argument, .path = dir_ / "e");
 }
 
 // Decompressed on the way.

@@ -58,8 +58,8 @@ TEST(Dataset, RecordsRunThroughTheShards) {
   }
   EXPECT_EQ(dataset.int_column("label").size(), 700U);
   EXPECT_EQ(dataset.string_column("id")[699], "train699");
-  EXPECT_ERROR(dataset.locate(700), invalid_argument, "there is no record 700; the split has 700");
-  EXPECT_ERROR(dataset.locate(-1), invalid_argument, "there is no record -1");
+  EXPECT_ERROR(dataset.locate(700), invalid_argument);
+  EXPECT_ERROR(dataset.locate(-1), invalid_argument);
 }
 
 TEST(Dataset, ShardsHaveAboutTheWantedSize) {
@@ -79,22 +79,21 @@ TEST(Dataset, OpensASplitByItsOwnFolder) {
 
 TEST(Dataset, MissingThingsAreNamed) {
   const TempDir dir;
-  EXPECT_ERROR(Dataset::open(dir / "none", "train"), not_found, "there is no such folder");
-  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not a data set");
+  EXPECT_ERROR(Dataset::open(dir / "none", "train"), not_found, .subject = dataset);
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, .subject = dataset);
   write_split(dir.path(), "val", 3);
   write_split(dir.path(), "test", 3);
-  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found,
-               "there is no split 'train'; the data set has test, val");
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, .subject = split);
   std::filesystem::remove(dir / "val/shard-00000.ffr");
-  EXPECT_ERROR(Dataset::open(dir.path(), "val"), not_found, "shard-00000.ffr");
+  EXPECT_ERROR(Dataset::open(dir.path(), "val"), not_found, .subject = shard);
 }
 
 TEST(Dataset, UnfinishedConversionIsRefused) {
   const TempDir dir;
   write_split(dir.path(), "train", 3);
   std::ofstream(dir / kUnfinishedMarker) << "";
-  EXPECT_ERROR(Dataset::open(dir.path(), "train"), invalid_argument, "has not finished");
-  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "has not finished");
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), invalid_argument);
+  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument);
 }
 
 TEST(Dataset, AnotherShardUnderTheSameNameIsFound) {
@@ -103,8 +102,7 @@ TEST(Dataset, AnotherShardUnderTheSameNameIsFound) {
   write_split(dir / "other", "train", 4);
   std::filesystem::copy_file(dir / "other/train/shard-00000.ffr", dir / "train/shard-00000.ffr",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_ERROR(Dataset::open(dir.path(), "train"), corrupt,
-               "is not the shard that the manifest lists");
+  EXPECT_ERROR(Dataset::open(dir.path(), "train"), corrupt, .subject = shard);
 }
 
 TEST(DatasetWriter, NothingIsReadableBeforeFinish) {
@@ -112,14 +110,14 @@ TEST(DatasetWriter, NothingIsReadableBeforeFinish) {
   {
     DatasetWriter writer(dir / "train",
                          {.split = "train", .schema = image_classification_schema()});
-    EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, "is not a data set");
-    EXPECT_ERROR(writer.finish(), invalid_argument, "at least one record");
+    EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, .subject = dataset);
+    EXPECT_ERROR(writer.finish(), invalid_argument);
   }
   EXPECT_FALSE(std::filesystem::exists(dir / "train/manifest.json"));
   write_split(dir.path(), "train", 1);
   EXPECT_ERROR(
       DatasetWriter(dir / "train", {.split = "train", .schema = image_classification_schema()}),
-      invalid_argument, "nothing is overwritten");
+      invalid_argument);
 }
 
 TEST(DatasetWriter, ShardsOfOneSplitHaveDifferentUuids) {
@@ -207,10 +205,9 @@ TEST(DatasetWriter, SkipsShardsThatAKilledAdditionLeft) {
 
 TEST(DatasetWriter, AppendsOnlyToADataSet) {
   const TempDir dir;
-  EXPECT_ERROR(DatasetWriter::append_to(dir / "none"), not_found, "none/manifest.json");
+  EXPECT_ERROR(DatasetWriter::append_to(dir / "none"), not_found);
   write_split(dir.path(), "train", 3);
-  EXPECT_ERROR(DatasetWriter::append_to(dir / "train", {.shard_bytes = 5}), invalid_argument,
-               "the least is 1 MiB");
+  EXPECT_ERROR(DatasetWriter::append_to(dir / "train", {.shard_bytes = 5}), invalid_argument);
   // An addition of nothing changes nothing.
   const Manifest before = Dataset::open(dir / "train").manifest();
   EXPECT_EQ(DatasetWriter::append_to(dir / "train").finish().fingerprint(), before.fingerprint());
@@ -222,8 +219,7 @@ TEST(Manifest, EveryTruncationIsRefused) {
   const std::string text = testing::read_file(dir / "train/manifest.json");
   for (size_t size = 0; size + 2 < text.size(); size += 13) {
     std::ofstream(dir / "m.json") << text.substr(0, size);
-    EXPECT_ERROR(read_manifest(dir / "m.json"), corrupt, "m.json: the manifest cannot be read")
-        << size;
+    EXPECT_ERROR_CODE(read_manifest(dir / "m.json"), corrupt, .subject = dataset) << size;
   }
 }
 
@@ -239,31 +235,28 @@ TEST(Manifest, HostileOrNewerOnesAreRefused) {
     std::ofstream(dir / "m.json") << changed;
     return dir / "m.json";
   };
-  EXPECT_ERROR(read_manifest(with("shard-00000.ffr", "../../x")), corrupt,
-               "'../../x' is not a shard's file name");
-  EXPECT_ERROR(read_manifest(with("\"version\": 2", "\"version\": 3")), unsupported, "newer");
+  EXPECT_ERROR(read_manifest(with("shard-00000.ffr", "../../x")), corrupt, .subject = dataset);
+  EXPECT_ERROR(read_manifest(with("\"version\": 2", "\"version\": 3")), unsupported);
   EXPECT_ERROR(read_manifest(with("\"num_records\": 3", "\"num_records\": 4")), corrupt,
-               "sum over the shards");
-  EXPECT_ERROR(read_manifest(with("\"i64\"", "\"i65\"")), unsupported,
-               "m.json: unknown dtype 'i65'");
-  EXPECT_ERROR(read_manifest(with("ffkit-dataset", "x")), corrupt, "is not the manifest");
+               .subject = dataset);
+  EXPECT_ERROR(read_manifest(with("\"i64\"", "\"i65\"")), unsupported);
+  EXPECT_ERROR(read_manifest(with("ffkit-dataset", "x")), corrupt, .subject = dataset);
 }
 
 // Nobody writes into it: opening it as files are opened would wait for ever.
 TEST(Dataset, DoesNotWaitForAFifo) {
   const TempDir dir;
   ASSERT_EQ(::mkfifo((dir / "fifo.ffr").c_str(), 0600), 0);
-  EXPECT_ERROR(Dataset::open(dir / "fifo.ffr"), invalid_argument,
-               "fifo.ffr: is not a regular file");
-  EXPECT_ERROR(Dataset::open_files({dir / "fifo.ffr"}), invalid_argument, "is not a regular file");
+  EXPECT_ERROR(Dataset::open(dir / "fifo.ffr"), invalid_argument);
+  EXPECT_ERROR(Dataset::open_files({dir / "fifo.ffr"}), invalid_argument);
 
   write_split(dir.path(), "train", 1);
   std::filesystem::remove(dir / "train/shard-00000.ffr");
   ASSERT_EQ(::mkfifo((dir / "train/shard-00000.ffr").c_str(), 0600), 0);
-  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "is not a regular file");
+  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument);
   std::filesystem::remove(dir / "train/manifest.json");
   ASSERT_EQ(::mkfifo((dir / "train/manifest.json").c_str(), 0600), 0);
-  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument, "is not a regular file");
+  EXPECT_ERROR(Dataset::open(dir / "train"), invalid_argument);
 }
 
 TEST(Dataset, WithoutShardsIsOfTheNewestVersion) {

@@ -96,21 +96,21 @@ TEST(FieldValues, ThatAreImpossibleEndInErrorsThatNameTheRecord) {
     subset.read(index, bytes);
     return RecordView(subset.schema(), bytes, subset.name(index));
   };
-  EXPECT_ERROR(view(4).tensor(0), corrupt, std::string("a.ffr: record 0: ") + kWrong[0]);
-  EXPECT_ERROR(view(3).list(1), corrupt, std::string("a.ffr: record 1: ") + kWrong[1]);
-  EXPECT_ERROR(view(2).list(2), corrupt, std::string("a.ffr: record 2: ") + kWrong[2]);
+  EXPECT_ERROR(view(4).tensor(0), corrupt, .path = dir / "a.ffr", .record = 0, .subject = sample);
+  EXPECT_ERROR(view(3).list(1), corrupt, .path = dir / "a.ffr", .record = 1, .subject = sample);
+  EXPECT_ERROR(view(2).list(2), corrupt, .path = dir / "a.ffr", .record = 2, .subject = sample);
   const ListView tensors = view(1).list(2);
   EXPECT_EQ(tensors.tensor(0).shape.size(), 1U);
-  EXPECT_ERROR(tensors.tensor(1), corrupt, std::string("a.ffr: record 5: ") + kWrongItem);
-  EXPECT_ERROR(view(0).tensor(0), not_found, "a.ffr: record 6: field 'tensor' is null");
-  EXPECT_ERROR(subset.name(5), invalid_argument, "there is no record 5; the subset has 5");
+  EXPECT_ERROR(tensors.tensor(1), corrupt, .path = dir / "a.ffr", .record = 5, .subject = sample);
+  EXPECT_ERROR(view(0).tensor(0), not_found, .record = 6, .subject = field);
+  EXPECT_ERROR(subset.name(5), invalid_argument);
 
   whole.read(3, bytes);
   const RecordView unnamed(whole.schema(), bytes);
-  EXPECT_ERROR(unnamed.scalar<int32_t>(3), corrupt, kWrong[3]);
+  EXPECT_ERROR(unnamed.scalar<int32_t>(3), corrupt, .subject = sample);
   const std::filesystem::path file = "b.ffr";
-  EXPECT_ERROR(RecordView(whole.schema(), junk(), {&file, 9}), corrupt,
-               "b.ffr: record 9: a record of 5 bytes is too short");
+  EXPECT_ERROR(RecordView(whole.schema(), junk(), {&file, 9}), corrupt, .record = 9,
+               .subject = sample);
 }
 
 }  // namespace

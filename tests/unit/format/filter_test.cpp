@@ -83,24 +83,19 @@ TEST_F(FilterTest, SaysWhatDoesNotFit) {
   for (const char* text : {"", "label", "label ==", "label in", "label in {", "label in {}",
                            "label in {1", "label in {1,}", "label == 1 or label == 2",
                            "label not 3", "id == 'x", "label in {1..}", "== 3", "label == 1 and"}) {
-    EXPECT_ERROR(parse_filter(text), invalid_argument,
-                 std::string("the filter '") + text + "' lacks ")
-        << text;
+    EXPECT_ERROR(parse_filter(text), invalid_argument) << text;
   }
-  EXPECT_ERROR(match("label == one"), invalid_argument,
-               "compares field 'label' with 'one', which is not an integer");
-  EXPECT_ERROR(match("label == 1.5"), invalid_argument, "'1.5'");
-  EXPECT_ERROR(match("meta/time == x"), invalid_argument, "which is not a number");
-  EXPECT_ERROR(match("meta/time in {1, nan}"), invalid_argument, "'nan', which is not a number");
-  EXPECT_ERROR(match("labels == 1"), not_found,
-               "there is no field 'labels'; the records have label, meta/time");
+  EXPECT_ERROR(match("label == one"), invalid_argument);
+  EXPECT_ERROR(match("label == 1.5"), invalid_argument);
+  EXPECT_ERROR(match("meta/time == x"), invalid_argument);
+  EXPECT_ERROR(match("meta/time in {1, nan}"), invalid_argument);
+  EXPECT_ERROR(match("labels == 1"), not_found, .subject = field);
   for (const Filter& filter :
        {Filter{{{.field = "label", .op = FilterCondition::Op::less, .values = {{"2", "1"}}}}},
         Filter{{{.field = "label", .op = FilterCondition::Op::in}}}}) {
-    EXPECT_ERROR(matching_records(*reader_, filter), invalid_argument,
-                 "must compare field 'label' with one value");
+    EXPECT_ERROR(matching_records(*reader_, filter), invalid_argument);
   }
-  EXPECT_ERROR(match("note == x"), not_found, "not kept as a column");
+  EXPECT_ERROR(match("note == x"), not_found, .subject = field);
 }
 
 TEST_F(FilterTest, SubsetsOfDatasetsNumberTheirRecordsAnew) {
@@ -119,13 +114,13 @@ TEST_F(FilterTest, SubsetsOfDatasetsNumberTheirRecordsAnew) {
   EXPECT_EQ(RecordView(some.schema(), record).string(2), "b 2");
   EXPECT_TRUE(some.read_field(0, 2, record));
   EXPECT_EQ(record.size(), 3U);
-  EXPECT_ERROR(some.locate(4), invalid_argument, "there is no record 4; the subset has 4");
+  EXPECT_ERROR(some.locate(4), invalid_argument);
   // Subsets of subsets, orders and repetitions.
   const Dataset chosen = some.subset({3, 0, 0});
   EXPECT_THAT(chosen.int_column("label"), ElementsAre(3, 1, 1));
   EXPECT_EQ(chosen.index_in_split(0), 9);
   EXPECT_THAT(chosen.where(parse_filter("label == 1")).int_column("label"), ElementsAre(1, 1));
-  EXPECT_ERROR(some.subset({4}), invalid_argument, "there is no record 4");
+  EXPECT_ERROR(some.subset({4}), invalid_argument);
   // Another choice, another order: another data set to whoever resumes.
   EXPECT_NE(some.fingerprint(), all.fingerprint());
   EXPECT_NE(all.subset({0, 1}).fingerprint(), all.subset({1, 0}).fingerprint());
@@ -142,11 +137,9 @@ TEST(IndexFile, IsReadOrNamed) {
   };
   EXPECT_THAT(read_index_file(write("3 1, 2\n# all\n\n7 # seven\n")), ElementsAre(3, 1, 2, 7));
   EXPECT_THAT(read_index_file(write("")), IsEmpty());
-  EXPECT_ERROR(read_index_file(write("1\n2x\n")), invalid_argument,
-               "index: line 2: '2x' is not a record number");
-  EXPECT_ERROR(read_index_file(write("-1")), invalid_argument, "line 1: '-1'");
-  EXPECT_ERROR(read_index_file(dir / "none"), not_found,
-               "cannot open the index file: No such file");
+  EXPECT_ERROR(read_index_file(write("1\n2x\n")), invalid_argument);
+  EXPECT_ERROR(read_index_file(write("-1")), invalid_argument);
+  EXPECT_ERROR(read_index_file(dir / "none"), not_found);
 }
 
 // Reading system calls of this process so far (proc(5), "io"); -1 where the kernel does not count.

@@ -103,11 +103,9 @@ class HostileShard : public ::testing::Test {
 };
 
 TEST_F(HostileShard, RecordsOutsideOfItAreRefused) {
-  const char* const message = "record 1: ";
   const auto expect_refusal = [&](size_t at, uint64_t number) {
     const auto change = [&](std::byte* entry) { store_le(entry + at, number); };
-    EXPECT_ERROR(locate_after(change), corrupt, "its index entry points outside of the shard");
-    EXPECT_ERROR(locate_after(change), corrupt, message);
+    EXPECT_ERROR(locate_after(change), corrupt, .record = 1, .subject = sample);
   };
   for (const uint64_t offset : {uint64_t{0}, uint64_t{4095}, uint64_t{1} << 40}) {
     expect_refusal(0, offset);
@@ -120,7 +118,7 @@ TEST_F(HostileShard, RecordsOutsideOfItAreRefused) {
 
 TEST_F(HostileShard, RecordsOfTwoLengthsAreRefused) {
   EXPECT_ERROR(locate_after([](std::byte* entry) { store_le(entry + 16, uint64_t{1}); }), corrupt,
-               "its index entry has two lengths");
+               .record = 1, .subject = sample);
 }
 
 TEST_F(HostileShard, ColumnsThatAreMissingOrOfAnotherLengthAreRefused) {
@@ -132,9 +130,9 @@ TEST_F(HostileShard, ColumnsThatAreMissingOrOfAnotherLengthAreRefused) {
   };
   EXPECT_NO_THROW(open_after([](nlohmann::json&) {}));
   EXPECT_ERROR(open_after([&](nlohmann::json& c) { label_stream(c)["name"] = "column/other"; }),
-               corrupt, "the catalog lacks the stream 'column/label'");
+               corrupt, .subject = shard);
   EXPECT_ERROR(open_after([&](nlohmann::json& c) { label_stream(c)["num_bytes"] = 8; }), corrupt,
-               "the stream 'column/label' has 8 bytes instead of 12");
+               .subject = shard);
 }
 
 TEST_F(HostileShard, ATrailerOfANewerVersionIsRefused) {
@@ -143,7 +141,7 @@ TEST_F(HostileShard, ATrailerOfANewerVersionIsRefused) {
   store_le(trailer + 20, uint32_t{3});
   seal(trailer);
   const MemoryFile file(shard);
-  EXPECT_ERROR(ShardReader(file.path()), unsupported, "version 3");
+  EXPECT_ERROR(ShardReader(file.path()), unsupported, .subject = shard);
 }
 
 TEST_F(HostileShard, AFrameThatIsCutIsRefusedInTheWordsOfZstd) {
@@ -157,8 +155,7 @@ TEST_F(HostileShard, AFrameThatIsCutIsRefusedInTheWordsOfZstd) {
   writer.append(record, {.bytes = cut, .crc32c = crc32c(cut), .codec = Codec::zstd});
   writer.finish();
   std::vector<std::byte> out;
-  EXPECT_ERROR(ShardReader(dir / "a.ffr").read(0, out), corrupt,
-               "the record cannot be decompressed (Src size is incorrect)");
+  EXPECT_ERROR(ShardReader(dir / "a.ffr").read(0, out), corrupt, .record = 0, .subject = sample);
 }
 
 }  // namespace

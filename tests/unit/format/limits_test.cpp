@@ -64,19 +64,17 @@ TEST(MaxRecordBytes, HoldsForStoredAndForDecompressedBytes) {
 
   const ShardReader compressed(dir / "a.ffr", {.max_record_bytes = 5015});
   compressed.read(1, bytes);
-  const std::string too_long = "a.ffr: record 2: offset ";
-  const std::string limit =
-      "the record has 5016 bytes, more than the limit of 5015 (max_record_bytes); "
-      "raise the limit";
-  EXPECT_ERROR(compressed.locate(2), unsupported, too_long);
-  EXPECT_ERROR(compressed.read(2, bytes), unsupported, limit);
-  EXPECT_ERROR(compressed.read_field(2, 0, bytes), unsupported, limit);
+  EXPECT_ERROR(compressed.locate(2), unsupported, .path = dir / "a.ffr", .record = 2,
+               .subject = sample);
+  EXPECT_ERROR(compressed.read(2, bytes), unsupported, .record = 2, .subject = sample);
+  EXPECT_ERROR(compressed.read_field(2, 0, bytes), unsupported, .record = 2, .subject = sample);
   ASSERT_TRUE(compressed.verify_record(2));
-  EXPECT_THAT(compressed.verify_record(2)->message, ::testing::HasSubstr(limit));
+  EXPECT_THAT(compressed.verify_record(2)->message,
+              ::testing::HasSubstr("more than the limit of 5015"));
 
   const ShardReader stored(dir / "a.ffr", {.max_record_bytes = 1015});
   stored.read(0, bytes);
-  EXPECT_ERROR(stored.read(1, bytes), unsupported, "the record has 1016 bytes");
+  EXPECT_ERROR(stored.read(1, bytes), unsupported, .record = 1, .subject = sample);
 }
 
 TEST(MaxRecordBytes, IsPassedOnByDataSets) {
@@ -86,8 +84,9 @@ TEST(MaxRecordBytes, IsPassedOnByDataSets) {
   std::vector<std::byte> bytes;
   const Dataset one = Dataset::open(dir / "a.ffr", "", options);
   one.read(0, bytes);
-  EXPECT_ERROR(one.locate(1), unsupported, "a.ffr: record 1: ");
-  EXPECT_ERROR(Dataset::open_files({dir / "a.ffr"}, options).locate(1), unsupported, "record 1: ");
+  EXPECT_ERROR(one.locate(1), unsupported, .record = 1, .subject = sample);
+  EXPECT_ERROR(Dataset::open_files({dir / "a.ffr"}, options).locate(1), unsupported, .record = 1,
+               .subject = sample);
 }
 
 TEST(MaxRecordBytes, IsLessByDefaultThanZstdMayClaim) {
@@ -106,15 +105,13 @@ TEST(MaxRecordBytes, HoldsForVersion1) {
   const ShardReader reader(file.path());  // tells the payload by the first record that it may read
   std::vector<std::byte> bytes;
   EXPECT_EQ(reader.num_records(), 1);
-  EXPECT_ERROR(reader.read(0, bytes), unsupported,
-               "record 0: offset 24: the record has 107374182400 bytes, more than the limit of "
-               "268435456");
-  EXPECT_ERROR(Dataset::open(file.path()).locate(0), unsupported, "record 0: ");
+  EXPECT_ERROR(reader.read(0, bytes), unsupported, .record = 0, .subject = sample);
+  EXPECT_ERROR(Dataset::open(file.path()).locate(0), unsupported, .record = 0, .subject = sample);
   make_sparse_v1(file, 1000);
   const ShardReader fits(file.path(), {.max_record_bytes = 1000});
   fits.read(0, bytes);
   EXPECT_ERROR(ShardReader(file.path(), {.max_record_bytes = 999}).read(0, bytes), unsupported,
-               "the record has 1000 bytes");
+               .record = 0, .subject = sample);
 }
 
 // The pickle of ("<image>", 1): protocol 2, as the original package writes it.
@@ -134,7 +131,7 @@ TEST(MaxRecordBytes, HoldsForLabelsOfVersion1) {
   EXPECT_THAT(Dataset::open(dir / "a.ffr").int_column("label"), ::testing::ElementsAre(1, 1));
   const Dataset limited = Dataset::open(dir / "a.ffr", "", {.max_record_bytes = 100});
   EXPECT_EQ(limited.schema().fields.size(), 2U);
-  EXPECT_ERROR(limited.int_column("label"), unsupported, "record 1: ");
+  EXPECT_ERROR(limited.int_column("label"), unsupported, .record = 1, .subject = sample);
 }
 
 TEST(MaxRecordBytes, HoldsForPackedFolders) {
@@ -150,9 +147,8 @@ TEST(MaxRecordBytes, HoldsForPackedFolders) {
   std::vector<std::byte> bytes;
   folder.read(0, bytes);
   EXPECT_EQ(bytes.size(), 3U);
-  EXPECT_ERROR(folder.read(1, bytes), unsupported,
-               "p.ffr: record 1: offset 51: the record has 500 bytes, more than the limit of 100");
-  EXPECT_ERROR(PackedFolder(dir / "p.ffr", {.max_record_bytes = 20}), unsupported, "record 2: ");
+  EXPECT_ERROR(folder.read(1, bytes), unsupported, .record = 1);
+  EXPECT_ERROR(PackedFolder(dir / "p.ffr", {.max_record_bytes = 20}), unsupported, .record = 2);
 }
 
 // A v1 file whose header is `num_records` long and zero behind its first 12 bytes.
@@ -165,13 +161,11 @@ void make_sparse_header(MemoryFile& file, int64_t num_records) {
 TEST(MaxV1HeaderBytes, HoldsBeforeTheHeaderIsRead) {
   MemoryFile file;
   make_sparse_header(file, int64_t{1} << 37);
-  EXPECT_ERROR(ShardReader(file.path()), unsupported,
-               "the header for 137438953472 records has 1649267441676 bytes, more than the limit "
-               "of 1073741824 (max_v1_header_bytes); split the file, or raise the limit");
+  EXPECT_ERROR(ShardReader(file.path()), unsupported, .subject = shard);
   file.assign(text_bytes(testing::v1_bytes({"a", "b", "c"})));
   EXPECT_EQ(ShardReader(file.path(), {.max_v1_header_bytes = 48}).num_records(), 3);
   EXPECT_ERROR(ShardReader(file.path(), {.max_v1_header_bytes = 47}), unsupported,
-               "the header for 3 records has 48 bytes");
+               .subject = shard);
 }
 
 // No memory is taken for what is no header: here it would be 1.6 TB.
@@ -179,8 +173,7 @@ TEST(MaxV1HeaderBytes, MayBeRaisedForASparseFile) {
   MemoryFile file;
   make_sparse_header(file, int64_t{1} << 37);
   const ShardReaderOptions options{.max_v1_header_bytes = int64_t{1} << 60};
-  EXPECT_ERROR(ShardReader(file.path(), options), corrupt,
-               "the header is damaged: it places record 0 at 0");
+  EXPECT_ERROR(ShardReader(file.path(), options), corrupt, .subject = shard);
 }
 
 TEST(Limits, OfVersion1HeadersThatAreReadInParts) {
@@ -199,7 +192,7 @@ TEST(Limits, OfVersion1HeadersThatAreReadInParts) {
   for (const size_t at : {size_t{12}, size_t{12} + 4 * 299'999}) {  // checksums
     file[at] ^= 1;
     const MemoryFile damaged(text_bytes(file));
-    EXPECT_ERROR(ShardReader(damaged.path()), corrupt, "the header is damaged: CRC-32 is");
+    EXPECT_ERROR(ShardReader(damaged.path()), corrupt, .subject = shard);
     file[at] ^= 1;
   }
 }
@@ -230,8 +223,7 @@ TEST(Limits, OfColumnsThatASparseFileClaims) {
   MemoryFile file;
   make_sparse_shard(file, catalog, end);
   const ShardReader reader(file.path());
-  EXPECT_ERROR(reader.string_column("id"), corrupt,
-               "page 0 of the index stream 'column/id/text' is damaged");
+  EXPECT_ERROR(reader.string_column("id"), corrupt, .subject = shard);
   EXPECT_EQ(reader.verify_index().size(), 1U);
 }
 
@@ -249,9 +241,9 @@ TEST(Limits, OfRecordsThatASparseFileClaims) {
   make_sparse_shard(file, catalog, end);
   const Dataset dataset = Dataset::open(file.path());
   EXPECT_EQ(dataset.num_records(), kRecords);
-  EXPECT_ERROR(dataset.int_column("x"), corrupt, "page 0 of the index stream 'column/x'");
-  EXPECT_ERROR(dataset.where(parse_filter("x == 1")), corrupt, "page 0 of the index stream");
-  EXPECT_ERROR(dataset.locate(kRecords - 1), corrupt, "of the index stream 'entries' is damaged");
+  EXPECT_ERROR(dataset.int_column("x"), corrupt, .subject = shard);
+  EXPECT_ERROR(dataset.where(parse_filter("x == 1")), corrupt, .subject = shard);
+  EXPECT_ERROR(dataset.locate(kRecords - 1), corrupt, .subject = shard);
 }
 
 // A shard of two records whose texts are said to end at `ends`, with the right checksums.
@@ -282,11 +274,11 @@ TEST(Limits, OfTextsInAColumn) {
   make_text_shard(file, {2, 5});
   EXPECT_THAT(ShardReader(file.path()).string_column("id"), ::testing::ElementsAre("ab", "cde"));
   make_text_shard(file, {2, 6});
-  EXPECT_ERROR(ShardReader(file.path()).string_column("id"), corrupt,
-               "record 1: column 'id' ends at byte 6 of 5");
+  EXPECT_ERROR(ShardReader(file.path()).string_column("id"), corrupt, .record = 1,
+               .subject = sample);
   make_text_shard(file, {3, 2});
-  EXPECT_ERROR(ShardReader(file.path()).string_column("id"), corrupt,
-               "record 1: column 'id' ends at byte 2 of 5");
+  EXPECT_ERROR(ShardReader(file.path()).string_column("id"), corrupt, .record = 1,
+               .subject = sample);
 }
 
 // Beside the shards there are files that are read as a whole.
@@ -297,13 +289,11 @@ TEST(Limits, OfManifestsAndMetaFiles) {
     std::filesystem::resize_file(dir / name, uintmax_t{1} << 40);
   };
   make_sparse("manifest.json");
-  EXPECT_ERROR(read_manifest(dir / "manifest.json"), unsupported,
-               "manifest.json: the file has 1099511627776 bytes, more than the 268435456");
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), unsupported);
   std::filesystem::remove(dir / "manifest.json");
   testing::write_v1_file(dir / "a.ffr", {image_and_label("ab")});
   make_sparse("meta.pkl");
-  EXPECT_ERROR(Dataset::open(dir / "a.ffr"), unsupported,
-               "meta.pkl: the file has 1099511627776 bytes, more than the 268435456");
+  EXPECT_ERROR(Dataset::open(dir / "a.ffr"), unsupported);
 }
 
 }  // namespace

@@ -40,14 +40,13 @@ TEST(Manifest, IsReadWithWholeNumbers) {
 TEST(Manifest, IsRefusedWithNumbersThatDoNotFit) {
   const TempDir dir;
   const auto read = [&](auto... texts) { return read_manifest(write_with(dir, texts...)); };
-  EXPECT_ERROR(read("-1", "1"), corrupt, "num_records is -1, not a whole number from 0 to ");
-  EXPECT_ERROR(read("1", "1e300"), corrupt, "file_bytes is 1e+300, not a whole number");
-  EXPECT_ERROR(read("1", "1.5"), corrupt, "file_bytes is 1.5, not a whole number");
-  EXPECT_ERROR(read("1", "9223372036854775808"), corrupt,
-               "9223372036854775808, not a whole number");
-  EXPECT_ERROR(read("1", "1", "4294967297"), corrupt, "to 4294967295; copy or convert");
-  EXPECT_ERROR(read("1", "\"5\""), corrupt, "file_bytes is \"5\", not a whole number");
-  EXPECT_ERROR(read("1", "1", "1", "4294967298"), unsupported, "format version 4294967298");
+  EXPECT_ERROR(read("-1", "1"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "1e300"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "1.5"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "9223372036854775808"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "1", "4294967297"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "\"5\""), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "1", "1", "4294967298"), unsupported);
 }
 
 TEST(Manifest, KeepsTheIdsOfItsClasses) {
@@ -62,7 +61,7 @@ TEST(Manifest, KeepsTheIdsOfItsClasses) {
   }
   manifest.class_ids = {ClassId(3)};
   write_manifest(dir / "manifest.json", manifest);
-  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "1 class ids for 2 classes");
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, .subject = dataset);
 }
 
 // JSON has no other texts; nlohmann's own exception is nobody's outside.
@@ -70,23 +69,23 @@ TEST(Manifest, IsNotWrittenWithTextsThatAreNotUtf8) {
   const TempDir dir;
   const Manifest whole = read_manifest(write_with(dir, "1", "1"));
   const std::string bad = "caf\xe9";
-  const auto refuses = [&](const std::string& place, const auto& spoil) {
+  const auto refuses = [&](const auto& spoil) {
     Manifest manifest = whole;
     spoil(manifest);
     EXPECT_ERROR(write_manifest(dir / "other.json", manifest), invalid_argument,
-                 "other.json: the text 'caf\\xe9' " + place + " is not UTF-8; give it as UTF-8");
+                 .path = dir / "other.json", .subject = argument);
     EXPECT_FALSE(std::filesystem::exists(dir / "other.json"));
   };
-  refuses("at /split", [&](Manifest& m) { m.split = bad; });
-  refuses("at /classes/1", [&](Manifest& m) { m.classes = {"a", bad}; });
-  refuses("at /class_names/0", [&](Manifest& m) { m.class_names = {bad}; });
-  refuses("at /class_ids/1", [&](Manifest& m) { m.class_ids = {ClassId(3), ClassId(bad)}; });
-  refuses("at /source/path", [&](Manifest& m) { m.source["path"] = bad; });
-  refuses("at /source", [&](Manifest& m) { m.source[bad] = ""; });
-  refuses("at /options/x", [&](Manifest& m) { m.options["x"] = bad; });
-  refuses("at /created_by", [&](Manifest& m) { m.created_by = bad; });
-  refuses("at /shards/0/file", [&](Manifest& m) { m.shards[0].file = bad; });
-  refuses("at /schema/fields/0/name", [&](Manifest& m) { m.schema.fields[0].name = bad; });
+  refuses([&](Manifest& m) { m.split = bad; });
+  refuses([&](Manifest& m) { m.classes = {"a", bad}; });
+  refuses([&](Manifest& m) { m.class_names = {bad}; });
+  refuses([&](Manifest& m) { m.class_ids = {ClassId(3), ClassId(bad)}; });
+  refuses([&](Manifest& m) { m.source["path"] = bad; });
+  refuses([&](Manifest& m) { m.source[bad] = ""; });
+  refuses([&](Manifest& m) { m.options["x"] = bad; });
+  refuses([&](Manifest& m) { m.created_by = bad; });
+  refuses([&](Manifest& m) { m.shards[0].file = bad; });
+  refuses([&](Manifest& m) { m.schema.fields[0].name = bad; });
 }
 
 TEST(Manifest, IsReadInLinearTimeWithManyKeys) {
@@ -107,7 +106,7 @@ TEST(Manifest, IsRefusedWhenItsSplitLeadsElsewhere) {
   for (const char* split : {"../x", "/x", "..", "."}) {
     manifest.split = split;
     write_manifest(dir / "manifest.json", manifest);
-    EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "which leads out of the data set");
+    EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, .subject = dataset);
   }
 }
 
@@ -116,7 +115,7 @@ TEST(Manifest, IsRefusedWhenItListsAShardTwice) {
   Manifest manifest = read_manifest(write_with(dir, "1", "1"));
   manifest.shards[1].file = manifest.shards[0].file;
   write_manifest(dir / "manifest.json", manifest);
-  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "the shard 'a' is listed twice");
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, .subject = dataset);
 }
 
 // The system would end these names at the null, and open the shard itself.
@@ -126,11 +125,11 @@ TEST(Manifest, IsRefusedWithNullsInNames) {
   Manifest manifest = whole;
   manifest.shards[0].file = std::string("a\0x", 3);
   write_manifest(dir / "manifest.json", manifest);
-  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "is not a shard's file name");
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, .subject = dataset);
   manifest = whole;
   manifest.split = std::string("a\0x", 3);
   write_manifest(dir / "manifest.json", manifest);
-  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, "which leads out of the data set");
+  EXPECT_ERROR(read_manifest(dir / "manifest.json"), corrupt, .subject = dataset);
 }
 
 // As a power cut leaves files on some file systems; the JSON before it is whole.
@@ -139,18 +138,15 @@ TEST(Manifest, IsRefusedWithNullsBehindIt) {
   const auto path = write_with(dir, "1", "1");
   const auto size = std::filesystem::file_size(path);
   std::filesystem::resize_file(path, size + 100);
-  EXPECT_ERROR(read_manifest(path), corrupt,
-               "byte " + std::to_string(size) + " of the manifest is null");
+  EXPECT_ERROR(read_manifest(path), corrupt, .path = path, .subject = dataset);
 }
 
 TEST(Manifest, IsRefusedWhenItsSumsDoNotFit) {
   const TempDir dir;
   const auto read = [&](auto... texts) { return read_manifest(write_with(dir, texts...)); };
-  EXPECT_ERROR(read("9223372036854775807", "1"), corrupt,
-               "more records or bytes than there can be");
-  EXPECT_ERROR(read("1", "9223372036854775807"), corrupt,
-               "more records or bytes than there can be");
-  EXPECT_ERROR(read("2", "1"), corrupt, "num_records is not the sum over the shards");
+  EXPECT_ERROR(read("9223372036854775807", "1"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("1", "9223372036854775807"), corrupt, .subject = dataset);
+  EXPECT_ERROR(read("2", "1"), corrupt, .subject = dataset);
 }
 
 }  // namespace

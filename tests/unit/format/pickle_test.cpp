@@ -72,9 +72,8 @@ TEST(Pickle, ClassListsGoBothWays) {
   const auto& labels = pickle.items(pickle.at(pickle.root(), "targets"), "targets");
   ASSERT_EQ(labels.size(), targets.size());
   EXPECT_EQ(pickle.integer(labels[5000], "target"), 0);
-  EXPECT_ERROR(pickle.at(pickle.root(), "nothing"), corrupt, "there is no 'nothing' in it");
-  EXPECT_ERROR(pickle.integer(pickle.root(), "the root"), corrupt,
-               "the root is a dict, not an integer");
+  EXPECT_ERROR(pickle.at(pickle.root(), "nothing"), corrupt);
+  EXPECT_ERROR(pickle.integer(pickle.root(), "the root"), corrupt);
 }
 
 TEST(Pickle, ReadsOldProtocols) {
@@ -101,23 +100,20 @@ TEST(Pickle, OrderedDictIsADict) {
 TEST(Pickle, NothingIsEverCalled) {
   Pickle pickle;
   // pickle.dumps of an object whose __reduce__ is (os.system, ("id",)), protocols 0 and 4.
-  EXPECT_ERROR(pickle.parse(pickle_bytes("cposix\nsystem\n(S'id'\ntR.")), unsupported,
-               "refers to posix.system");
+  EXPECT_ERROR(pickle.parse(pickle_bytes("cposix\nsystem\n(S'id'\ntR.")), unsupported);
   EXPECT_ERROR(pickle.parse(pickle_bytes(
                    "\x80\x04\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x02id\x94\x85\x94R.")),
-               unsupported, "refers to posix.system");
+               unsupported);
   // Not even OrderedDict with arguments, or as a value of its own.
   const std::string ordered_dict = "\x8c\x0b"s + "collections\x8c\x0bOrderedDict\x93";
-  EXPECT_ERROR(pickle.parse(pickle_bytes(ordered_dict + "K\x01\x85R.")), unsupported,
-               "calls something");
-  EXPECT_ERROR(pickle.parse(pickle_bytes(ordered_dict + ".")), unsupported, "holds a class");
+  EXPECT_ERROR(pickle.parse(pickle_bytes(ordered_dict + "K\x01\x85R.")), unsupported);
+  EXPECT_ERROR(pickle.parse(pickle_bytes(ordered_dict + ".")), unsupported);
   // NEWOBJ, BUILD, INST, OBJ, EXT1, PERSID, REDUCE of a value.
   for (const char* opcodes :
        {")\x81.", "}}b.", "(iposix\nsystem\n.", "(o.", "\x82\x01.", "Pid\n."}) {
-    EXPECT_ERROR(pickle.parse(pickle_bytes(opcodes)), unsupported,
-                 "more than plain values (opcode 0x");
+    EXPECT_ERROR(pickle.parse(pickle_bytes(opcodes)), unsupported);
   }
-  EXPECT_ERROR(pickle.parse(pickle_bytes("K\x01)R.")), unsupported, "calls something");
+  EXPECT_ERROR(pickle.parse(pickle_bytes("K\x01)R.")), unsupported);
 }
 
 TEST(Pickle, BrokenOnesAreRefused) {
@@ -145,22 +141,20 @@ TEST(Pickle, BrokenOnesAreRefused) {
                                    "\x95\xff\xff\xff\xff\xff\xff\xff\xffK\x01."s,
                                    "2."s,
                                    "\x94."s}) {
-    EXPECT_ERROR(pickle.parse(pickle_bytes(bytes)), corrupt, "the pickle is broken: ")
-        << ::testing::PrintToString(bytes);
+    EXPECT_ERROR(pickle.parse(pickle_bytes(bytes)), corrupt) << ::testing::PrintToString(bytes);
   }
 }
 
 TEST(Pickle, WhatFollowsItsEndIsCounted) {
   Pickle pickle;
-  EXPECT_ERROR(pickle.parse(pickle_bytes("K\x01.xyz"s)), corrupt, "3 bytes follow its end");
+  EXPECT_ERROR(pickle.parse(pickle_bytes("K\x01.xyz"s)), corrupt);
 }
 
 TEST(Pickle, EveryTruncationIsRefused) {
   const auto whole = pickle_class_list({"a", "b", "c"}, std::vector<int64_t>{0, 1, 2, 70000, -5});
   Pickle pickle;
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_ERROR(pickle.parse(std::span(whole).first(size)), corrupt, "the pickle is broken: ")
-        << size;
+    EXPECT_ERROR_CODE(pickle.parse(std::span(whole).first(size)), corrupt) << size;
   }
 }
 
@@ -171,7 +165,7 @@ TEST(Pickle, MakesValuesOfObjectsOnRequest) {
       "\x80\x02}(X\x04\0\0\0callcos\nsystem\nX\x01\0\0\0x\x85RX\x04\0\0\0realG"s +
       "\0\0\0\0\0\0\0\0X\x02\0\0\0idK\x05QX\x05\0\0\0builtca\nB\n)\x81}bu."s;
   Pickle pickle;
-  EXPECT_ERROR(pickle.parse(pickle_bytes(text)), unsupported, "os.system");
+  EXPECT_ERROR(pickle.parse(pickle_bytes(text)), unsupported);
   pickle.parse(pickle_bytes(text), Pickle::Objects::as_values);
   const Pickle::Ref call = pickle.at(pickle.root(), "call");
   ASSERT_EQ(pickle.kind(call), Pickle::Kind::call);
@@ -196,14 +190,14 @@ TEST(Pickle, ReadsWhatPython2Wrote) {
       "(U\x01kK\x07"
       "ea\x85Ru."s;
   Pickle pickle;
-  EXPECT_ERROR(pickle.parse(pickle_bytes(text)), unsupported, "opcode 0x55");
+  EXPECT_ERROR(pickle.parse(pickle_bytes(text)), unsupported);
   pickle.parse(pickle_bytes(text), Pickle::Objects::as_values);
   EXPECT_EQ(pickle.text(pickle.at(pickle.root(), "a"), "it"), "bc");
   EXPECT_EQ(pickle.integer(pickle.at(pickle.at(pickle.root(), "d"), "k"), "it"), 7);
   EXPECT_ERROR(pickle.parse(pickle_bytes("ccollections\nOrderedDict\n](K\x01K\x02"
                                          "e\x85R."s),
                             Pickle::Objects::as_values),
-               corrupt, "not made of pairs");
+               corrupt);
 }
 
 TEST(Pickle, IsReadBeforeOtherBytes) {

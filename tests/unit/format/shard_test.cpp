@@ -122,10 +122,10 @@ TEST(Shard, ColumnsEqualTheRecords) {
     EXPECT_EQ(labels[static_cast<size_t>(i)], i % 10);
     EXPECT_EQ(ids[static_cast<size_t>(i)], "sample-" + std::to_string(i));
   }
-  EXPECT_ERROR(reader.int_column("image"), not_found, "'image' is not kept as a column");
-  EXPECT_ERROR(reader.int_column("id"), invalid_argument, "not integers");
-  EXPECT_ERROR(reader.string_column("label"), invalid_argument, "not strings");
-  EXPECT_ERROR(reader.float_column("label"), invalid_argument, "not floating-point numbers");
+  EXPECT_ERROR(reader.int_column("image"), not_found, .subject = field);
+  EXPECT_ERROR(reader.int_column("id"), invalid_argument);
+  EXPECT_ERROR(reader.string_column("label"), invalid_argument);
+  EXPECT_ERROR(reader.float_column("label"), invalid_argument);
 }
 
 TEST(Shard, FloatColumnsAndNullsRead) {
@@ -158,7 +158,7 @@ TEST(Shard, EmptyShardIsAShard) {
   EXPECT_EQ(reader.num_records(), 0);
   EXPECT_TRUE(reader.int_column("label").empty());
   EXPECT_TRUE(reader.verify().empty());
-  EXPECT_ERROR(reader.locate(0), invalid_argument, "there is no record 0; the shard has 0");
+  EXPECT_ERROR(reader.locate(0), invalid_argument);
 }
 
 TEST(Shard, SameInputGivesSameBytes) {
@@ -181,31 +181,29 @@ TEST(Shard, AppearsOnlyWhenFinished) {
       << "an unfinished writer leaves nothing behind";
   write_shard(dir / "a.ffr", 1);
   EXPECT_FALSE(std::filesystem::exists(dir / "a.ffr.tmp"));
-  EXPECT_ERROR(ShardWriter(dir / "a.ffr", image_classification_schema()), invalid_argument,
-               "exists already");
+  EXPECT_ERROR(ShardWriter(dir / "a.ffr", image_classification_schema()), invalid_argument);
 }
 
 TEST(Shard, WriterRefusesWhatIsNotARecord) {
   const TempDir dir;
   ShardWriter writer(dir / "a.ffr", image_classification_schema());
   const std::vector<std::byte> nonsense(50, std::byte{7});
-  EXPECT_ERROR(writer.append(nonsense), corrupt, "record of 50 bytes");
+  EXPECT_ERROR(writer.append(nonsense), corrupt, .subject = sample);
   EXPECT_ERROR(ShardWriter(dir / "b.ffr", image_classification_schema(), {.alignment = 1000}),
-               invalid_argument, "alignment 1000 is not a power of two");
+               invalid_argument);
 }
 
 TEST(Shard, WritersRefuseTextsThatAreNotUtf8) {
   const TempDir dir;
   const Schema schema{{{.name = "caf\xe9", .type = FieldType::bytes}}};
-  const char* const message = "the field 'caf\\xe9' of the schema has a name that is not UTF-8";
-  EXPECT_ERROR(ShardWriter(dir / "a.ffr", schema), invalid_argument, message);
+  EXPECT_ERROR(ShardWriter(dir / "a.ffr", schema), invalid_argument, .subject = field);
   EXPECT_ERROR(DatasetWriter(dir / "a", {.split = "a", .schema = schema}), invalid_argument,
-               message);
+               .subject = field);
   EXPECT_ERROR(DatasetWriter(dir / "a", {.split = "a",
                                          .schema = image_classification_schema(),
                                          .classes = {"b", "caf\xe9"}}),
-               invalid_argument, "the text 'caf\\xe9' at /classes/1 is not UTF-8");
-  EXPECT_ERROR(shard_uuid({.schema = schema}, 0), invalid_argument, "is not UTF-8");
+               invalid_argument, .subject = argument);
+  EXPECT_ERROR(shard_uuid({.schema = schema}, 0), invalid_argument, .subject = argument);
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
@@ -262,7 +260,7 @@ TEST_F(DamagedShard, AppendedBytesAreFound) {
   auto longer = bytes_;
   longer.push_back(std::byte{0});
   write_file(path_, longer);
-  EXPECT_ERROR(ShardReader{path_}, corrupt, "cut off or something was appended");
+  EXPECT_ERROR(ShardReader{path_}, corrupt, .subject = shard);
 }
 
 TEST_F(DamagedShard, VerifyListsEveryDamagedRecord) {
@@ -282,15 +280,15 @@ TEST_F(DamagedShard, VerifyListsEveryDamagedRecord) {
 TEST_F(DamagedShard, NewerVersionIsRefusedAsSuch) {
   bytes_[8] = std::byte{3};
   write_file(path_, bytes_);
-  EXPECT_ERROR(ShardReader{path_}, unsupported, "format version 3, newer than the 2");
+  EXPECT_ERROR(ShardReader{path_}, unsupported, .subject = shard);
 }
 
 TEST(ShardReader, OtherFilesAreRefused) {
   const TempDir dir;
-  EXPECT_ERROR(ShardReader{dir / "none.ffr"}, not_found, "cannot open the file: No such file");
+  EXPECT_ERROR(ShardReader{dir / "none.ffr"}, not_found, .subject = shard);
   write_file(dir / "text.ffr", std::vector<std::byte>(10000, std::byte{'x'}));
-  EXPECT_ERROR(ShardReader{dir / "text.ffr"}, corrupt, "is neither an ffkit shard");
-  EXPECT_ERROR(ShardReader{dir.path()}, invalid_argument, "is not a regular file");
+  EXPECT_ERROR(ShardReader{dir / "text.ffr"}, corrupt, .subject = shard);
+  EXPECT_ERROR(ShardReader{dir.path()}, invalid_argument);
 }
 
 }  // namespace

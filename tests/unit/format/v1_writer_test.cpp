@@ -71,7 +71,7 @@ TEST(V1Writer, LeavesNothingWithoutFinish) {
   {
     V1Writer writer(dir / "x.ffr", 2);
     writer.append(record_bytes("one"));
-    EXPECT_ERROR(writer.finish(), invalid_argument, "was begun for 2 records, but has only 1");
+    EXPECT_ERROR(writer.finish(), invalid_argument);
     EXPECT_TRUE(fs::exists(dir / "x.ffr.tmp"));
   }
   EXPECT_TRUE(fs::is_empty(dir.path()));
@@ -79,19 +79,17 @@ TEST(V1Writer, LeavesNothingWithoutFinish) {
 
 TEST(V1Writer, RefusesWhatCannotBe) {
   const TempDir dir;
-  EXPECT_ERROR(V1Writer(dir / "x.ffr", -1), invalid_argument, "0 to 89478484 records, not -1");
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", -1), invalid_argument);
   // Not tried until the disk is full.
-  EXPECT_ERROR(V1Writer(dir / "x.ffr", int64_t{1} << 50), invalid_argument,
-               "an FFRecord v1 file has 0 to 89478484 records, not 1125899906842624");
-  EXPECT_ERROR(V1Writer(dir / "x.ffr", kMaxV1Records + 1), invalid_argument, "not 89478485");
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", int64_t{1} << 50), invalid_argument);
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", kMaxV1Records + 1), invalid_argument);
   EXPECT_LE(12 + 12 * kMaxV1Records, ShardReaderOptions{}.max_v1_header_bytes);
   V1Writer writer(dir / "x.ffr", 1);
   writer.append(record_bytes("one"));
-  EXPECT_ERROR(writer.append(record_bytes("two")), invalid_argument,
-               "begun for 1 records, and this is one more");
+  EXPECT_ERROR(writer.append(record_bytes("two")), invalid_argument);
   writer.finish();
-  EXPECT_ERROR(V1Writer(dir / "x.ffr", 1), invalid_argument, "nothing is overwritten");
-  EXPECT_ERROR(V1Writer(dir / "none/x.ffr", 1), io, "none/x.ffr.tmp: cannot create the file");
+  EXPECT_ERROR(V1Writer(dir / "x.ffr", 1), invalid_argument);
+  EXPECT_ERROR(V1Writer(dir / "none/x.ffr", 1), io);
 }
 
 // The original's files, written again from their records, are the same to the byte.

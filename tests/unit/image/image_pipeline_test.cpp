@@ -207,8 +207,8 @@ TEST(ImagePipeline, ThinImagesAreResizedAsFarAsIntegersReach) {
   for (const bool tall : {true, false}) {
     const auto image = encode_png(make_picture(tall ? 1 : kLong, tall ? kLong : 1).view());
     for (const int64_t resize : {2148, 8192}) {
-      EXPECT_ERROR(run_transform(ResizeCenterCrop{.resize = resize, .size = 8}, image), unsupported,
-                   fmt::format("would be {} pixels long", resize * kLong));
+      EXPECT_ERROR(run_transform(ResizeCenterCrop{.resize = resize, .size = 8}, image),
+                   unsupported);
     }
     EXPECT_EQ(run_transform(ResizeCenterCrop{.resize = 2147, .size = 8}, image).rgb.size(), 192U);
     EXPECT_EQ(run_transform(RandomResizedCrop{.size = 8}, image).rgb.size(), 192U);

@@ -46,8 +46,7 @@ TEST(ImageResizer, OneColourStaysThatColour) {
 
 TEST(ImageResizer, RefusesEmptySizes) {
   const Picture picture = make_picture(8, 8);
-  EXPECT_ERROR(ImageResizer().resize(picture.view(), 0, 5), invalid_argument,
-               "8 x 8 pixels cannot be resized to 0 x 5");
+  EXPECT_ERROR(ImageResizer().resize(picture.view(), 0, 5), invalid_argument);
 }
 
 // Sizes at which either pass comes first; black and white, where rounding shows most.

@@ -97,8 +97,7 @@ TEST_F(OpencvPixels, ResizeCropPadsWithBlack) {
 
 TEST_F(OpencvPixels, AreNotThoseOfImageResizer) {
   ImageResizer resizer;
-  EXPECT_ERROR(resizer.resize(view_, 33, 20, Interpolation::opencv_bilinear), unsupported,
-               "call cv::resize");
+  EXPECT_ERROR(resizer.resize(view_, 33, 20, Interpolation::opencv_bilinear), unsupported);
 }
 
 TEST_F(OpencvPixels, AMatSharesThePixelsOfATransform) {
@@ -119,10 +118,11 @@ TEST_F(OpencvPixels, AMatSharesThePixelsOfATransform) {
 #include "expect_error.h"
 
 TEST(OpencvPixels, AreRefusedInABuildWithoutOpencv) {
-  EXPECT_ERROR(ffkit::validate(
-                   ffkit::Resize{.size = 8, .interpolation = ffkit::Interpolation::opencv_bilinear},
-                   ffkit::ImageOutput{}),
-               unsupported, "needs OpenCV, which this build does not have");
+  EXPECT_ERROR_CODE(
+      ffkit::validate(
+          ffkit::Resize{.size = 8, .interpolation = ffkit::Interpolation::opencv_bilinear},
+          ffkit::ImageOutput{}),
+      unsupported);
 }
 
 #endif

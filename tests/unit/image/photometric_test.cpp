@@ -233,23 +233,22 @@ TEST(PhotoMetricDistortion, GoesWithScalePadAlone) {
   const PhotoMetricDistortion distortion;
   EXPECT_NO_THROW(validate({.transform = pad, .augmentations = {distortion}}));
   EXPECT_ERROR(validate({.transform = ResizeCrop{}, .augmentations = {distortion}}),
-               invalid_argument, "expected a ScalePad or another augmentation");
+               invalid_argument);
   EXPECT_ERROR(validate({.transform = pad, .augmentations = {distortion, ColorJitter{}}}),
-               invalid_argument, "expected PhotoMetricDistortion alone or another transform");
+               invalid_argument);
   EXPECT_ERROR(validate({.transform = pad, .augmentations = {distortion, distortion}}),
-               invalid_argument, "there are 2 PhotoMetricDistortions; expected one");
+               invalid_argument);
 }
 
 TEST(PhotoMetricDistortion, OptionsOutOfRangeAreRefused) {
-  const auto refused = [](const PhotoMetricDistortion& distortion, const char* text) {
+  const auto refused = [](const PhotoMetricDistortion& distortion) {
     EXPECT_ERROR(validate({.transform = ScalePad{}, .augmentations = {distortion}}),
-                 invalid_argument, text);
+                 invalid_argument);
   };
-  refused({.brightness_delta = -1},
-          "PhotoMetricDistortion brightness_delta is -1; expected 0 to 255");
-  refused({.contrast = {2, 1}}, "PhotoMetricDistortion contrast is 2 to 1");
-  refused({.saturation = {-1, 1}}, "PhotoMetricDistortion saturation is -1 to 1");
-  refused({.hue_delta = 181}, "PhotoMetricDistortion hue_delta is 181; expected 0 to 180");
+  refused({.brightness_delta = -1});
+  refused({.contrast = {2, 1}});
+  refused({.saturation = {-1, 1}});
+  refused({.hue_delta = 181});
 }
 
 }  // namespace

@@ -143,14 +143,10 @@ TEST(ResizeCrop, MapSaysWhereAPixelWent) {
 }
 
 TEST(ResizeCrop, OptionsOutOfRangeAreRefused) {
-  EXPECT_ERROR(validate({.transform = ResizeCrop{.factor_min = 0}}), invalid_argument,
-               "ResizeCrop factor is 0 to 0.48");
-  EXPECT_ERROR(validate({.transform = ResizeCrop{.factor_min = 0.5}}), invalid_argument,
-               "ResizeCrop factor");
-  EXPECT_ERROR(validate({.transform = ResizeCrop{.bottom_max = 1}}), invalid_argument,
-               "ResizeCrop bottom");
-  EXPECT_ERROR(validate({.transform = ResizeCrop{.flip_probability = 2}}), invalid_argument,
-               "flip_probability");
+  EXPECT_ERROR(validate({.transform = ResizeCrop{.factor_min = 0}}), invalid_argument);
+  EXPECT_ERROR(validate({.transform = ResizeCrop{.factor_min = 0.5}}), invalid_argument);
+  EXPECT_ERROR(validate({.transform = ResizeCrop{.bottom_max = 1}}), invalid_argument);
+  EXPECT_ERROR(validate({.transform = ResizeCrop{.flip_probability = 2}}), invalid_argument);
 }
 
 }  // namespace

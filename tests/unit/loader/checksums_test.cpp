@@ -128,7 +128,7 @@ class ChecksumsTest : public ::testing::Test {
       Loader loader(dataset, options);
       for (int64_t epoch = 0; epoch < 2; ++epoch) {
         loader.start_epoch(epoch);
-        EXPECT_ERROR(rest_of(loader), corrupt, "record 22: ") << way.name;
+        EXPECT_ERROR(rest_of(loader), corrupt, .record = 22, .subject = sample) << way.name;
       }
       if (is_seen_without) return;
       options.verify_checksums = false;
@@ -161,7 +161,7 @@ TEST_F(ChecksumsTest, OfRecordsThatShareARead) {
   const Dataset dataset = damaged();
   for (const Way& way : ways()) expect_noticed(dataset, way);
   Loader loader(dataset, checking(ways().front().io));
-  EXPECT_ERROR(rest_of(loader), corrupt, "CRC-32C");
+  EXPECT_ERROR(rest_of(loader), corrupt, .record = 22, .subject = sample);
   EXPECT_LT(loader.statistics().num_reads, kNumRecords / 4) << "neighbours share reads";
 }
 

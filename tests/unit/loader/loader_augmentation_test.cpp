@@ -162,14 +162,14 @@ TEST_F(LoaderAugmentationTest, MixingIsDrawnForEachRankStepAndEpoch) {
 TEST_F(LoaderAugmentationTest, RefusesWhatCannotBe) {
   LoaderOptions options = plain();
   options.mixing.mixup_alpha = -1;
-  EXPECT_ERROR(Loader(dataset_, options), invalid_argument, "mixup_alpha is -1");
+  EXPECT_ERROR(Loader(dataset_, options), invalid_argument);
   options = plain();
   options.mixing.mixup_alpha = 0.2;
   options.image_field = "";
-  EXPECT_ERROR(Loader(dataset_, options), invalid_argument, "mixing needs images");
+  EXPECT_ERROR(Loader(dataset_, options), invalid_argument);
   options = plain();
   options.image.augmentations = {std::shared_ptr<const PixelTransform>()};
-  EXPECT_ERROR(Loader(dataset_, options), invalid_argument, "");
+  EXPECT_ERROR(Loader(dataset_, options), invalid_argument);
 }
 
 TEST_F(LoaderAugmentationTest, AUsersTransformIsKeyedLikeTheLoadersOwn) {

@@ -138,7 +138,7 @@ TEST_F(LoaderDatasetsTest, SubsetsShuffleTheirOwnRecords) {
   Loader all(plain_, exact);
   Loader subset(some, exact);
   ASSERT_TRUE(subset.next().has_value());
-  EXPECT_ERROR(all.restore(subset.state()), invalid_argument, "belongs to data set");
+  EXPECT_ERROR(all.restore(subset.state()), invalid_argument);
 }
 
 TEST_F(LoaderDatasetsTest, DamagedCompressedRecordIsNamed) {
@@ -151,7 +151,7 @@ TEST_F(LoaderDatasetsTest, DamagedCompressedRecordIsNamed) {
   LoaderOptions sequential = options();
   sequential.sampler.order = Order::sequential;
   Loader loader(zstd, sequential);
-  EXPECT_ERROR(loader.next(), corrupt, "record 5: offset ");
+  EXPECT_ERROR(loader.next(), corrupt, .record = 5, .subject = sample);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST_F(LoaderMixtureTest, AFieldThatASetLacksIsABadSampleUnlessAskedFor) {
   LoaderOptions strict = options();
   strict.fields = {{"depth", copy_field(both_.schema(), "depth")}};
   Loader loader(both_, strict);
-  EXPECT_ERROR(loader.next(), not_found, "field 'depth' is null in this record");
+  EXPECT_ERROR(loader.next(), not_found, .record = 5, .subject = field);
 }
 
 TEST_F(LoaderMixtureTest, ARepeatedRecordIsAnotherSample) {
@@ -196,20 +196,17 @@ TEST_F(LoaderMixtureTest, AStateOfOtherWeightsOrSetsIsRefused) {
   Loader loader(both_, options({1, 2}));
   ASSERT_TRUE(loader.next());
   Loader other(both_, options({1, 3}));
-  EXPECT_ERROR(
-      other.restore(loader.state()), invalid_argument,
-      "was saved in the order 'mixture of 13/30 + 27/10, 40 samples', but this loader's is "
-      "'mixture of 10/30 + 30/10, 40 samples'");
+  EXPECT_ERROR(other.restore(loader.state()), invalid_argument);
   LoaderOptions without = options();
   without.sampler.mixture.reset();
   Loader plain(both_, without);
-  EXPECT_ERROR(plain.restore(loader.state()), invalid_argument, "was saved in the order");
+  EXPECT_ERROR(plain.restore(loader.state()), invalid_argument);
   Loader swapped(Dataset::chain({deep_, flat_}), [&] {
     LoaderOptions o = options({2, 1});
     o.fields.clear();
     return o;
   }());
-  EXPECT_ERROR(swapped.restore(loader.state()), invalid_argument, "belongs to data set");
+  EXPECT_ERROR(swapped.restore(loader.state()), invalid_argument);
 }
 
 TEST_F(LoaderMixtureTest, ReplacementsAreOfTheSameSet) {
@@ -278,14 +275,12 @@ TEST_F(LoaderMixtureTest, OneDataSetIsSourceZero) {
 }
 
 TEST_F(LoaderMixtureTest, RefusesWhatItCannotMix) {
-  EXPECT_ERROR(Loader(both_, options({1})), invalid_argument, "1 weights for 2 data sets");
-  EXPECT_ERROR(Loader(both_.subset({35, 1}), options()), invalid_argument,
-               "has records of source 0 behind some of source 1");
-  EXPECT_ERROR(Loader(both_.subset({0, 1}), options()), invalid_argument,
-               (dir_ / "deep").string() + ": has no record; leave it out of the mixture");
+  EXPECT_ERROR(Loader(both_, options({1})), invalid_argument);
+  EXPECT_ERROR(Loader(both_.subset({35, 1}), options()), invalid_argument);
+  EXPECT_ERROR(Loader(both_.subset({0, 1}), options()), invalid_argument, .path = dir_ / "deep");
   LoaderOptions windowed = options();
   windowed.sampler.order = Order::windowed;
-  EXPECT_ERROR(Loader(both_, windowed), invalid_argument, "a mixture needs the order 'shuffle'");
+  EXPECT_ERROR(Loader(both_, windowed), invalid_argument);
 }
 
 }  // namespace

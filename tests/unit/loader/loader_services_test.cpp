@@ -80,7 +80,7 @@ TEST_F(LoaderServices, WaitForRefusesWhatNextRefuses) {
   } catch (const Error& error) {  // unless the second batch was there already
     EXPECT_THAT(error.what(), HasSubstr("held_batches"));
   }
-  EXPECT_ERROR(loader.next(), invalid_argument, "held_batches");
+  EXPECT_ERROR(loader.next(), invalid_argument);
 }
 
 TEST_F(LoaderServices, StatisticsOfAnEpochBeginWithIt) {
@@ -193,7 +193,7 @@ TEST_F(LoaderServices, MessagesCountRecordsInTheSplit) {
   ASSERT_FALSE(warnings.empty());
   EXPECT_THAT(warnings[0], HasSubstr("record 30 is replaced by record 32: "));
   Loader hopeless(dataset.subset({30, 31}), options);
-  EXPECT_ERROR(hopeless.next(), corrupt, "record 3");
+  EXPECT_ERROR(hopeless.next(), corrupt, .record = 30);
 }
 
 TEST_F(LoaderServices, StringsComeWithTheBatch) {
@@ -206,17 +206,17 @@ TEST_F(LoaderServices, StringsComeWithTheBatch) {
     const std::optional<Batch> batch = loader.next();
     EXPECT_THAT(batch->strings("id"),
                 ElementsAre("class/000000.JPEG", "class/000001.JPEG", "class/000002.JPEG"));
-    EXPECT_ERROR(batch->strings("label"), invalid_argument, "'label' has no texts");
-    EXPECT_ERROR(batch->strings("name"), not_found, "no field 'name'");
-    EXPECT_ERROR(Batch().strings("id"), not_found, "no field 'id'");
+    EXPECT_ERROR(batch->strings("label"), invalid_argument);
+    EXPECT_ERROR(batch->strings("name"), not_found, .subject = field);
+    EXPECT_ERROR(Batch().strings("id"), not_found, .subject = field);
   }
   std::optional<Batch> last;
   while (std::optional<Batch> batch = loader.next()) last = std::move(batch);
   EXPECT_THAT(last->strings("id"), ElementsAre("class/000039.JPEG"));
 
-  EXPECT_ERROR(copy_string(dataset.schema(), "label"), invalid_argument, "expected a string");
-  EXPECT_ERROR(copy_string(dataset.schema(), "id", -1), invalid_argument, "max_bytes is -1");
-  EXPECT_ERROR(copy_string(dataset.schema(), "name"), not_found, "name");
+  EXPECT_ERROR(copy_string(dataset.schema(), "label"), invalid_argument);
+  EXPECT_ERROR(copy_string(dataset.schema(), "id", -1), invalid_argument);
+  EXPECT_ERROR(copy_string(dataset.schema(), "name"), not_found, .subject = field);
 }
 
 TEST(LoaderStateText, GoesToTextAndBack) {
@@ -237,8 +237,7 @@ TEST(LoaderStateText, RefusesAnyOtherText) {
   const std::string whole =
       LoaderState{.fingerprint = "0123", .order = "shuffle, 3 samples"}.to_text();
   for (size_t length = 0; length < whole.find("order=") + 6; ++length) {
-    EXPECT_ERROR(LoaderState::from_text(whole.substr(0, length)), invalid_argument,
-                 "is not the text of a loader's state");
+    EXPECT_ERROR_CODE(LoaderState::from_text(whole.substr(0, length)), invalid_argument);
   }
   for (const char* bad :
        {"ffkit-loader-state-2 data=0 seed=1 epoch=0 position=0 order=x",
@@ -246,7 +245,7 @@ TEST(LoaderStateText, RefusesAnyOtherText) {
         "ffkit-loader-state-1 data=0 seed=1 epoch=0x1 position=0 order=x",
         "ffkit-loader-state-1 data=0 seed=1 epoch=9223372036854775808 position=0 order=x",
         "ffkit-loader-state-1 data=0 epoch=0 seed=1 position=0 order=x"}) {
-    EXPECT_ERROR(LoaderState::from_text(bad), invalid_argument, "expected '");
+    EXPECT_ERROR(LoaderState::from_text(bad), invalid_argument);
   }
 }
 
@@ -257,8 +256,7 @@ TEST_F(LoaderServices, StateOfAnotherSizeOrOrderIsRefusedInASentence) {
   LoaderOptions options = make_options();
   options.sampler.order = Order::shuffle;
   Loader other(dataset, options);
-  EXPECT_ERROR(other.restore(LoaderState::from_text(state.to_text())), invalid_argument,
-               "'sequential, 40 samples', but this loader's is 'shuffle, 40 samples'; resume with");
+  EXPECT_ERROR(other.restore(LoaderState::from_text(state.to_text())), invalid_argument);
   loader.restore(LoaderState::from_text(state.to_text()));
   EXPECT_EQ(loader.state(), state);
 }

@@ -83,13 +83,11 @@ TEST_F(LoaderTest, RefusesAnEpochWithoutABatch) {
   LoaderOptions options = small_options();
   options.sampler.tail = Tail::drop;
   options.batch_size = 41;
-  EXPECT_ERROR(Loader(dataset_, options), invalid_argument,
-               "an epoch of 40 samples has no batch: they do not fill one of batch_size 41 on each "
-               "of 1 ranks");
+  EXPECT_ERROR(Loader(dataset_, options), invalid_argument);
   options.batch_size = 20;
   EXPECT_EQ(Loader(dataset_, options).num_batches(), 2);
   options.sampler.world_size = 3;
-  EXPECT_ERROR(Loader(dataset_, options), invalid_argument, "batch_size 20 on each of 3 ranks");
+  EXPECT_ERROR(Loader(dataset_, options), invalid_argument);
   options.sampler.tail = Tail::pad;
   EXPECT_EQ(Loader(dataset_, options).num_batches(), 1);
   // What is left of an epoch may be less than a batch.
@@ -293,7 +291,7 @@ TEST_F(LoaderTest, HoldingMoreBatchesThanPromisedIsAnError) {
   auto a = loader.next();
   auto b = loader.next();
   const CollectedBatch before = testing::collect(*a);
-  EXPECT_ERROR(loader.next(), invalid_argument, "2 batches are held already");
+  EXPECT_ERROR(loader.next(), invalid_argument);
   EXPECT_EQ(testing::collect(*a), before);
   b.reset();
   const auto c = loader.next();  // nothing is lost
@@ -351,32 +349,26 @@ TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
     change(options);
     return Loader(dataset_, options);
   };
-  EXPECT_ERROR(with([](auto& o) { o.batch_size = 0; }), invalid_argument, "batch_size is 0");
-  EXPECT_ERROR(with([](auto& o) { o.num_threads = -1; }), invalid_argument, "num_threads is -1");
-  EXPECT_ERROR(with([](auto& o) { o.prefetch_batches = 0; }), invalid_argument,
-               "prefetch_batches is 0");
-  EXPECT_ERROR(with([](auto& o) { o.held_batches = 0; }), invalid_argument, "held_batches is 0");
-  EXPECT_ERROR(with([](auto& o) { o.io.queue_depth = 5000; }), invalid_argument,
-               "queue_depth is 5000");
-  EXPECT_ERROR(with([](auto& o) { o.io.max_bytes_in_flight = 1; }), invalid_argument,
-               "max_bytes_in_flight is 1");
-  EXPECT_ERROR(with([](auto& o) { o.io.num_retries = -1; }), invalid_argument, "num_retries is -1");
-  EXPECT_ERROR(with([](auto& o) { o.sampler.rank = 1; }), invalid_argument, "rank is 1");
-  EXPECT_ERROR(with([](auto& o) { o.image.output.normalize = true; }), invalid_argument, "");
-  EXPECT_ERROR(with([](auto& o) { o.label_field = "nope"; }), not_found, "nope");
-  EXPECT_ERROR(with([](auto& o) { o.image_field = "nope"; }), not_found, "nope");
-  EXPECT_ERROR(with([](auto& o) { o.image_field = "label"; }), invalid_argument,
-               "'label' is a scalar of i64; expected an image");
-  EXPECT_ERROR(with([](auto& o) { o.label_field = "id"; }), invalid_argument,
-               "expected an integer");
+  EXPECT_ERROR(with([](auto& o) { o.batch_size = 0; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.num_threads = -1; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.prefetch_batches = 0; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.held_batches = 0; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.io.queue_depth = 5000; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.io.max_bytes_in_flight = 1; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.io.num_retries = -1; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.sampler.rank = 1; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.image.output.normalize = true; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.label_field = "nope"; }), not_found, .subject = field);
+  EXPECT_ERROR(with([](auto& o) { o.image_field = "nope"; }), not_found, .subject = field);
+  EXPECT_ERROR(with([](auto& o) { o.image_field = "label"; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.label_field = "id"; }), invalid_argument);
   Loader loader(dataset_, small_options());
-  EXPECT_ERROR(loader.start_epoch(-1), invalid_argument, "epoch is -1");
+  EXPECT_ERROR(loader.start_epoch(-1), invalid_argument);
 }
 
 TEST_F(LoaderTest, FloatLabelsAreRefused) {
   const Dataset other = testing::make_dataset(dir_ / "f32", {.label_dtype = DType::f32});
-  EXPECT_ERROR(Loader(other, small_options()), invalid_argument,
-               "'label' is a scalar of f32; expected an integer");
+  EXPECT_ERROR(Loader(other, small_options()), invalid_argument);
 }
 
 TEST_F(LoaderTest, ThreadsAreCountedWhenLeftToTheLoader) {

@@ -26,10 +26,10 @@ class OddOptions : public ::testing::Test {
     return options;
   }
   template <typename Change>
-  void expect_refused(const Change& change, const char* text) {
+  void expect_refused(const Change& change) {
     LoaderOptions options = make_options();
     change(options);
-    EXPECT_ERROR(Loader(dataset_, options), invalid_argument, text);
+    EXPECT_ERROR(Loader(dataset_, options), invalid_argument);
   }
 
   testing::TempDir dir_;
@@ -38,26 +38,23 @@ class OddOptions : public ::testing::Test {
 
 // As a cast of a number from a file may give them.
 TEST_F(OddOptions, EnumeratorsThatDoNotExistAreRefused) {
-  expect_refused([](auto& o) { o.sampler.order = Order(9); }, "there is no Order 9");
-  expect_refused([](auto& o) { o.sampler.tail = Tail(9); }, "there is no Tail 9");
-  expect_refused([](auto& o) { o.sampler.tail = Tail(-1); }, "there is no Tail -1");
-  expect_refused([](auto& o) { o.bad_samples = BadSamples(2); }, "bad_samples is 2");
-  expect_refused([](auto& o) { o.io.engine = IoEngine(3); }, "io.engine is 3");
-  expect_refused([](auto& o) { o.io.direct = DirectIo(-1); }, "io.direct is -1");
-  expect_refused([](auto& o) { o.image.output.layout = Layout(2); }, "layout is 2");
+  expect_refused([](auto& o) { o.sampler.order = Order(9); });
+  expect_refused([](auto& o) { o.sampler.tail = Tail(9); });
+  expect_refused([](auto& o) { o.sampler.tail = Tail(-1); });
+  expect_refused([](auto& o) { o.bad_samples = BadSamples(2); });
+  expect_refused([](auto& o) { o.io.engine = IoEngine(3); });
+  expect_refused([](auto& o) { o.io.direct = DirectIo(-1); });
+  expect_refused([](auto& o) { o.image.output.layout = Layout(2); });
   expect_refused(
-      [](auto& o) { o.image.transform = Resize{.size = 8, .interpolation = Interpolation(7)}; },
-      "interpolation is 7");
+      [](auto& o) { o.image.transform = Resize{.size = 8, .interpolation = Interpolation(7)}; });
 }
 
 TEST_F(OddOptions, PixelsThatWouldBeNoNumbersAreRefused) {
-  expect_refused([](auto& o) { o.image.output.std = {1, 1e-44F, 1}; }, "std is 9.8");
-  expect_refused([](auto& o) { o.image.output.mean = {1, 1, 3e38F}; }, "at a mean of 3e+38");
-  expect_refused(
-      [](auto& o) {
-        o.image.augmentations = {ColorJitter{.brightness = FactorRange{0, 1e300}}};
-      },
-      "brightness is 0 to 1e+300; expected 0 <= min <= max <= 1000000");
+  expect_refused([](auto& o) { o.image.output.std = {1, 1e-44F, 1}; });
+  expect_refused([](auto& o) { o.image.output.mean = {1, 1, 3e38F}; });
+  expect_refused([](auto& o) {
+    o.image.augmentations = {ColorJitter{.brightness = FactorRange{0, 1e300}}};
+  });
   LoaderOptions options = make_options();
   options.image.augmentations = {ColorJitter{.brightness = FactorRange{1e6, 1e6},
                                              .contrast = FactorRange{1e6, 1e6},
@@ -88,11 +85,11 @@ class OddAllocator final : public SlabAllocator {
 
 TEST_F(OddOptions, AllocatorsThatBreakTheirPromiseAreRefused) {
   const auto crooked = std::make_shared<OddAllocator>(64);
-  expect_refused([&](auto& o) { o.allocator = crooked; }, "expected a multiple of 4096");
+  expect_refused([&](auto& o) { o.allocator = crooked; });
   EXPECT_EQ(crooked->num_alive, 0);
   LoaderOptions options = make_options();
   options.allocator = std::make_shared<OddAllocator>(-1);
-  EXPECT_ERROR(Loader(dataset_, options), io, "not enough memory for ");
+  EXPECT_ERROR(Loader(dataset_, options), io);
 }
 
 class InParts final : public PartsDecoder {
@@ -114,9 +111,9 @@ TEST_F(OddOptions, FieldsThatNobodyWritesAreRefused) {
       o.fields.push_back({"parts", std::make_shared<InParts>(num_parts, extent)});
     };
   };
-  expect_refused(add(0, 3), "'parts' is decoded in 0 parts");
-  expect_refused(add(-1, 3), "'parts' is decoded in -1 parts");
-  expect_refused(add(-1, 0), "'parts' is decoded in -1 parts");
+  expect_refused(add(0, 3));
+  expect_refused(add(-1, 3));
+  expect_refused(add(-1, 0));
   LoaderOptions options = make_options();
   add(0, 0)(options);
   EXPECT_EQ(Loader(dataset_, options).next()->field("parts").num_bytes(), 0U);
@@ -127,13 +124,13 @@ TEST_F(OddOptions, StepsAndPositionsOutsideOfAnEpochAreRefused) {
   for (const Order order : {Order::sequential, Order::shuffle, Order::windowed}) {
     const Sampler sampler(10, 3, {.order = order});
     std::vector<int64_t> out;
-    EXPECT_ERROR(sampler.batch(0, -1, 0, out), invalid_argument, "no batch 0 from position -1");
-    EXPECT_ERROR(sampler.batch(0, 11, 0, out), invalid_argument, "no batch 0 from position 11");
-    EXPECT_ERROR(sampler.batch(0, 0, -1, out), invalid_argument, "no batch -1 from position 0");
-    EXPECT_ERROR(sampler.batch(0, 0, kMax, out), invalid_argument, "from position 0");
-    EXPECT_ERROR(sampler.replacement(0, -1, 0), invalid_argument, "of record -1");
-    EXPECT_ERROR(sampler.replacement(0, 10, 0), invalid_argument, "of record 10");
-    EXPECT_ERROR(sampler.replacement(0, 0, -1), invalid_argument, "no replacement -1");
+    EXPECT_ERROR(sampler.batch(0, -1, 0, out), invalid_argument);
+    EXPECT_ERROR(sampler.batch(0, 11, 0, out), invalid_argument);
+    EXPECT_ERROR(sampler.batch(0, 0, -1, out), invalid_argument);
+    EXPECT_ERROR(sampler.batch(0, 0, kMax, out), invalid_argument);
+    EXPECT_ERROR(sampler.replacement(0, -1, 0), invalid_argument);
+    EXPECT_ERROR(sampler.replacement(0, 10, 0), invalid_argument);
+    EXPECT_ERROR(sampler.replacement(0, 0, -1), invalid_argument);
   }
 }
 

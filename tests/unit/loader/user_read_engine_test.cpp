@@ -148,7 +148,7 @@ TEST_F(UserReadEngineTest, IsToldWhatItIsFor) {
 
 TEST_F(UserReadEngineTest, ItsErrorsAreThoseOfReads) {
   Loader broken(dataset_, with([](const ReadRequest&) { return -ESTALE; }));
-  EXPECT_ERROR(broken.next(), io, "reading");
+  EXPECT_ERROR(broken.next(), io, .record = 8, .subject = shard);
   // An unreadable sector: the record is read alone, from the data set's file.
   Loader reference(dataset_, options());
   LoaderOptions sectors = with([](const ReadRequest&) { return -EIO; });
@@ -158,7 +158,7 @@ TEST_F(UserReadEngineTest, ItsErrorsAreThoseOfReads) {
   EXPECT_EQ(skipping.next()->size(), reference.next()->size());
   Loader cut(dataset_,
              with([](const ReadRequest& request) { return int64_t(request.num_bytes) - 1; }));
-  EXPECT_ERROR(cut.next(), io, "the file ends 1 bytes before the end of the record");
+  EXPECT_ERROR(cut.next(), io, .record = 8, .subject = shard);
 }
 
 TEST_F(UserReadEngineTest, WhatItThrowsComesOutOfNext) {
@@ -175,10 +175,10 @@ TEST_F(UserReadEngineTest, WrongEnginesAreFound) {
   none.io.make_engine = [](const std::vector<ReadFile>&, const ReadEngineOptions&) {
     return std::unique_ptr<ReadEngine>();
   };
-  EXPECT_ERROR(Loader(dataset_, none), invalid_argument, "io.make_engine returned no engine");
+  EXPECT_ERROR(Loader(dataset_, none), invalid_argument);
   Loader more(dataset_,
               with([](const ReadRequest& request) { return int64_t(request.num_bytes) + 1; }));
-  EXPECT_ERROR(more.next(), invalid_argument, "the read engine 'call' says that it read");
+  EXPECT_ERROR(more.next(), invalid_argument);
 
   // Completes every read under another tag.
   class Confused final : public ReadEngine {
@@ -200,7 +200,7 @@ TEST_F(UserReadEngineTest, WrongEnginesAreFound) {
     return std::make_unique<Confused>();
   };
   Loader loader(dataset_, confused);
-  EXPECT_ERROR(loader.next(), invalid_argument, "completed the read 1000, which is not in flight");
+  EXPECT_ERROR(loader.next(), invalid_argument);
 }
 
 }  // namespace

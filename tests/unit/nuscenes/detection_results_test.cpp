@@ -216,22 +216,20 @@ TEST_F(DetectionResults, WhatCannotBeIsRefused) {
   const auto make = [&](const std::vector<KeyframeDetections>& detections) {
     make_submission(*keyframes_, detections);
   };
-  EXPECT_ERROR(make({{.keyframe = 1}, {.keyframe = 1}}), invalid_argument, "keyframe 1 twice");
-  EXPECT_ERROR(make({{.keyframe = 6}}), invalid_argument, "6");
+  EXPECT_ERROR(make({{.keyframe = 1}, {.keyframe = 1}}), invalid_argument);
+  EXPECT_ERROR(make({{.keyframe = 6}}), invalid_argument);
   LidarDetection wrong = at_in_ego(1, 1);
   wrong.class_number = 10;
-  EXPECT_ERROR(make({{.keyframe = 0, .boxes = {at_in_ego(0, 0), wrong}}}), invalid_argument,
-               "detection 1 of keyframe 0 is of class 10; there are 0 .. 9");
+  EXPECT_ERROR(make({{.keyframe = 0, .boxes = {at_in_ego(0, 0), wrong}}}), invalid_argument);
   wrong = at_in_ego(1, 1);
   wrong.box[3] = std::numeric_limits<double>::infinity();
-  EXPECT_ERROR(make({{.keyframe = 2, .boxes = {wrong}}}), invalid_argument,
-               "detection 0 of keyframe 2 has a number that is not finite");
+  EXPECT_ERROR(make({{.keyframe = 2, .boxes = {wrong}}}), invalid_argument);
   wrong = at_in_ego(1, 1);
   wrong.score = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_ERROR(make({{.keyframe = 2, .boxes = {wrong}}}), invalid_argument, "not finite");
+  EXPECT_ERROR(make({{.keyframe = 2, .boxes = {wrong}}}), invalid_argument);
   const Dataset sweeps = Dataset::open(dir_ / "set", "mini_val_sweeps");
   const std::vector<KeyframeDetections> none = {{.keyframe = 0}};
-  EXPECT_ERROR(make_submission(sweeps, none), invalid_argument, "ffconvert nuscenes");
+  EXPECT_ERROR(make_submission(sweeps, none), invalid_argument);
 }
 
 void expect_equal(const Submission& a, const Submission& b) {
@@ -286,14 +284,13 @@ TEST_F(DetectionResults, AFileThatCannotBeWrittenLeavesTheOldOne) {
   write_submission(file, good);
   Submission bad = good;
   bad.samples.back().boxes.back().velocity[1] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_ERROR(write_submission(file, bad), invalid_argument,
-               file.string() + ": a box has a number that is not finite");
+  EXPECT_ERROR(write_submission(file, bad), invalid_argument, .path = file);
   bad = good;
   bad.samples.back().boxes.back().attribute = 8;
-  EXPECT_ERROR(write_submission(file, bad), invalid_argument, "attribute 8");
+  EXPECT_ERROR(write_submission(file, bad), invalid_argument);
   expect_equal(read_submission(file), good);
   EXPECT_FALSE(fs::exists(dir_ / "results.json.tmp"));
-  EXPECT_ERROR(write_submission(dir_ / "none" / "results.json", good), io, "none/results.json");
+  EXPECT_ERROR(write_submission(dir_ / "none" / "results.json", good), io);
 }
 
 }  // namespace

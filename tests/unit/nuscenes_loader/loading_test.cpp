@@ -26,9 +26,9 @@ TEST(OpenSplit, TakesTheLimitsOfItsShards) {
   testing::make_nuscenes(dir / "set", {.num_points = kPoints});
   const Split split = open_split(dir / "set", "mini_val", {.max_record_bytes = 100});
   EXPECT_EQ(split.keyframes.shard(0).options().max_record_bytes, 100);
-  EXPECT_ERROR(split.keyframes.locate(0), unsupported, "max_record_bytes");
+  EXPECT_ERROR(split.keyframes.locate(0), unsupported, .record = 0, .subject = sample);
   ASSERT_TRUE(split.sweeps.has_value());
-  EXPECT_ERROR(split.sweeps->locate(0), unsupported, "max_record_bytes");
+  EXPECT_ERROR(split.sweeps->locate(0), unsupported, .record = 0, .subject = sample);
 }
 
 class KeyframeLoading : public ::testing::Test {
@@ -163,14 +163,13 @@ TEST_F(KeyframeLoading, SubsetsHaveTheirOwnClouds) {
 TEST_F(KeyframeLoading, RefusesTheSweepsOfAnotherSplit) {
   testing::make_nuscenes(dir_ / "other", {.split = "mini_train"});
   const Split other = open_split(dir_ / "other", "mini_train");
-  EXPECT_ERROR(keyframe_fields({split_->keyframes, other.sweeps}, fields()), invalid_argument,
-               "the sweeps are of 'mini_train_sweeps', but the keyframes of 'mini_val'");
+  EXPECT_ERROR(keyframe_fields({split_->keyframes, other.sweeps}, fields()), invalid_argument);
 }
 
 TEST_F(KeyframeLoading, RefusesKeyframesOfSeveralDataSets) {
   const Dataset both = Dataset::chain({split_->keyframes, split_->keyframes});
   EXPECT_ERROR(keyframe_fields({.keyframes = both, .sweeps = split_->sweeps}, fields()),
-               invalid_argument, "is the first of several data sets");
+               invalid_argument);
 }
 
 TEST_F(KeyframeLoading, RefusesKeyframesOfAnotherSplit) {
@@ -180,7 +179,7 @@ TEST_F(KeyframeLoading, RefusesKeyframesOfAnotherSplit) {
   LoaderOptions with = options(fields());
   with.bad_samples = BadSamples::skip;
   Loader loader(other.keyframes.subset({6, 7, 8}), with);
-  EXPECT_ERROR(loader.next(), invalid_argument, "is none of the split 'mini_val'");
+  EXPECT_ERROR(loader.next(), invalid_argument, .subject = sample);
   KeyframeOptions alone = fields();
   alone.lidar.num_sweeps = 1;
   EXPECT_TRUE(Loader(other.keyframes.subset({6, 7, 8}), options(alone)).next().has_value());
@@ -360,7 +359,7 @@ TEST_F(KeyframeLoading, BadSweepMakesABadSample) {
   }
   LoaderOptions with = options(fields());
   Loader failing(split_->keyframes, with);
-  EXPECT_ERROR(failing.next(), corrupt, path.string() + ": record 1:");
+  EXPECT_ERROR(failing.next(), corrupt, .path = path, .record = 1, .subject = sample);
   with.bad_samples = BadSamples::skip;
   Loader skipping(split_->keyframes, with);
   const auto batch = skipping.next();
@@ -401,7 +400,7 @@ TEST_F(KeyframeLoading, BoxesOutOfRangeAreLeftOut) {
     }
   }
   with.boxes.range = {.x_min = 3, .x_max = 3};
-  EXPECT_ERROR(keyframe_fields(*split_, with), invalid_argument, "BevRange is x 3 to 3");
+  EXPECT_ERROR(keyframe_fields(*split_, with), invalid_argument);
 }
 
 TEST_F(KeyframeLoading, MorePointsThanSensorsGiveAreSaid) {
@@ -413,7 +412,7 @@ TEST_F(KeyframeLoading, MorePointsThanSensorsGiveAreSaid) {
   LoaderOptions loading = options(fields());
   loading.fields = keyframe_fields(large, with);
   Loader refusing(large.keyframes, loading);
-  EXPECT_ERROR(refusing.next(), unsupported, "more than 35000 points");
+  EXPECT_ERROR(refusing.next(), unsupported, .record = 0, .subject = sample);
   // Those near the vehicle, a fiftieth, do not count.
   with.lidar.min_distance = 1;
   loading.fields = keyframe_fields(large, with);
@@ -428,34 +427,33 @@ TEST_F(KeyframeLoading, MorePointsThanSensorsGiveAreSaid) {
 TEST_F(KeyframeLoading, WhatCannotBeIsSaidAtOnce) {
   KeyframeOptions wrong = fields();
   wrong.lidar.num_sweeps = 0;
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "num_sweeps is 0");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument);
   wrong = fields();
   wrong.cameras.image.transform = RandomResizedCrop{};
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument,
-               "must be a ResizeCrop or a ScalePad");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument);
   wrong = fields();
   wrong.cameras.channels = {"CAM_TOP"};
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "CAM_TOP/image");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, .subject = field);
   wrong = fields();
   wrong.radar = {.is_on = true, .num_sweeps = 3};
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "RADAR_FRONT/sweeps");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, .subject = field);
   wrong = fields();
   wrong.can_bus = CanBusRule::last_row;
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, "can_bus/pose");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), not_found, .subject = field);
   wrong = fields();
   wrong.boxes.max_boxes = 0;
-  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument, "max_boxes is 0");
+  EXPECT_ERROR(keyframe_fields(*split_, wrong), invalid_argument);
   wrong = fields();
   wrong.boxes.max_boxes = 2;
   Loader loader(split_->keyframes, options(wrong));
-  EXPECT_ERROR(loader.next(), unsupported, "more than 2 boxes; raise max_boxes");
+  EXPECT_ERROR(loader.next(), unsupported, .record = 0, .subject = sample);
 }
 
 TEST_F(KeyframeLoading, SweepsThatAreNotThereAreSaid) {
   std::filesystem::remove_all(dir_ / "set" / "mini_val_sweeps");
   split_.emplace(open_split(dir_ / "set", "mini_val"));
   Loader loader(split_->keyframes, options(fields()));
-  EXPECT_ERROR(loader.next(), invalid_argument, "there is no split 'mini_val_sweeps'");
+  EXPECT_ERROR(loader.next(), invalid_argument, .record = 1, .subject = sample);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_F(MotionTest, IsTheVehiclesPose) {
   ASSERT_EQ(batch->field("motion").shape.size(), 2U);
   EXPECT_EQ(batch->field("motion").shape[1], 18);
   EXPECT_EQ(batch->field("motion").dtype, DType::f64);
-  EXPECT_ERROR(batch->field("can_bus"), not_found, "can_bus");
+  EXPECT_ERROR(batch->field("can_bus"), not_found, .subject = field);
   for (int scene = 0; scene < kScenes; ++scene) {
     for (int place = 0; place < 2; ++place) {
       const double t = 0.05 * 3 * place;

@@ -56,10 +56,9 @@ TEST_F(WindowsTest, FramesBeforeAreThoseOfTheScene) {
   EXPECT_EQ(frames, (std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 1, 2, 1, 2, 3, 4, 4, 4, 4, 4, 5}));
   const std::vector<int64_t> records = {0, 1, 2, 3, 4, 5, 6, 12};
   EXPECT_EQ(windows.mask(records), (std::vector<uint8_t>{1, 1, 0, 1, 0, 0, 0, 1}));
-  EXPECT_ERROR(windows.mask(std::vector<int64_t>{36}), invalid_argument,
-               "no record 36 among the 36");
-  EXPECT_ERROR(windows.mask(std::vector<int64_t>{-1}), invalid_argument, "no record -1");
-  EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument, "num_previous is -1");
+  EXPECT_ERROR(windows.mask(std::vector<int64_t>{36}), invalid_argument);
+  EXPECT_ERROR(windows.mask(std::vector<int64_t>{-1}), invalid_argument);
+  EXPECT_ERROR(make_windows(split_->keyframes, -1), invalid_argument);
   EXPECT_EQ(make_windows(split_->keyframes, 0).frames.num_records(), 12);
 }
 
@@ -79,8 +78,8 @@ TEST_F(WindowsTest, ChosenOnesAreThoseAskedFor) {
   const Windows again = windows.select(std::vector<int64_t>{1});
   EXPECT_EQ(again.frames.index_in_split(2), 2);
   EXPECT_EQ(again.is_repeated, (std::vector<uint8_t>{0, 0, 0}));
-  EXPECT_ERROR(all.select(std::vector<int64_t>{12}), invalid_argument, "no window 12 among 12");
-  EXPECT_ERROR(all.select(std::vector<int64_t>{-1}), invalid_argument, "no window -1");
+  EXPECT_ERROR(all.select(std::vector<int64_t>{12}), invalid_argument);
+  EXPECT_ERROR(all.select(std::vector<int64_t>{-1}), invalid_argument);
 }
 
 // As a loader gives them, repeated windows draw for themselves.
@@ -111,7 +110,7 @@ TEST_F(WindowsTest, FramesHaveAPreviousOneWhereTheirWindowHasOne) {
   EXPECT_EQ(windows.has_previous(std::vector<int64_t>{9, 10, 11, 6, 8, 8}),
             (std::vector<uint8_t>{0, 1, 1, 0, 0, 0}));
   EXPECT_TRUE(windows.has_previous({}).empty());
-  EXPECT_ERROR(windows.has_previous(std::vector<int64_t>{36}), invalid_argument, "no record 36");
+  EXPECT_ERROR(windows.has_previous(std::vector<int64_t>{36}), invalid_argument);
 }
 
 TEST(ToDifferences, AreTakenWithinWindowsAndWithoutWrapping) {
@@ -130,10 +129,8 @@ TEST(ToDifferences, AreTakenWithinWindowsAndWithoutWrapping) {
     }
   }
   EXPECT_EQ(motion[18 + 17], -358);
-  EXPECT_ERROR(to_differences(motion, std::vector<uint8_t>{0, 1}), invalid_argument,
-               "72 numbers of motion for 2 samples");
-  EXPECT_ERROR(to_differences(motion, std::vector<uint8_t>{1, 0, 0, 0}), invalid_argument,
-               "none before it");
+  EXPECT_ERROR(to_differences(motion, std::vector<uint8_t>{0, 1}), invalid_argument);
+  EXPECT_ERROR(to_differences(motion, std::vector<uint8_t>{1, 0, 0, 0}), invalid_argument);
 }
 
 // Of the frames before, each is left out as often as the others; the order of time stays.
@@ -179,10 +176,8 @@ TEST_F(WindowsTest, WithoutMemoryAreAnError) {
 TEST_F(WindowsTest, RefusesScenesThatAreNotWhole) {
   const Dataset& all = split_->keyframes;
   const Dataset backwards = all.subset({4, 6, 5});
-  EXPECT_ERROR(make_windows(backwards, 1), invalid_argument,
-               "keyframe 2 is of scene-0001, but earlier than the one before it");
-  EXPECT_ERROR(scene_groups(all.subset({0, 5, 1})), invalid_argument,
-               "keyframe 2 is of scene-0000, of which others come before another scene");
+  EXPECT_ERROR(make_windows(backwards, 1), invalid_argument);
+  EXPECT_ERROR(scene_groups(all.subset({0, 5, 1})), invalid_argument);
   // Scenes in any order, frames left out or repeated.
   EXPECT_EQ(*scene_groups(all.subset({9, 9, 11, 0, 2, 4})), (std::vector<int64_t>{0, 3, 5}));
 }

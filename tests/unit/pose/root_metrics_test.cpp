@@ -23,8 +23,7 @@ TEST(RootMetrics, ErrorIsTheMeanDistance) {
   EXPECT_EQ(error.y, 2);
   EXPECT_EQ(error.z, 1);
   EXPECT_EQ(error.count, 2);
-  EXPECT_ERROR(root_error(found, std::span(truth).first(1)), invalid_argument,
-               "2 roots cannot be compared with 1");
+  EXPECT_ERROR(root_error(found, std::span(truth).first(1)), invalid_argument);
 }
 
 TEST(RootMetrics, ActionIsInTheName) {
@@ -46,7 +45,7 @@ TEST(RootMetrics, EachRootIsTakenOnce) {
   // precision 1, 1/2, 2/3; recall 1/3, 1/3, 2/3; the first step does not count
   EXPECT_DOUBLE_EQ(root_average_precision(found, truth, 3), 2.0 / 3 * (2.0 / 3 - 1.0 / 3));
   EXPECT_EQ(root_average_precision(found, truth, 3, 100), 0);  // 100 is not below 100
-  EXPECT_ERROR(root_average_precision(found, truth, 0), invalid_argument, "no valid annotation");
+  EXPECT_ERROR(root_average_precision(found, truth, 0), invalid_argument);
 }
 
 TEST(RootMetrics, EqualScoresKeepTheirOrder) {

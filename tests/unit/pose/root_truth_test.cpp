@@ -129,7 +129,7 @@ TEST(RootResults, CountWithTheScoresOfTheFile) {
   results[0].score = 2;
   EXPECT_EQ(evaluate_results(results, truth, "r.json", 250).average_precision, 0.25);
   results[0].score.reset();
-  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt, "its entry 0 has no score");
+  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt);
 }
 
 TEST(RootResults, MayComeInAnyOrder) {
@@ -145,9 +145,9 @@ TEST(RootResults, MayComeInAnyOrder) {
   for (RootResult& result : results) result.annotation_id.reset();
   EXPECT_EQ(evaluate_results(results, truth, "r.json").error->total, 4000);  // in their order
   results[1].box = Box{1, 2, 3, 4};
-  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt, "has no entry for person 1");
+  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt);
   results.pop_back();
-  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt, "has 1 entries, but the split");
+  EXPECT_ERROR(evaluate_results(results, truth, "r.json"), corrupt);
   // Precision alone needs no entry for each person.
   for (RootPerson& person : truth.persons) person.has_truth = false;
   results[0].root = {0, 0, 1000};

@@ -118,14 +118,13 @@ TEST(TokenizerJson, AddedTokensAreFoundInTexts) {
 TEST(TokenizerJson, AddedTokensThatContradictTheirPlaceAreRefused) {
   Json json = golden();
   json["added_tokens"].push_back(added(702, "<nl>"));
-  EXPECT_ERROR(made_of(json), corrupt,
-               "'<nl>' has the number 702, but Hugging Face's programs give it 701");
+  EXPECT_ERROR(made_of(json), corrupt);
   json = golden();
   json["added_tokens"][0]["special"] = false;
-  EXPECT_ERROR(made_of(json), unsupported, "has '<|endoftext|>', the end of a text");
+  EXPECT_ERROR(made_of(json), unsupported);
   json = golden();
   json["added_tokens"].push_back(json["added_tokens"][0]);
-  EXPECT_ERROR(made_of(json), corrupt, "'<|endoftext|>' is listed twice");
+  EXPECT_ERROR(made_of(json), corrupt);
 }
 
 TEST(TokenizerJson, IsReadBeforeOtherFilesOfItsFolder) {
@@ -152,7 +151,7 @@ TEST(TokenizerJson, WhatLiesBesideAVocabularyCounts) {
   EXPECT_EQ(tokens_of(Tokenizer::open(dir.path()), "the"),
             tokens_of(Tokenizer::open(kGoldenTokenizer), " the"));
   write_file(dir / "added_tokens.json", R"({"<nl>": 701})");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), unsupported, "added_tokens.json: adds tokens");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), unsupported);
 }
 
 TEST(TokenizerJson, PutsTokensOfItsTemplateAroundDocuments) {
@@ -198,44 +197,42 @@ TEST(TokenizerJson, RefusesByNameWhatIsNotDone) {
     json[Json::json_pointer(place)] = value;
     return made_of(json);
   };
-  const std::vector<std::tuple<const char*, Json, const char*>> cases = {
-      {"/truncation", {{"max_length", 8}}, "has 'truncation', which would change"},
-      {"/padding", {{"length", 8}}, "has 'padding', which would change"},
-      {"/novelty", 1, "has 'novelty' in the file"},
-      {"/model/novelty", true, "has 'novelty' in its model"},
-      {"/model/type", "Unigram", "has a model of type \"Unigram\""},
-      {"/model/dropout", 0.1, "has 'dropout' in its model"},
-      {"/model/end_of_word_suffix", "</w>", "has 'end_of_word_suffix' in its model"},
-      {"/model/continuing_subword_prefix", "##", "has 'continuing_subword_prefix' in its model"},
-      {"/normalizer", {{"type", "Lowercase"}}, "a normalizer of type \"Lowercase\""},
-      {"/pre_tokenizer", nullptr, "has no pre_tokenizer"},
-      {"/pre_tokenizer", {{"type", "Metaspace"}}, "a pre_tokenizer of type \"Metaspace\""},
-      {"/pre_tokenizer", split("a"), "a pre_tokenizer without ByteLevel"},
-      {"/pre_tokenizer",
-       {{"type", "Sequence"}, {"pretokenizers", {byte_level(true), split("a")}}},
-       "\"Split\" behind ByteLevel"},
-      {"/pre_tokenizer/novelty", 2, "has 'novelty' in the pre_tokenizer"},
-      {"/post_processor", {{"type", "Novel"}}, "a post_processor of type \"Novel\""},
-      {"/decoder", {{"type", "WordPiece"}}, "a decoder of type \"WordPiece\""},
-      {"/added_tokens/0/novelty", true, "has 'novelty' in an added token"},
-      {"/pre_tokenizer", sequence(split("a*")), "has the pattern 'a*', which can match nothing"},
-      {"/pre_tokenizer", sequence(split("\\bx")), "has '\\b' in the pattern '\\bx'"},
-      {"/pre_tokenizer", sequence(split("(?<=a)b")), "has '(?<=' in the pattern"},
-      {"/pre_tokenizer", sequence(split("(ab)+")), "has a group that is repeated"},
-      {"/pre_tokenizer", sequence(split("[a[b]]")), "has a set within a set"},
-      {"/pre_tokenizer", sequence(split("\\p{Han}")), "has \\p{Han}"},
-      {"/pre_tokenizer", sequence(split("a{1,3}+")), "has the quantifier '{1,3}+'"},
-      {"/pre_tokenizer", sequence(split("a+?")), "has the quantifier '+?'"},
-      {"/pre_tokenizer", sequence(split("(?i:ss)")), "has 'ss' where case does not count"},
-      {"/pre_tokenizer", sequence(split("^a")), "has '^' in the pattern"},
-      {"/pre_tokenizer", sequence(split("(a")), "has '(' without ')'"},
-      {"/pre_tokenizer", sequence(split("a)")), "has ')' without '('"},
-      {"/pre_tokenizer", sequence(split("[a")), "an unfinished group or set"},
+  const std::vector<std::pair<const char*, Json>> cases = {
+      {"/truncation", {{"max_length", 8}}},
+      {"/padding", {{"length", 8}}},
+      {"/novelty", 1},
+      {"/model/novelty", true},
+      {"/model/type", "Unigram"},
+      {"/model/dropout", 0.1},
+      {"/model/end_of_word_suffix", "</w>"},
+      {"/model/continuing_subword_prefix", "##"},
+      {"/normalizer", {{"type", "Lowercase"}}},
+      {"/pre_tokenizer", nullptr},
+      {"/pre_tokenizer", {{"type", "Metaspace"}}},
+      {"/pre_tokenizer", split("a")},
+      {"/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {byte_level(true), split("a")}}}},
+      {"/pre_tokenizer/novelty", 2},
+      {"/post_processor", {{"type", "Novel"}}},
+      {"/decoder", {{"type", "WordPiece"}}},
+      {"/added_tokens/0/novelty", true},
+      {"/pre_tokenizer", sequence(split("a*"))},
+      {"/pre_tokenizer", sequence(split("\\bx"))},
+      {"/pre_tokenizer", sequence(split("(?<=a)b"))},
+      {"/pre_tokenizer", sequence(split("(ab)+"))},
+      {"/pre_tokenizer", sequence(split("[a[b]]"))},
+      {"/pre_tokenizer", sequence(split("\\p{Han}"))},
+      {"/pre_tokenizer", sequence(split("a{1,3}+"))},
+      {"/pre_tokenizer", sequence(split("a+?"))},
+      {"/pre_tokenizer", sequence(split("(?i:ss)"))},
+      {"/pre_tokenizer", sequence(split("^a"))},
+      {"/pre_tokenizer", sequence(split("(a"))},
+      {"/pre_tokenizer", sequence(split("a)"))},
+      {"/pre_tokenizer", sequence(split("[a"))},
   };
-  for (const auto& [place, value, message] : cases) {
-    EXPECT_ERROR(with(place, value), unsupported, message);
+  for (const auto& [place, value] : cases) {
+    EXPECT_ERROR(with(place, value), unsupported);
   }
-  EXPECT_ERROR(with("/added_tokens/0/lstrip", 1), corrupt, "no true or false as 'lstrip'");
+  EXPECT_ERROR(with("/added_tokens/0/lstrip", 1), corrupt);
   // Without effect, where every byte is a token.
   const Tokenizer plain = Tokenizer::open(kGoldenTokenizer);
   for (const char* place : {"/model/unk_token", "/model/byte_fallback", "/model/fuse_unk"}) {

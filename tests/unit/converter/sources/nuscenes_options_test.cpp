@@ -69,12 +69,12 @@ TEST_F(NuScenesChoice, SensorsAndSweepsAreOptional) {
   EXPECT_EQ(schema.fields[schema.require("LIDAR_TOP/points")].dtype, DType::f16);
   EXPECT_EQ(source->splits()[1].name, "mini_train_sweeps");
   EXPECT_EQ(source->splits()[1].num_samples, 2);  // of one camera
-  EXPECT_ERROR(open({.cameras = {"CAM_TOP"}, .all_cameras = false}), invalid_argument, "no camera");
+  EXPECT_ERROR(open({.cameras = {"CAM_TOP"}, .all_cameras = false}), invalid_argument);
   for (const int sweeps : {-1, 101}) {
-    EXPECT_ERROR(open({.lidar_sweeps = sweeps}), invalid_argument, "0 .. 100");
+    EXPECT_ERROR(open({.lidar_sweeps = sweeps}), invalid_argument, .subject = argument);
   }
   EXPECT_NO_THROW(open({.lidar_sweeps = 100}));
-  EXPECT_ERROR(open({.lidar_dtype = DType::f64}), invalid_argument, "there are f32, f16");
+  EXPECT_ERROR(open({.lidar_dtype = DType::f64}), invalid_argument);
 }
 
 TEST_F(NuScenesChoice, CanBusMessagesGoToTheKeyframeThatFollows) {
@@ -117,7 +117,7 @@ TEST_F(NuScenesChoice, CanBusMessagesGoToTheKeyframeThatFollows) {
   }
   write_bytes(root() / "can_bus/scene-0061_pose.json",
               "[{\"utime\": 1, \"speed\": 2}, {\"utime\": 3}]");
-  EXPECT_ERROR(convert(*open(), dir_ / "z", {}), corrupt, "a message has no 'speed'");
+  EXPECT_ERROR(convert(*open(), dir_ / "z", {}), corrupt, .subject = sample);
 }
 
 TEST_F(NuScenesChoice, IntrinsicsAreScaledWithTheImage) {
@@ -153,7 +153,7 @@ TEST_F(NuScenesChoice, HalvesAreTheNearest) {
   EXPECT_EQ(half.data.size() * 2, whole.data.size());
   write_bytes(first_file("samples/LIDAR_TOP"),
               std::string("\0\0\x80\x47", 4) + std::string(16, '\0'));  // 65536
-  EXPECT_ERROR(converted({.lidar_dtype = DType::f16}, "mini_val"), unsupported, "f16 cannot hold");
+  EXPECT_ERROR(converted({.lidar_dtype = DType::f16}, "mini_val"), unsupported, .subject = sample);
 }
 
 TEST_F(NuScenesChoice, ThreadsDoNotChangeTheOutput) {
@@ -168,11 +168,10 @@ TEST_F(NuScenesChoice, ThreadsDoNotChangeTheOutput) {
 TEST_F(NuScenesChoice, RecordsKeepTheirNumbers) {
   EXPECT_FALSE(open()->splits()[0].is_training);  // not shuffled
   EXPECT_ERROR(convert(*open(), dir_ / "skip", {.on_error = OnError::skip}), invalid_argument,
-               "refer to each other by number");
+               .subject = argument);
   convert(*open(), dir_ / "a", {});
   convert(*open({.radar = true, .lidar_sweeps = 1}), dir_ / "b", {});
-  EXPECT_ERROR(merge_datasets(dir_ / "c", {dir_ / "a", dir_ / "b"}, {}), invalid_argument,
-               "refer to each other by number");
+  EXPECT_ERROR(merge_datasets(dir_ / "c", {dir_ / "a", dir_ / "b"}, {}), invalid_argument);
 }
 
 TEST_F(NuScenesChoice, OtherScenesAreLeftOut) {
@@ -182,7 +181,7 @@ TEST_F(NuScenesChoice, OtherScenesAreLeftOut) {
   EXPECT_THAT(source->notes(),
               Contains(HasSubstr("1 of the 2 scenes are of no split of v1.0-mini")));
   edit("scene", [](json& rows) { rows[0]["name"] = "scene-0002"; });
-  EXPECT_ERROR(open(), invalid_argument, "none of the 2 scenes is of a split of v1.0-mini");
+  EXPECT_ERROR(open(), invalid_argument);
 }
 
 TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
@@ -199,8 +198,7 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
   const auto one = open({.splits = {"my_val"}});
   EXPECT_EQ(one->splits().front().name, "my_val");
   EXPECT_THAT(one->notes(), Contains(HasSubstr("1 of the 2 scenes are of no split")));
-  EXPECT_ERROR(open({.splits = {"val"}}), invalid_argument,
-               "there is no split 'val'; there are mini_train, mini_val, my_train, my_val");
+  EXPECT_ERROR(open({.splits = {"val"}}), invalid_argument);
   // A scene that is named twice is taken once, as by the devkit.
   write_file(table("splits"), R"({"my_train": ["mine-1", "mine-1"]})");
   EXPECT_EQ(open()->splits().front().name, "my_train");
@@ -215,20 +213,14 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
 
 TEST_F(NuScenesChoice, SplitsJsonIsAsTheDevkitWantsIt) {
   const std::string scene = json::parse(testing::read_file(table("scene")))[0]["name"];
-  for (const auto& [text, message] : {std::pair{std::string(R"(["a"])"), "is no JSON object"},
-                                      {R"({"a": "b"})", "'a' is no list of scenes' names"},
-                                      {R"({"a": [1]})", "'a' has 1, no name"},
-                                      {"{", "is no JSON"},
-                                      {R"({"mini_train": ["x"]})", "takes its own list of scenes"},
-                                      {R"({"a": [")" + scene + R"("]})",
-                                       "is in the splits 'mini_train' and 'a'; say by splits"}}) {
+  for (const char* text : {R"(["a"])", R"({"a": "b"})", R"({"a": [1]})", "{"}) {
     write_file(table("splits"), text);
-    try {
-      open();
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(message));
-    }
+    EXPECT_ERROR(open(), corrupt);
+  }
+  for (const std::string& text :
+       {std::string(R"({"mini_train": ["x"]})"), R"({"a": [")" + scene + R"("]})"}) {
+    write_file(table("splits"), text);
+    EXPECT_ERROR(open(), invalid_argument);
   }
   EXPECT_EQ(open({.splits = {"a"}})->splits().front().name, "a");
 }
@@ -245,22 +237,18 @@ TEST_F(NuScenesChoice, SensorsThatARigLacksAreNamedAtOnce) {
     });
   };
   take_away("RADAR");
-  EXPECT_ERROR(open(), invalid_argument,
-               "has no key frame of RADAR_FRONT, RADAR_FRONT_LEFT, RADAR_FRONT_RIGHT, "
-               "RADAR_BACK_LEFT, RADAR_BACK_RIGHT; leave the radars out with no_radar = true");
+  EXPECT_ERROR(open(), invalid_argument);
   EXPECT_NO_THROW(open({.radar = false}));
   take_away("CAM_BACK/");
-  EXPECT_ERROR(open({.radar = false}), invalid_argument,
-               "take the cameras that there are with cameras = CAM_FRONT,");
+  EXPECT_ERROR(open({.radar = false}), invalid_argument);
   take_away("LIDAR");
-  EXPECT_ERROR(open({.radar = false}), unsupported, "of CAM_BACK, LIDAR_TOP; ffkit converts sets");
+  EXPECT_ERROR(open({.radar = false}), unsupported);
 }
 
 TEST_F(NuScenesChoice, LabelsNeedTheIndexOfTheirCategories) {
   edit("category", [](json& rows) { rows[1].erase("index"); });
   write_file(table("lidarseg"), "[]");
-  EXPECT_ERROR(open(), invalid_argument,
-               "take the category.json that comes with nuScenes-lidarseg");
+  EXPECT_ERROR(open(), invalid_argument);
 }
 
 TEST_F(NuScenesChoice, ABoxHasOneAttributeAtMost) {
@@ -268,8 +256,7 @@ TEST_F(NuScenesChoice, ABoxHasOneAttributeAtMost) {
   edit("sample_annotation", [&](json& rows) {
     rows[0]["attribute_tokens"] = {attributes[0]["token"], attributes[0]["token"]};
   });
-  EXPECT_ERROR(open(), invalid_argument,
-               "'attribute_tokens' has 2, but the devkit refuses a box with more than one");
+  EXPECT_ERROR(open(), invalid_argument);
   edit("category", [](json& rows) {
     for (json& row : rows) row["name"] = "animal";
   });

@@ -45,21 +45,20 @@ TEST(RadarPcd, TakesFilesWithoutTheLastByte) {
 TEST(RadarPcd, RefusesWhatItIsNot) {
   const std::string good = testing::radar_pcd(4);
   const auto with = [&](const char* what, const char* by) { return replaced(good, what, by); };
-  EXPECT_ERROR(read_pcd(""), corrupt, "its header does not end");
-  EXPECT_ERROR(read_pcd("a\nb\nc\n"), corrupt, "'VERSION' is missing");
-  EXPECT_ERROR(read_pcd(with("VERSION 0.7", "VERSION 0.5")), unsupported, "version '0.5'");
-  EXPECT_ERROR(read_pcd(with("dyn_prop", "dynprop")), unsupported, "FIELDS is 'x y z dynprop");
-  EXPECT_ERROR(read_pcd(with("SIZE 4", "SIZE 8")), unsupported, "SIZE is '8 4 4");
-  EXPECT_ERROR(read_pcd(with("TYPE F", "TYPE U")), unsupported, "TYPE is 'U F F");
-  EXPECT_ERROR(read_pcd(with("COUNT 1", "COUNT 2")), unsupported, "COUNT is '2 1");
-  EXPECT_ERROR(read_pcd(with("HEIGHT 1", "HEIGHT 2")), unsupported, "HEIGHT is '2'");
-  EXPECT_ERROR(read_pcd(with("DATA binary", "DATA ascii")), unsupported, "DATA is 'ascii'");
-  EXPECT_ERROR(read_pcd(with("WIDTH 4", "WIDTH 5")), corrupt, "WIDTH is 5, but POINTS 4");
-  EXPECT_ERROR(read_pcd(with("WIDTH 4", "WIDTH -4")), corrupt, "WIDTH is '-4'");
-  EXPECT_ERROR(read_pcd(with("POINTS 4", "POINTS 99999999999999999999")), corrupt, "POINTS is");
-  EXPECT_ERROR(read_pcd(good.substr(0, good.size() - 2)), corrupt,
-               "171 bytes of points instead of 172 (4 points of 43)");
-  EXPECT_ERROR(read_pcd(good + std::string(100'000, 'x')), corrupt, "bytes of points instead of");
+  EXPECT_ERROR(read_pcd(""), corrupt);
+  EXPECT_ERROR(read_pcd("a\nb\nc\n"), corrupt);
+  EXPECT_ERROR(read_pcd(with("VERSION 0.7", "VERSION 0.5")), unsupported);
+  EXPECT_ERROR(read_pcd(with("dyn_prop", "dynprop")), unsupported);
+  EXPECT_ERROR(read_pcd(with("SIZE 4", "SIZE 8")), unsupported);
+  EXPECT_ERROR(read_pcd(with("TYPE F", "TYPE U")), unsupported);
+  EXPECT_ERROR(read_pcd(with("COUNT 1", "COUNT 2")), unsupported);
+  EXPECT_ERROR(read_pcd(with("HEIGHT 1", "HEIGHT 2")), unsupported);
+  EXPECT_ERROR(read_pcd(with("DATA binary", "DATA ascii")), unsupported);
+  EXPECT_ERROR(read_pcd(with("WIDTH 4", "WIDTH 5")), corrupt);
+  EXPECT_ERROR(read_pcd(with("WIDTH 4", "WIDTH -4")), corrupt);
+  EXPECT_ERROR(read_pcd(with("POINTS 4", "POINTS 99999999999999999999")), corrupt);
+  EXPECT_ERROR(read_pcd(good.substr(0, good.size() - 2)), corrupt);
+  EXPECT_ERROR(read_pcd(good + std::string(100'000, 'x')), corrupt);
 }
 
 // An .npz of the array `name`.
@@ -121,15 +120,12 @@ TEST_F(Labels, OfPanopticAreReadFromNpz) {
 
 TEST_F(Labels, ThatDoNotFitAreRefused) {
   const std::string good = npz("data", "<u2", std::string(6, '\1'), 3, true);
-  EXPECT_ERROR(panoptic(good, 4), corrupt, "has 3 labels for 4 points");
-  EXPECT_ERROR(panoptic(npz("other", "<u2", std::string(6, '\1'), 3, true), 3), corrupt,
-               "no array 'data'");
-  EXPECT_ERROR(panoptic("no zip", 3), corrupt, "no readable .npz");
-  EXPECT_ERROR(panoptic(npz("data", "<i4", "\xFF\xFF\xFF\xFF", 1, true), 1), corrupt,
-               "has the label -1");
+  EXPECT_ERROR(panoptic(good, 4), corrupt);
+  EXPECT_ERROR(panoptic(npz("other", "<u2", std::string(6, '\1'), 3, true), 3), corrupt);
+  EXPECT_ERROR(panoptic("no zip", 3), corrupt);
+  EXPECT_ERROR(panoptic(npz("data", "<i4", "\xFF\xFF\xFF\xFF", 1, true), 1), corrupt);
   RecordBuilder builder(schema_);
-  EXPECT_ERROR(set_lidarseg(std::as_bytes(std::span(good)).first(5), 6, builder, 0), corrupt,
-               "has 5 labels for 6 points");
+  EXPECT_ERROR(set_lidarseg(std::as_bytes(std::span(good)).first(5), 6, builder, 0), corrupt);
 }
 
 }  // namespace

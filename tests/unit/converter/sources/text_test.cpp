@@ -174,13 +174,13 @@ TEST(Text, TakesTokensThatAreReady) {
   const Dataset split = Dataset::open(dir / "out", "train");
   EXPECT_EQ(split.schema().fields[0].dtype, DType::u32);
   EXPECT_EQ(text::token_facts(split).vocabulary_size, 100000);
-  EXPECT_ERROR(text::stored_tokenizer(dir / "out"), not_found, "has no tokenizer");
+  EXPECT_ERROR(text::stored_tokenizer(dir / "out"), not_found, .subject = split);
   options.vocabulary_size = 65536;
   EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "bad", options), invalid_argument,
-               "in.jsonl:1: 'ids'[1] is 99999, which is not in the vocabulary of 65536 tokens");
+               .subject = sample);
   write_file(dir / "in.jsonl", "{\"ids\": [5, -1]}\n");
   EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "bad", options), invalid_argument,
-               "in.jsonl:1: 'ids'[1] is -1");
+               .subject = sample);
 }
 
 TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
@@ -190,10 +190,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
                  std::string(2000, 'x') + "\"}\n{\"text\": \"c\"}\n");
   TextOptions options = with_bytes();
   options.max_document_bytes = 1024;
-  EXPECT_ERROR(
-      convert_text(dir / "in.jsonl", dir / "out", options), corrupt,
-      "in.jsonl:2: is no JSON: a value is expected at byte 1, and 'n' is there; on_error = "
-      "skip leaves out such documents");
+  EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options), corrupt, .subject = sample);
   std::vector<std::string> notes;
   ConvertOptions skip{.order = RecordOrder::source, .on_error = OnError::skip};
   skip.note = [&notes](const std::string& note) { notes.push_back(note); };
@@ -214,8 +211,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   EXPECT_TRUE(again.was_finished);
   EXPECT_EQ(again.reported.at(kDocumentLeftOut).count, 5);
   skip.on_error = OnError::fail;
-  EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options, skip), invalid_argument,
-               "5 documents were left out then, 'fail' now");
+  EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options, skip), invalid_argument);
 }
 
 TEST(Text, LongDocumentsAreNotRead) {
@@ -232,37 +228,33 @@ TEST(Text, LongDocumentsAreNotRead) {
   options.document = "line";
   convert_text(dir / "in.txt", dir / "out2", options, skip);
   EXPECT_THAT(documents_of(dir / "out2"), ElementsAre("short", "last"));
-  EXPECT_ERROR(convert_text(dir / "in.txt", dir / "out3", options), unsupported,
-               "in.txt:2: has 9001 bytes, and a document may have 2048; cut it into several");
+  EXPECT_ERROR(convert_text(dir / "in.txt", dir / "out3", options), unsupported, .subject = sample);
 }
 
 TEST(Text, RefusesWhatDoesNotFitTogether) {
   const TempDir dir;
   write_file(dir / "in/a.txt", "a");
-  const auto refused = [&](TextOptions options, const char* text) {
-    EXPECT_ERROR(open_text(dir / "in", options), invalid_argument, text);
+  const auto refused = [&](TextOptions options) {
+    EXPECT_ERROR(open_text(dir / "in", options), invalid_argument);
   };
-  refused({}, "texts need tokenizer");
-  refused({.tokens_field = "ids"},
-          "tokens_field needs tokenizer, or vocabulary_size and end_of_text");
-  refused({.tokenizer = "bytes", .vocabulary_size = 5}, "vocabulary_size is what tokenizer says");
-  refused({.tokenizer = "bytes", .end_of_text = 257},
-          "end_of_text = 257 is not in the vocabulary of 257");
-  refused({.tokenizer = "bytes", .document = "page"},
-          "there is no document 'page'; there are file, line");
-  refused({.tokenizer = "bytes", .tokens_field = "ids"}, "there are no .jsonl files");
-  refused({.tokenizer = "bytes", .block_bytes = 5}, "block_bytes is 5; it must be 1K .. 1G");
+  refused({});
+  refused({.tokens_field = "ids"});
+  refused({.tokenizer = "bytes", .vocabulary_size = 5});
+  refused({.tokenizer = "bytes", .end_of_text = 257});
+  refused({.tokenizer = "bytes", .document = "page"});
+  refused({.tokenizer = "bytes", .tokens_field = "ids"});
+  refused({.tokenizer = "bytes", .block_bytes = 5});
   write_file(dir / "lines.jsonl", "{}");
   EXPECT_ERROR(open_text(dir / "lines.jsonl", {.tokenizer = "bytes", .document = "file"}),
-               invalid_argument, "a document of JSON lines is a line");
-  EXPECT_ERROR(open_text(dir / "none", with_bytes()), not_found, "there is no such file or folder");
-  EXPECT_ERROR(open_text(dir / "in", {.tokenizer = dir / "in"}), not_found, "holds no tokenizer");
+               invalid_argument);
+  EXPECT_ERROR(open_text(dir / "none", with_bytes()), not_found);
+  EXPECT_ERROR(open_text(dir / "in", {.tokenizer = dir / "in"}), not_found);
   TextOptions other = with_bytes();
   other.ending = ".rst";
-  EXPECT_ERROR(open_text(dir / "in", other), not_found, "holds no .rst files, at any depth");
+  EXPECT_ERROR(open_text(dir / "in", other), not_found);
   write_file(dir / "empty/a.txt", "");
   EXPECT_ERROR(open_text(dir / "empty/a.txt", {.tokenizer = "bytes", .document = "line"}),
-               not_found, "split 'train': its files are empty");
+               not_found);
 }
 
 TEST(Text, PartsAndMergesKeepOneTokenizer) {
@@ -288,8 +280,7 @@ TEST(Text, PartsAndMergesKeepOneTokenizer) {
   TextOptions words = with_bytes();
   words.tokenizer = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer";
   convert_text(dir / "b.jsonl", dir / "words", words);
-  EXPECT_ERROR(merge_datasets(dir / "no", {dir / "b", dir / "words"}, {}), invalid_argument,
-               "the tokens of split 'tokenizer' are others: tokenizer is");
+  EXPECT_ERROR(merge_datasets(dir / "no", {dir / "b", dir / "words"}, {}), invalid_argument);
   EXPECT_EQ(documents_of(dir / "words"), std::vector<std::string>{"other"});
 }
 
@@ -305,7 +296,7 @@ TEST(Text, OneBadDocumentCostsItselfAlone) {
   options.block_bytes = 4096;
   ConvertOptions how{.shard_bytes = 1 << 20, .order = RecordOrder::source};
   EXPECT_ERROR(convert_text(dir / "a.jsonl", dir / "out", options, how), invalid_argument,
-               "a.jsonl:201: has no member 'text'");
+               .subject = sample);
   how.on_error = OnError::skip;
   how.resume = true;
   const ConvertSummary summary = convert_text(dir / "a.jsonl", dir / "out", options, how);
@@ -324,25 +315,20 @@ TEST(Text, TakesWhatPythonTakes) {
              "{\"t\\u0065xt\": \"e\", \"x\": \"\xFF\"}\n");
   convert_text(dir / "in.jsonl", dir / "out", with_bytes());
   EXPECT_THAT(documents_of(dir / "out"), ElementsAre("a", "b", "c\n\xC3\xBC", "d", "e"));
-  const auto refused = [&](const std::string& line, ErrorCode code, const char* words) {
+  const auto refused = [&](const std::string& line, ErrorCode code) {
     write_file(dir / "bad.jsonl", line);
-    try {
-      convert_text(dir / "bad.jsonl", dir / "bad", with_bytes());
-      ADD_FAILURE() << line;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code);
-      EXPECT_THAT(error.what(), HasSubstr(words));
-    }
+    const auto convert = [&] { convert_text(dir / "bad.jsonl", dir / "bad", with_bytes()); };
+    EXPECT_TRUE(testing::throws_error(convert, code)) << line;
   };
   using enum ErrorCode;
-  refused(R"({"text": "a\ud800"})", invalid_argument, "'text' has half a surrogate pair, \\ud800");
-  refused(R"({"text": NaN})", invalid_argument, "'text' is NaN");
-  refused("{\"text\": \"a\xE9\"}", invalid_argument, "'text' has bytes that are no UTF-8");
-  refused(R"({"text": "a", "x": [1, 2})", corrupt, "',' or ']' is expected at byte 25");
-  refused(R"({"text": "a", "x": tru})", corrupt, "a value is expected at byte 20");
-  refused(R"({"text": "a"} x)", corrupt, "the end is expected at byte 15");
-  refused("{\"text\": \"a\", \"x\": \"\t\"}", corrupt, "no control character");
-  refused(R"({"text": "a", "text": 5})", invalid_argument, "'text' is no text");
+  refused(R"({"text": "a\ud800"})", invalid_argument);
+  refused(R"({"text": NaN})", invalid_argument);
+  refused("{\"text\": \"a\xE9\"}", invalid_argument);
+  refused(R"({"text": "a", "x": [1, 2})", corrupt);
+  refused(R"({"text": "a", "x": tru})", corrupt);
+  refused(R"({"text": "a"} x)", corrupt);
+  refused("{\"text\": \"a\", \"x\": \"\t\"}", corrupt);
+  refused(R"({"text": "a", "text": 5})", invalid_argument);
 }
 
 TEST(Text, TakesJsonByEveryName) {
@@ -370,12 +356,11 @@ TEST(Text, TakesJsonByEveryName) {
   EXPECT_THAT(documents_of(dir / "text"), ElementsAre(HasSubstr("[{\"text\"")));
   write_file(dir / "mixed/a.txt", "a");
   write_file(dir / "mixed/a.json", "{\"text\": \"1\"}");
-  EXPECT_ERROR(open_text(dir / "mixed", with_bytes()), invalid_argument,
-               "say with ending = .json or ending = .txt which are the documents");
+  EXPECT_ERROR(open_text(dir / "mixed", with_bytes()), invalid_argument);
   TextOptions ready{.tokens_field = "ids", .vocabulary_size = 10, .end_of_text = 0};
   write_file(dir / "ids.json", "[{\"ids\": [1, 12]}]");
   EXPECT_ERROR(convert_text(dir / "ids.json", dir / "no", ready), invalid_argument,
-               "ids.json[0]: 'ids'[1] is 12");
+               .subject = sample);
 }
 
 TEST(Text, DecompressesFiles) {
@@ -394,40 +379,36 @@ TEST(Text, DecompressesFiles) {
   convert(*source, dir / "out", {.order = RecordOrder::source});
   EXPECT_THAT(documents_of(dir / "out"), ElementsAre("b", "x", "x", "x"));
   write_file(dir / "cut/b.json.bz2", bzip2.substr(0, bzip2.size() - 5));
-  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt, "b.json.bz2");
+  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt);
   write_file(dir / "cut/b.json.bz2", bzip2 + "BZX" + bzip2.substr(3));
-  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt, "behind its bzip2 data");
+  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt);
   write_file(dir / "cut/b.json.bz2", xz.substr(0, xz.size() - 5));
-  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt, "is xz data that is damaged or cut");
+  EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt);
 }
 
 TEST(Text, RefusesWhatIsNoTextByItsName) {
   const TempDir dir;
   using namespace std::string_literals;
-  const auto refused = [&](const char* name, const std::string& bytes, const char* words) {
+  const auto refused = [&](const char* name, const std::string& bytes) {
     fs::remove_all(dir / "in");
     write_file(dir / "in" / name, bytes);
     for (const fs::path& from : {dir / "in", dir / "in" / name}) {
       EXPECT_ERROR(convert_text(from, dir / "out",
                                 {.tokenizer = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer"}),
-                   unsupported, words);
+                   unsupported);
     }
   };
-  refused("a.txt", "\xFF\xFEh\0i\0"s, "is UTF-16 text and no text in UTF-8; save it as UTF-8");
+  refused("a.txt", "\xFF\xFEh\0i\0"s);
   refused(
       "a.txt",
-      "\037\213\010\000\000\000\000\000\002\003\313\310\004\000\254\052\223\330\002\000\000\000"s,
-      "is gzip data and no text in UTF-8; give it a name");
-  refused("a.jsonl", "<!DOCTYPE html>", "is an HTML page and no JSON in UTF-8; download it again");
-  refused("a.jsonl", "PAR1\x15\0\x15"s, "is a parquet file");
-  refused("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS pointer");
+      "\037\213\010\000\000\000\000\000\002\003\313\310\004\000\254\052\223\330\002\000\000\000"s);
+  refused("a.jsonl", "<!DOCTYPE html>");
+  refused("a.jsonl", "PAR1\x15\0\x15"s);
+  refused("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:1\n");
   write_file(dir / "p/a.parquet", "PAR1\x15\0\x15"s);
-  EXPECT_ERROR(
-      open_text(dir / "p", with_bytes()), unsupported,
-      "holds no .jsonl, .ndjson, .json or .txt files, at any depth, but 1 .parquet (a parquet");
+  EXPECT_ERROR(open_text(dir / "p", with_bytes()), unsupported);
   fs::create_symlink("nowhere", dir / "in/link.jsonl");
-  EXPECT_ERROR(open_text(dir / "in", with_bytes()), not_found,
-               "link.jsonl: is a link to 'nowhere', which is not there");
+  EXPECT_ERROR(open_text(dir / "in", with_bytes()), not_found);
 }
 
 TEST(Text, CountsWhatIsNoUtf8AndKeepsBytes) {

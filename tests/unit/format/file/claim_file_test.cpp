@@ -114,7 +114,7 @@ TEST(ClaimFile, CountsOnFileSystemsWithLocksAsWell) {
 
 TEST(ClaimFile, ThrowsWhereNoFileCanBeMade) {
   ClaimFile claim;
-  EXPECT_ERROR(claim.claim("/nowhere", Mode::exclusive), io, "cannot be listed");
+  EXPECT_ERROR(claim.claim("/nowhere", Mode::exclusive), io);
 }
 
 }  // namespace

@@ -37,8 +37,7 @@ TEST(OptionTable, ReadsAndWritesTheValuesItIsBuiltOver) {
   EXPECT_EQ(side.text(), "8");
   side.parts[0].set(int64_t{9});
   EXPECT_EQ(values.side, 9);
-  EXPECT_ERROR(side.parts[0].set(std::numeric_limits<int64_t>::max()), invalid_argument,
-               "side is too large");
+  EXPECT_ERROR(side.parts[0].set(std::numeric_limits<int64_t>::max()), invalid_argument);
   EXPECT_EQ(table.find("range")->text(), "0.5 1");
   table.find("range")->parts[1].set(2.5);
   EXPECT_EQ(values.high, 2.5);
@@ -50,14 +49,13 @@ TEST(OptionTable, ChecksEveryOption) {
   TableValues values;
   table_of(values).check();
   values.side = 0;
-  EXPECT_ERROR(table_of(values).check(), invalid_argument, "side must be at least 1, but it is 0");
+  EXPECT_ERROR(table_of(values).check(), invalid_argument);
   values.side = 1;
   values.kind = "oval";
-  EXPECT_ERROR(table_of(values).check(), invalid_argument,
-               "there is no kind 'oval'; there are round, square");
+  EXPECT_ERROR(table_of(values).check(), invalid_argument);
   values.kind = "square";
   values.file = "\xff";
-  EXPECT_ERROR(table_of(values).check(), invalid_argument, "file must be a path of UTF-8 text");
+  EXPECT_ERROR(table_of(values).check(), invalid_argument);
 }
 
 TEST(OptionTable, ChecksWhatIsGiven) {
@@ -86,20 +84,18 @@ TEST(OptionTable, ChecksWhatIsGiven) {
   EXPECT_EQ(size, 0);
   EXPECT_TRUE(table.is_given("shard-size"));
   EXPECT_FALSE(table.is_given("step"));
-  EXPECT_ERROR(shard_size.give(int64_t{1000}), invalid_argument,
-               "shard_bytes is 1000; it must be 0, or 1M .. 1T");
-  EXPECT_ERROR(table.find("step")->give(int64_t{-1}), invalid_argument,
-               "step is -1; it must be 1 .. 10");
+  EXPECT_ERROR(shard_size.give(int64_t{1000}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(table.find("step")->give(int64_t{-1}), invalid_argument, .subject = argument);
   EXPECT_ERROR(table.find("share")->give(std::numeric_limits<double>::quiet_NaN()),
-               invalid_argument, "share is nan; it must be 0 .. 1");
+               invalid_argument, .subject = argument);
   EXPECT_ERROR(table.find("kind")->give(std::string("oval")), invalid_argument,
-               "kind is 'oval'; it must be one of round, square");
+               .subject = argument);
   table.find("names")->give(std::vector<std::string>{"a", "b"});
   EXPECT_EQ(table.find("names")->text(), "a,b");
   EXPECT_ERROR(table.refuse({"step", "names"}, "has no effect"), invalid_argument,
-               "names has no effect");
+               .subject = argument);
   step = 11;
-  EXPECT_ERROR(table.check(), invalid_argument, "step is 11");
+  EXPECT_ERROR(table.check(), invalid_argument, .subject = argument);
 }
 
 TEST(OptionTable, StoresATasksOptionsWhereItSays) {

@@ -28,11 +28,6 @@ using testing::Picture;
 using testing::PngKind;
 using testing::read_bytes;
 
-template <typename Function>
-void expect_error(ErrorCode code, const std::string& text, Function function) {
-  EXPECT_TRUE(testing::throws_error(function, code, text));
-}
-
 constexpr std::byte kFrameMarker[] = {std::byte{0xff}, std::byte{0xc0}};  // SOF0
 
 std::vector<JpegKind> all_kinds() {
@@ -125,13 +120,9 @@ TEST(JpegEncoder, GivesTheSameBytesAsAlone) {
 
 TEST(EncodeJpeg, RefusesWhatCannotBeEncoded) {
   const Picture picture = make_picture(4, 4);
-  expect_error(ErrorCode::invalid_argument, "quality is 0",
-               [&] { encode_jpeg(picture.view(), 0); });
-  expect_error(ErrorCode::invalid_argument, "quality is 101",
-               [&] { encode_jpeg(picture.view(), 101); });
-  expect_error(ErrorCode::invalid_argument, "0 x 4", [&] {
-    encode_jpeg({picture.rgb.data(), 0, 4, 0});
-  });
+  EXPECT_ERROR(encode_jpeg(picture.view(), 0), invalid_argument);
+  EXPECT_ERROR(encode_jpeg(picture.view(), 101), invalid_argument);
+  EXPECT_ERROR(encode_jpeg({picture.rgb.data(), 0, 4, 0}), invalid_argument);
 }
 
 // The promise the training crops rest on: a part is the same as that part of the whole, to the bit.
@@ -233,8 +224,7 @@ TEST(ImageDecoder, RefusesARegionOutsideTheImage) {
   ImageDecoder decoder;
   for (const Rect rect : {Rect{-1, 0, 2, 2}, Rect{0, 0, 11, 8}, Rect{5, 0, 6, 8}, Rect{0, 0, 0, 4},
                           Rect{0, 8, 1, 1}, Rect{2147483647, 0, 1, 1}, Rect{1, 1, 2147483647, 1}}) {
-    expect_error(ErrorCode::invalid_argument, "does not lie within the picture of 10 x 8",
-                 [&] { decoder.decode_region(data, rect, 0, 0); });
+    EXPECT_ERROR(decoder.decode_region(data, rect, 0, 0), invalid_argument);
   }
 }
 
@@ -262,13 +252,10 @@ TEST(ImageDecoder, ReadRegionIsDecodeRegionOfTheImageBegun) {
         decoder.read_info(data);
         decoder.decode(data);
       }
-      expect_error(ErrorCode::invalid_argument, "call read_info() before each read_region()",
-                   [&] { decoder.read_region(rect, 0, 0); });
+      EXPECT_ERROR(decoder.read_region(rect, 0, 0), invalid_argument);
     }
     decoder.read_info(data);
-    expect_error(ErrorCode::invalid_argument, "does not lie within the picture of 61 x 43", [&] {
-      decoder.read_region({60, 0, 2, 1}, 0, 0);
-    });
+    EXPECT_ERROR(decoder.read_region({60, 0, 2, 1}, 0, 0), invalid_argument);
     EXPECT_ANY_THROW(decoder.read_info({}));
     EXPECT_ANY_THROW(decoder.read_region(rect, 0, 0));
   }
@@ -345,10 +332,8 @@ TEST(ImageDecoder, FailsOnTruncatedImagesAtEveryLength) {
     }
     EXPECT_NO_THROW(decoder.decode(image));
   }
-  expect_error(ErrorCode::corrupt, "truncated JPEG",
-               [&] { decoder.decode(std::span(images[0]).first(images[0].size() / 2)); });
-  expect_error(ErrorCode::corrupt, "the data ends too early",
-               [&] { decoder.decode(std::span(images[2]).first(images[2].size() / 2)); });
+  EXPECT_ERROR(decoder.decode(std::span(images[0]).first(images[0].size() / 2)), corrupt);
+  EXPECT_ERROR(decoder.decode(std::span(images[2]).first(images[2].size() / 2)), corrupt);
 }
 
 TEST(ImageDecoder, SurvivesFlippedBytes) {
@@ -393,22 +378,16 @@ TEST(ImageDecoder, NamesWhatItDoesNotRead) {
   const auto decode = [](std::string_view text) {
     ImageDecoder().decode(std::as_bytes(std::span(text)));
   };
-  expect_error(ErrorCode::corrupt, "empty (0 bytes)", [&] { decode(""); });
-  expect_error(ErrorCode::unsupported,
-               "a GIF, none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM; save it as PNG or JPEG",
-               [&] { decode("GIF89a....."); });
-  expect_error(ErrorCode::unsupported, "an HTML page, none of", [&] { decode("<html>"); });
-  expect_error(ErrorCode::unsupported, "git lfs pull",
-               [&] { decode("version https://git-lfs.github.com/spec/v1"); });
-  expect_error(ErrorCode::corrupt, "a PNG that was transferred as text",
-               [&] { decode("\x89PNG\r\r\n\x1A\r\n"); });
-  expect_error(ErrorCode::corrupt, "a JPEG that was transferred as text",
-               [&] { decode("\xC3\xBF\xC3\x98\xC3\xBF\xC3\xA0"); });
-  expect_error(ErrorCode::unsupported, "(text that begins with 'BMW is a car'); get the picture",
-               [&] { decode("BMW is a car\nindeed"); });
-  expect_error(ErrorCode::unsupported, "(unknown, begins with 01 02)", [&] { decode("\1\2"); });
-  expect_error(ErrorCode::corrupt, "truncated WebP", [&] { decode("RIFF....WEBPVP8 "); });
-  expect_error(ErrorCode::corrupt, "broken BMP", [&] { decode("BMxxxxxxxxxx"); });
+  EXPECT_ERROR(decode(""), corrupt);
+  EXPECT_ERROR(decode("GIF89a....."), unsupported);
+  EXPECT_ERROR(decode("<html>"), unsupported);
+  EXPECT_ERROR(decode("version https://git-lfs.github.com/spec/v1"), unsupported);
+  EXPECT_ERROR(decode("\x89PNG\r\r\n\x1A\r\n"), corrupt);
+  EXPECT_ERROR(decode("\xC3\xBF\xC3\x98\xC3\xBF\xC3\xA0"), corrupt);
+  EXPECT_ERROR(decode("BMW is a car\nindeed"), unsupported);
+  EXPECT_ERROR(decode("\1\2"), unsupported);
+  EXPECT_ERROR(decode("RIFF....WEBPVP8 "), corrupt);
+  EXPECT_ERROR(decode("BMxxxxxxxxxx"), corrupt);
 }
 
 TEST(ImageDecoder, RefusesHugeClaimsBeforeAllocating) {
@@ -417,8 +396,7 @@ TEST(ImageDecoder, RefusesHugeClaimsBeforeAllocating) {
   ASSERT_NE(frame, image.end());
   frame[5] = frame[7] = std::byte{0xff};
   frame[6] = frame[8] = std::byte{0xdc};  // 0xffdc = 65500, libjpeg's own limit
-  expect_error(ErrorCode::unsupported, "claims 65500 x 65500 pixels",
-               [&] { ImageDecoder().decode(image); });
+  EXPECT_ERROR(ImageDecoder().decode(image), unsupported);
 }
 
 double mean_of_channel(const Picture& picture, size_t channel) {

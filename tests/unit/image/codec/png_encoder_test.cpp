@@ -43,9 +43,9 @@ TEST(EncodePng, GivesTheSameBytesAgain) {
 
 TEST(EncodePng, RefusesImpossibleSizes) {
   const uint8_t pixel[3] = {1, 2, 3};
-  EXPECT_ERROR(encode_png({pixel, 0, 1, 3}), invalid_argument, "cannot have 0 x 1 pixels");
-  EXPECT_ERROR(encode_png({pixel, 1, -1, 3}), invalid_argument, "cannot have 1 x -1 pixels");
-  EXPECT_ERROR(encode_png({pixel, 1, 1'000'001, 0}), invalid_argument, "1 x 1000001 pixels");
+  EXPECT_ERROR(encode_png({pixel, 0, 1, 3}), invalid_argument);
+  EXPECT_ERROR(encode_png({pixel, 1, -1, 3}), invalid_argument);
+  EXPECT_ERROR(encode_png({pixel, 1, 1'000'001, 0}), invalid_argument);
 }
 
 }  // namespace

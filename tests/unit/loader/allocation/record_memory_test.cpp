@@ -102,8 +102,7 @@ TEST_F(RecordMemoryTest, ARecordAboveTheLimitIsNamedOrReplaced) {
     EXPECT_EQ(skipping.next()->replacements().size(), 1U);
     both.bad_samples = BadSamples::fail;
     Loader failing(dataset, both);
-    EXPECT_ERROR(failing.next(), unsupported, "shard-00000.ffr: record 2: ");
-    EXPECT_ERROR(failing.next(), unsupported, "max_record_bytes");
+    EXPECT_ERROR(failing.next(), unsupported, .record = 2, .subject = sample);
   }
 }
 
@@ -117,7 +116,7 @@ TEST_F(RecordMemoryTest, HugeV1RecordIsNeverAllocated) {
     both.io.engine = engine;
     both.bad_samples = BadSamples::fail;
     Loader loader(dataset, both);
-    EXPECT_ERROR(loader.next(), unsupported, "PART_00000.ffr: record 1: ");
+    EXPECT_ERROR(loader.next(), unsupported, .record = 1, .subject = sample);
     EXPECT_LT(loader.memory_bound(), int64_t{2} << 30);
   }
 }

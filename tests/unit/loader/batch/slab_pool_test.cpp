@@ -129,7 +129,7 @@ TEST(SlabPool, GivesTheSlabOfEachBatchBackToAnAllocatorThatWantsIt) {
     pool->hand_over(pool->acquire());
     inner.fail_at = inner.num_allocated;
     for (int i = 0; i < 2; ++i) {
-      EXPECT_ERROR(pool->acquire(), io, "not enough memory for 1 batches of ");
+      EXPECT_ERROR(pool->acquire(), io);
     }
     inner.fail_at = -1;
     pool->discard(pool->acquire());
@@ -141,7 +141,7 @@ TEST(SlabPool, GivesTheSlabOfEachBatchBackToAnAllocatorThatWantsIt) {
 TEST(SlabPool, FreesWhatItHasWhenMemoryRunsOut) {
   auto allocator = std::make_shared<CountingAllocator>();
   allocator->fail_at = 2;
-  EXPECT_ERROR(make_pool(allocator), io, "not enough memory for 3 batches of ");
+  EXPECT_ERROR(make_pool(allocator), io);
   EXPECT_EQ(allocator->num_deallocated, 2);
 }
 
@@ -216,7 +216,7 @@ TEST(Batch, GivesItsArraysByName) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(b.data) % 4096, 0U);
   EXPECT_NE(b.data, batch.field("a").data);
   EXPECT_EQ(batch.field("c").shape.size(), 1U);
-  EXPECT_ERROR(batch.field("d"), not_found, "no field 'd'; there are: a, b, c");
+  EXPECT_ERROR(batch.field("d"), not_found, .subject = field);
   // It is no classification data.
   EXPECT_EQ(batch.images(), nullptr);
   EXPECT_TRUE(batch.labels().empty());
@@ -224,17 +224,15 @@ TEST(Batch, GivesItsArraysByName) {
 }
 
 TEST(SlabLayout, RefusesWhatCannotBe) {
-  EXPECT_ERROR(make_slab_layout({}, 4), invalid_argument, "at least one field");
-  EXPECT_ERROR(make_slab_layout({shaped("", DType::u8, {})}, 4), invalid_argument, "no name");
-  EXPECT_ERROR(make_slab_layout({{"a", nullptr}}, 4), invalid_argument, "'a' has no decoder");
+  EXPECT_ERROR(make_slab_layout({}, 4), invalid_argument);
+  EXPECT_ERROR(make_slab_layout({shaped("", DType::u8, {})}, 4), invalid_argument);
+  EXPECT_ERROR(make_slab_layout({{"a", nullptr}}, 4), invalid_argument);
   EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {}), shaped("a", DType::u8, {})}, 4),
-               invalid_argument, "two fields 'a'");
-  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {-1})}, 4), invalid_argument,
-               "extent of -1");
-  EXPECT_ERROR(make_slab_layout({shaped("a", DType::f64, {1 << 30, 1 << 30})}, 4), invalid_argument,
-               "cannot be");
-  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {int64_t{1} << 45})}, 4), invalid_argument,
-               "too much");
+               invalid_argument);
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {-1})}, 4), invalid_argument);
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::f64, {1 << 30, 1 << 30})}, 4),
+               invalid_argument);
+  EXPECT_ERROR(make_slab_layout({shaped("a", DType::u8, {int64_t{1} << 45})}, 4), invalid_argument);
   // An array without numbers is one.
   EXPECT_EQ(make_slab_layout({shaped("a", DType::u8, {0, 7})}, 4).fields[0].bytes_per_sample, 0U);
 }

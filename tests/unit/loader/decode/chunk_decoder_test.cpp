@@ -175,7 +175,7 @@ TEST_F(ChunkDecoderTest, BadSampleFailsTheBatchButFinishesItAndFreesItsBuffer) {
   chunks_->decode(0, nobody_, {.batch = batch, .count = 2, .indices_in_batch = {0, 1}});
   EXPECT_TRUE(front_is_complete());
   io_wake_.wait();
-  EXPECT_ERROR(queue_.take_front(), corrupt, "record 3 is bad");
+  EXPECT_ERROR(queue_.take_front(), corrupt, .record = 3, .subject = sample);
   slabs_->discard(queue_.close_all().front());
 }
 

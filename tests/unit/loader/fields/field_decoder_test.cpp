@@ -180,9 +180,9 @@ TEST_F(FieldDecoderTest, ErrorsOfAUsersDecoderAreBadSamples) {
   LoaderOptions with = options(dataset);
   with.sampler.order = Order::sequential;
   Loader failing(dataset, with);
-  EXPECT_ERROR(failing.next(), corrupt, "shard-00000.ffr: record 5: ");
+  EXPECT_ERROR(failing.next(), corrupt, .record = 5, .subject = sample);
   Loader again(dataset, with);
-  EXPECT_ERROR(again.next(), corrupt, "there are no points");
+  EXPECT_ERROR(again.next(), corrupt, .record = 5, .subject = sample);
   with.bad_samples = BadSamples::skip;
   Loader skipping(dataset, with);
   const auto batch = skipping.next();
@@ -267,7 +267,7 @@ TEST_F(FieldDecoderTest, ErrorsOfPartsAreBadSamples) {
   with.fields = {{"parts", std::make_shared<FourParts>(std::vector<int64_t>{3, 1})}};
   for (int i = 0; i < 20; ++i) {
     Loader failing(dataset, with);
-    EXPECT_ERROR(failing.next(), corrupt, "record 5: offset 24576: part 1 is broken");
+    EXPECT_ERROR(failing.next(), corrupt, .record = 5, .subject = sample);
   }
   with.bad_samples = BadSamples::skip;
   Loader skipping(dataset, with);
@@ -284,21 +284,19 @@ TEST_F(FieldDecoderTest, OtherShapesAreBadSamples) {
   LoaderOptions with = options(dataset);
   with.fields = {{"points", copy_field(dataset.schema(), "points", {4})}};
   Loader loader(dataset, with);
-  EXPECT_ERROR(loader.next(), corrupt, "but the batch takes [4]");
+  EXPECT_ERROR(loader.next(), corrupt, .record = 12, .subject = sample);
 }
 
 TEST_F(FieldDecoderTest, RefusesFieldsThatCannotServe) {
   const Schema s = decoded_schema();
-  EXPECT_ERROR(decode_image(s, "nope", {}), not_found, "nope");
-  EXPECT_ERROR(decode_image(s, "pose", {}), invalid_argument,
-               "field 'pose' is a tensor of f64; expected an image");
+  EXPECT_ERROR(decode_image(s, "nope", {}), not_found, .subject = field);
+  EXPECT_ERROR(decode_image(s, "pose", {}), invalid_argument);
   EXPECT_ERROR(decode_image(s, "front/image", {.transform = RandomResizedCrop{.size = 0}}),
-               invalid_argument, "size is 0");
-  EXPECT_ERROR(decode_integer(s, "speed"), invalid_argument,
-               "a scalar of f32; expected an integer");
-  EXPECT_ERROR(copy_field(s, "front/image"), invalid_argument, "expected a scalar or a tensor");
-  EXPECT_ERROR(copy_field(s, "speed", {3}), invalid_argument, "expected a tensor");
-  EXPECT_ERROR(copy_field(s, "pose", {-1}), invalid_argument, "must not be negative");
+               invalid_argument);
+  EXPECT_ERROR(decode_integer(s, "speed"), invalid_argument);
+  EXPECT_ERROR(copy_field(s, "front/image"), invalid_argument);
+  EXPECT_ERROR(copy_field(s, "speed", {3}), invalid_argument);
+  EXPECT_ERROR(copy_field(s, "pose", {-1}), invalid_argument);
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ TEST_F(RowPartsDecoderTest, BadPartIsABadSample) {
       LoaderOptions failing = options(spec, num_threads);
       Loader loader(*dataset_, failing);
       for (int64_t i = 0; i < 7; ++i) loader.next();
-      EXPECT_ERROR(loader.next(), corrupt, ": part 1 is bad");
+      EXPECT_ERROR(loader.next(), corrupt, .record = 7, .subject = sample);
     }
     if (step == "count") continue;
     LoaderOptions skipping = options({.bad_step = step}, 2, kNumStacks);
@@ -196,18 +196,19 @@ TEST_F(RowPartsDecoderTest, BadPartIsABadSample) {
 
 TEST_F(RowPartsDecoderTest, WrongNumberOfRowsEndsTheEpochAndIsNamed) {
   StackSpec spec{.together = true, .wrong_count = 1};
-  EXPECT_ERROR(Loader(*dataset_, options(spec, kNumParts)).next(), invalid_argument,
-               "field 'stack' wrote 0 rows of part 0, but counted 1");
+  EXPECT_ERROR(Loader(*dataset_, options(spec, kNumParts)).next(), invalid_argument, .record = 0,
+               .subject = sample);
   spec = {.together = true, .wrong_count = -9};
-  EXPECT_ERROR(Loader(*dataset_, options(spec, kNumParts)).next(), invalid_argument,
-               "field 'stack' counted -9 rows of part 0");
+  EXPECT_ERROR(Loader(*dataset_, options(spec, kNumParts)).next(), invalid_argument, .record = 0,
+               .subject = sample);
   spec = {.wrong_number = 16};
-  EXPECT_ERROR(Loader(*dataset_, options(spec, 1)).next(), invalid_argument,
-               "field 'stack' wrote 16 rows of part 0, but there is room for 15");
+  EXPECT_ERROR(Loader(*dataset_, options(spec, 1)).next(), invalid_argument, .record = 0,
+               .subject = sample);
   spec = {.wrong_number = -1};
   LoaderOptions skipping = options(spec, 1);
   skipping.bad_samples = BadSamples::skip;
-  EXPECT_ERROR(Loader(*dataset_, skipping).next(), invalid_argument, "wrote -1 rows of part 0");
+  EXPECT_ERROR(Loader(*dataset_, skipping).next(), invalid_argument, .record = 0,
+               .subject = sample);
 }
 
 TEST(RowParts, PlaceIsKnownWhenThePartsBeforeAreCountedOrWritten) {

@@ -111,9 +111,7 @@ TEST_F(TextFields, BeyondMaxBytesAreBadSamples) {
       make_texts("train", {"a", "bb", std::string(660, 'x'), "ccc", std::string(256, 'y')});
   LoaderOptions both = options(dataset, 256);
   Loader failing(dataset, both);
-  EXPECT_ERROR(failing.next(), unsupported,
-               "field 'text' has a text of 660 bytes, more than max_bytes, which is 256; give");
-  EXPECT_ERROR(failing.next(), unsupported, "shard-00000.ffr: record 2: ");
+  EXPECT_ERROR(failing.next(), unsupported, .record = 2, .subject = sample);
   both.bad_samples = BadSamples::skip;
   Loader skipping(dataset, both);
   const std::optional<Batch> batch = skipping.next();
@@ -133,7 +131,7 @@ TEST_F(TextFields, AllBeyondMaxBytesSayWhy) {
   LoaderOptions skip = options(dataset, 7);
   skip.bad_samples = BadSamples::skip;
   Loader loader(dataset, skip);
-  EXPECT_ERROR(loader.next(), corrupt, "a text of 8 bytes, more than max_bytes, which is 7");
+  EXPECT_ERROR(loader.next(), corrupt, .record = 0);
 }
 
 TEST_F(TextFields, TakeNoRoomInSlabs) {

@@ -102,8 +102,7 @@ TEST(ShardFiles, AutomaticFallsBackForAllWhenOneIsRefused) {
 
 TEST(ShardFiles, AskingForDirectIoWhereItIsRefusedIsAnError) {
   const TestFile file("/proc/self/status");
-  EXPECT_ERROR(ShardFiles({file.get()}, 1, DirectIo::on), unsupported,
-               "/proc/self/status: direct I/O was asked for");
+  EXPECT_ERROR(ShardFiles({file.get()}, 1, DirectIo::on), unsupported);
 }
 
 TEST(ShardFiles, DirectIoIsOfTheReadFileWhateverHasItsNameNow) {

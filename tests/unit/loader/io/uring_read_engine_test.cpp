@@ -188,8 +188,7 @@ TEST_F(UringReadEngineTest, SqpollRefusedIsAnErrorOrALineInTheLog) {
 }
 
 TEST(ReadEngine, SqpollWithPreadIsRefused) {
-  EXPECT_ERROR(make_read_engine(IoEngine::pread, {0}, {.sqpoll = true}), invalid_argument,
-               "io.sqpoll belongs to io_uring");
+  EXPECT_ERROR(make_read_engine(IoEngine::pread, {0}, {.sqpoll = true}), invalid_argument);
 }
 
 }  // namespace

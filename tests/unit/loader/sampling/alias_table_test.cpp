@@ -75,13 +75,12 @@ TEST(AliasTable, RarestRecordCanStillBeDrawn) {
 }
 
 TEST(AliasTable, RefusesWhatIsNoDistribution) {
-  EXPECT_ERROR(AliasTable({}), invalid_argument, "no weights");
-  EXPECT_ERROR(AliasTable(std::vector<double>{0, 0}), invalid_argument, "all weights are 0");
-  EXPECT_ERROR(AliasTable(std::vector<double>{1, -1}), invalid_argument,
-               "the weight of record 1 is -1");
-  EXPECT_ERROR(AliasTable(std::vector<double>{std::nan("")}), invalid_argument, "is nan");
+  EXPECT_ERROR(AliasTable({}), invalid_argument);
+  EXPECT_ERROR(AliasTable(std::vector<double>{0, 0}), invalid_argument);
+  EXPECT_ERROR(AliasTable(std::vector<double>{1, -1}), invalid_argument);
+  EXPECT_ERROR(AliasTable(std::vector<double>{std::nan("")}), invalid_argument);
   EXPECT_ERROR(AliasTable(std::vector<double>{std::numeric_limits<double>::infinity()}),
-               invalid_argument, "is inf");
+               invalid_argument);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ TEST(Permutation, IsTheSameInEveryRelease) {
 }
 
 TEST(Permutation, RefusesToBeEmpty) {
-  EXPECT_ERROR(Permutation(0, 1), invalid_argument, "at least one element");
+  EXPECT_ERROR(Permutation(0, 1), invalid_argument);
 }
 
 }  // namespace

@@ -100,12 +100,12 @@ TEST(SamplerGroups, WhatIsNoGroupingIsRefused) {
     return Sampler(10, 2,
                    {.order = order, .groups = std::make_shared<const Groups>(std::move(groups))});
   };
-  EXPECT_ERROR(make({}), invalid_argument, "first group must begin at record 0");
-  EXPECT_ERROR(make({1}), invalid_argument, "first group must begin at record 0");
-  EXPECT_ERROR(make({0, 5, 5}), invalid_argument, "group 2 begins at record 5");
-  EXPECT_ERROR(make({0, 10}), invalid_argument, "before record 10");
-  EXPECT_ERROR(make({0}, Order::windowed), invalid_argument, "groups need the order 'shuffle'");
-  EXPECT_ERROR(Sampler(10, 2, {.share_randomness = true}), invalid_argument, "needs groups");
+  EXPECT_ERROR(make({}), invalid_argument);
+  EXPECT_ERROR(make({1}), invalid_argument);
+  EXPECT_ERROR(make({0, 5, 5}), invalid_argument);
+  EXPECT_ERROR(make({0, 10}), invalid_argument);
+  EXPECT_ERROR(make({0}, Order::windowed), invalid_argument);
+  EXPECT_ERROR(Sampler(10, 2, {.share_randomness = true}), invalid_argument);
 }
 
 // First the others of its own group, the earlier ones first; then the records at its place in the

@@ -97,16 +97,12 @@ TEST(Mixture, WhatIsLeftGoesToTheLargestRemainders) {
 }
 
 TEST(Mixture, RefusesWhatMakesNoSense) {
-  EXPECT_ERROR(mixture_counts({}), invalid_argument, "a mixture is of 0 data sets");
-  EXPECT_ERROR(mixture_counts({.num_records = {3, 0}}), invalid_argument,
-               "data set 1 of the mixture has 0 records");
-  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}, .weights = {1}}), invalid_argument,
-               "1 weights for 2 data sets");
-  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}, .weights = {1, 0}}), invalid_argument,
-               "the weight of data set 1 is 0, must be finite and more than 0");
-  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}, .weights = {1e9, 1}}), invalid_argument,
-               "an epoch of 7 samples has none of data set 1; give that a larger weight");
-  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}}, -1), invalid_argument, "epoch_size is -1");
+  EXPECT_ERROR(mixture_counts({}), invalid_argument);
+  EXPECT_ERROR(mixture_counts({.num_records = {3, 0}}), invalid_argument);
+  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}, .weights = {1}}), invalid_argument);
+  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}, .weights = {1, 0}}), invalid_argument);
+  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}, .weights = {1e9, 1}}), invalid_argument);
+  EXPECT_ERROR(mixture_counts({.num_records = {3, 4}}, -1), invalid_argument);
 }
 
 TEST(SamplerMixture, AnEpochHasExactlyTheCountsOfEachSet) {
@@ -253,19 +249,16 @@ TEST(SamplerMixture, RefusesWhatItCannotMix) {
   for (const Order order : {Order::sequential, Order::windowed}) {
     SamplerOptions options = mixed({});
     options.order = order;
-    EXPECT_ERROR(Sampler(kMixedRecords, 4, options), invalid_argument,
-                 "a mixture needs the order 'shuffle' without groups");
+    EXPECT_ERROR(Sampler(kMixedRecords, 4, options), invalid_argument);
   }
   SamplerOptions grouped = mixed({});
   grouped.groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 10});
-  EXPECT_ERROR(Sampler(kMixedRecords, 4, grouped), invalid_argument, "without groups");
+  EXPECT_ERROR(Sampler(kMixedRecords, 4, grouped), invalid_argument);
   SamplerOptions weighted = mixed({});
   weighted.order = Order::weighted;
   weighted.weights = std::make_shared<const std::vector<double>>(kMixedRecords, 1.0);
-  EXPECT_ERROR(Sampler(kMixedRecords, 4, weighted), invalid_argument,
-               "a mixture needs the order 'shuffle'");
-  EXPECT_ERROR(Sampler(kMixedRecords + 1, 4, mixed({})), invalid_argument,
-               "the mixture's data sets have 75 records, but there are 76");
+  EXPECT_ERROR(Sampler(kMixedRecords, 4, weighted), invalid_argument);
+  EXPECT_ERROR(Sampler(kMixedRecords + 1, 4, mixed({})), invalid_argument);
 }
 
 }  // namespace

@@ -137,24 +137,23 @@ TEST(Sampler, PositionNeverPassesTheEnd) {
 }
 
 TEST(Sampler, RefusesWhatMakesNoSense) {
-  EXPECT_ERROR(Sampler(0, 1, {}), invalid_argument, "at least one record");
-  EXPECT_ERROR(Sampler(5, 0, {}), invalid_argument, "batch_size is 0");
-  EXPECT_ERROR(Sampler(5, 1, {.rank = 2, .world_size = 2}), invalid_argument, "rank is 2");
-  EXPECT_ERROR(Sampler(5, 1, {.rank = -1, .world_size = 2}), invalid_argument, "rank is -1");
-  EXPECT_ERROR(Sampler(5, 1, {.world_size = 0}), invalid_argument, "world_size is 0");
+  EXPECT_ERROR(Sampler(0, 1, {}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 0, {}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.rank = 2, .world_size = 2}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.rank = -1, .world_size = 2}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.world_size = 0}), invalid_argument);
 }
 
 TEST(Sampler, LimitsAreFarFromWhereIntegersEnd) {
   constexpr int64_t kMax = int64_t{1} << 60;
   constexpr int kRanks = 1 << 30;
-  EXPECT_ERROR(Sampler(kMax + 1, 1, {}), invalid_argument, "are too much");
-  EXPECT_ERROR(Sampler(5, kMax + 1, {}), invalid_argument, "are too much");
-  EXPECT_ERROR(Sampler(5, kMax / kRanks + 1, {.world_size = kRanks}), invalid_argument,
-               "are too much");
+  EXPECT_ERROR(Sampler(kMax + 1, 1, {}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, kMax + 1, {}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, kMax / kRanks + 1, {.world_size = kRanks}), invalid_argument);
   const auto weights = std::make_shared<const std::vector<double>>(5, 1.0);
   EXPECT_ERROR(
       Sampler(5, 1, {.order = Order::weighted, .epoch_size = kMax + 1, .weights = weights}),
-      invalid_argument, "are too much");
+      invalid_argument);
   // The last step of the largest epoch there is.
   for (const Order order : {Order::sequential, Order::shuffle, Order::windowed}) {
     for (const Tail tail : {Tail::drop, Tail::pad, Tail::exact}) {

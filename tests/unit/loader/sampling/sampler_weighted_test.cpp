@@ -116,13 +116,13 @@ TEST(SamplerWeighted, EpochSizeIsItsOwnAndPositionsGoOnFromAnywhere) {
 }
 
 TEST(SamplerWeighted, RefusesWeightsThatDoNotFit) {
-  EXPECT_ERROR(Sampler(4, 1, weighted({1, 2, 3})), invalid_argument, "3 weights for 4 records");
+  EXPECT_ERROR(Sampler(4, 1, weighted({1, 2, 3})), invalid_argument);
   SamplerOptions options = weighted({1, 2, 3});
   options.order = Order::shuffle;
-  EXPECT_ERROR(Sampler(3, 1, options), invalid_argument, "weights need the order 'weighted'");
-  EXPECT_ERROR(Sampler(3, 1, {.order = Order::weighted}), invalid_argument, "needs weights");
-  EXPECT_ERROR(Sampler(3, 1, weighted({1, 2, 3}, -1)), invalid_argument, "epoch_size is -1");
-  EXPECT_ERROR(Sampler(3, 1, {.epoch_size = 4}), invalid_argument, "epoch_size is 4");
+  EXPECT_ERROR(Sampler(3, 1, options), invalid_argument);
+  EXPECT_ERROR(Sampler(3, 1, {.order = Order::weighted}), invalid_argument);
+  EXPECT_ERROR(Sampler(3, 1, weighted({1, 2, 3}, -1)), invalid_argument);
+  EXPECT_ERROR(Sampler(3, 1, {.epoch_size = 4}), invalid_argument);
 }
 
 }  // namespace

@@ -170,8 +170,8 @@ TEST(SamplerWindowed, IsTheSameInEveryRelease) {
 }
 
 TEST(SamplerWindowed, RefusesEmptyWindows) {
-  EXPECT_ERROR(Sampler(5, 1, {.window_block = 0}), invalid_argument, "window_block is 0");
-  EXPECT_ERROR(Sampler(5, 1, {.window_blocks = 0}), invalid_argument, "window_blocks is 0");
+  EXPECT_ERROR(Sampler(5, 1, {.window_block = 0}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.window_blocks = 0}), invalid_argument);
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ torch.save(m.state_dict(), 'protocol4.pth', pickle_protocol=4)
   const Pth pth = read_pth(temp / "odd.pth");
   ASSERT_EQ(pth.unread.size(), 2U);
   EXPECT_EQ(pth.unread[0].what, "is made by torch._utils._rebuild_sparse_tensor");
-  EXPECT_ERROR(read_pth(temp / "script.pt"), unsupported, "is a TorchScript program");
+  EXPECT_ERROR(read_pth(temp / "script.pt"), unsupported);
 }
 
 TEST(Pth, ReadsASmallFile) {
@@ -190,42 +190,35 @@ TEST(Pth, ReadsASmallFile) {
 
 TEST(Pth, RefusesHostilePickles) {
   const testing::TempDir temp;
-  const auto expect = [&](const std::string& pickle, ErrorCode code, const std::string& text) {
+  const auto expect = [&](const std::string& pickle, ErrorCode code) {
     write_zip(temp / "f", pth_entries(pickle));
-    try {
-      read_pth(temp / "f");
-      ADD_FAILURE() << "read, but expected: " << text;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), code) << e.what();
-      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-      EXPECT_TRUE(std::string(e.what()).starts_with((temp / "f").string() + ": ")) << e.what();
-    }
+    const std::string path = temp / "f";
+    EXPECT_TRUE(testing::throws_error([&] { read_pth(path); }, code, {.path = path}));
   };
   const auto tensor = [](const PickledTensor& t) { return pickle_dict({{"w", t.bytes()}}); };
   constexpr int64_t kHuge = int64_t{1} << 62;
   using enum ErrorCode;
-  expect(pickle_dict({{"w", "cos\nsystem\n(" + testing::pickle_text("true") + "tR"}}), unsupported,
-         "'w' would call os.system, and nothing but tensors is ever made here");
+  expect(pickle_dict({{"w", "cos\nsystem\n(" + testing::pickle_text("true") + "tR"}}), unsupported);
   expect(pickle_dict({{"w", "cbuiltins\neval\n(" + testing::pickle_text("1") + "t\x81"}}),
-         unsupported, "'w' would call builtins.eval");
+         unsupported);
   expect(pickle_dict({{"v", PickledTensor{}.bytes()},
                       {"w", "cos\nsystem\n(" + testing::pickle_text("true") + "tR"}}),
-         unsupported, "'w' would call os.system, and nothing but tensors is ever made here");
-  expect(pickle_dict({{"w", "K\x01"}}), unsupported, "holds no tensors by their names");
-  expect("K\x01", unsupported, "holds no dict of tensors");
-  expect("}(K\x01" + PickledTensor{}.bytes() + "u", unsupported, "keys are not names");
-  expect("i", unsupported, "opcode 0x69");
-  expect(tensor({.key = "1"}), corrupt, "the numbers of tensor 'w' are missing");
-  expect(tensor({.offset = 1}), corrupt, "'w' lies outside");
-  expect(tensor({.offset = -1}), corrupt, "'w' lies outside");
-  expect(tensor({.sizes = {2, -2}}), corrupt, "'w' lies outside");
-  expect(tensor({.strides = {-2, 1}}), corrupt, "'w' lies outside");
-  expect(tensor({.sizes = {2}}), corrupt, "'w' lies outside");
-  expect(tensor({.sizes = {kHuge, kHuge}, .strides = {0, 0}}), corrupt, "'w' lies outside");
-  expect(tensor({.sizes = {kHuge, 2}, .strides = {4, 1}}), corrupt, "'w' lies outside");
+         unsupported);
+  expect(pickle_dict({{"w", "K\x01"}}), unsupported);
+  expect("K\x01", unsupported);
+  expect("}(K\x01" + PickledTensor{}.bytes() + "u", unsupported);
+  expect("i", unsupported);
+  expect(tensor({.key = "1"}), corrupt);
+  expect(tensor({.offset = 1}), corrupt);
+  expect(tensor({.offset = -1}), corrupt);
+  expect(tensor({.sizes = {2, -2}}), corrupt);
+  expect(tensor({.strides = {-2, 1}}), corrupt);
+  expect(tensor({.sizes = {2}}), corrupt);
+  expect(tensor({.sizes = {kHuge, kHuge}, .strides = {0, 0}}), corrupt);
+  expect(tensor({.sizes = {kHuge, 2}, .strides = {4, 1}}), corrupt);
   expect(pickle_dict({{"w", PickledTensor{}.bytes()},
                       {"v", PickledTensor{.storage_type = "torch\nDoubleStorage"}.bytes()}}),
-         corrupt, "'v' lies outside");
+         corrupt);
 }
 
 TEST(Pth, ChoosesAmongSeveralDicts) {
@@ -259,10 +252,8 @@ TEST(Pth, ChoosesAmongSeveralDicts) {
   pth = keys({{"w", PickledTensor{}.bytes()}, {"epoch", "K\x01"}, {"_extra_state", "N"}}, "");
   EXPECT_EQ(name(pth), "w");
   EXPECT_EQ(pth.notes.at(0), "what is no tensor is left out: 'epoch'");
-  EXPECT_ERROR(keys({{"x", a}, {"y", b}}, ""), unsupported,
-               "holds several sets of tensors: 'x', 'y'; say which by --weights-key");
-  EXPECT_ERROR(keys({{"state", "}"}, {"param_groups", "]"}}, ""), unsupported,
-               "holds the state of an optimizer, not weights");
+  EXPECT_ERROR(keys({{"x", a}, {"y", b}}, ""), unsupported);
+  EXPECT_ERROR(keys({{"state", "}"}, {"param_groups", "]"}}, ""), unsupported);
 }
 
 // torch before 0.2 wrote a tar, in which tensors and storages are beside the pickle.
@@ -291,14 +282,13 @@ TEST(Pth, ReadsTars) {
   EXPECT_THROW(read_pth(temp / "f"), Error);
   entries.pop_back();
   write();
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported,
-               "is a tar archive, of which 'sys_info' is the first file; unpack it");
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
 }
 
 TEST(Pth, RefusesOtherZips) {
   const testing::TempDir temp;
   write_zip(temp / "f", {{"a/readme", "text"}});
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "it has no data.pkl");
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
   auto entries = pth_entries(pickle_dict({{"w", PickledTensor{}.bytes()}}));
   entries[1].second = "big";
   write_zip(temp / "f", entries);
@@ -307,12 +297,12 @@ TEST(Pth, RefusesOtherZips) {
   write_zip(temp / "f", entries);
   EXPECT_TRUE(read(temp / "f").at("w").equal(at::tensor({1.F, 2.F, 3.F, 4.F}).view({2, 2})));
   write_zip(temp / "f", {{"a/x.npy", "text"}});
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "is an archive of NumPy arrays");
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
   write_zip(temp / "f", {{"a/x.pth", "text"}});
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "is a zip that holds 'a/x.pth'; unpack it");
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
   testing::write_file(temp / "f", "text");
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported, "is no file of torch.save()");
-  EXPECT_ERROR(read_pth(temp / "none"), not_found, "none");
+  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
+  EXPECT_ERROR(read_pth(temp / "none"), not_found);
 }
 
 TEST(Pth, NoticesEveryTruncation) {
@@ -336,7 +326,7 @@ TEST(Pth, NoticesAFlippedBitInTheNumbers) {
   ASSERT_NE(at, std::string::npos);
   bytes[at + 9] ^= 1;
   testing::write_file(temp / "f", bytes);
-  EXPECT_ERROR(read_pth(temp / "f"), corrupt, "CRC");
+  EXPECT_ERROR(read_pth(temp / "f"), corrupt);
 }
 
 // Any bytes end in tensors that can be looked at, or in an Error.

@@ -79,7 +79,7 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
     EXPECT_EQ(model.buffers()[1].tensor.item<int64_t>(), 9);
   }
   EXPECT_FALSE(holds_weights_alone(temp.path()));
-  EXPECT_ERROR(holds_weights_alone(temp / "none"), not_found, "none");
+  EXPECT_ERROR(holds_weights_alone(temp / "none"), not_found);
 }
 
 // As RootNet's code names its checkpoints and keeps them: the tensors under "network", with
@@ -96,8 +96,7 @@ TEST(Weights, AreWrittenAsSnapshots) {
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
   for (const char* name :
        {"snapshot_.pth.tar", "snapshot_x.pth.tar", "snapshot_-1.pth.tar", "a.tar"}) {
-    EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / name), invalid_argument,
-                 "written as .safetensors or .pth");
+    EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / name), invalid_argument);
   }
 }
 
@@ -175,9 +174,7 @@ TEST(Weights, AreFoundBehindOtherWords) {
   EXPECT_EQ(chosen.tensors.size(), weights_sample().size());
   EXPECT_TRUE(load_weights(chosen, kRules, model, HeadPolicy::must_fit));
   EXPECT_EQ(model.parameters()[1].tensor.sum().item<float>(), 0);
-  EXPECT_ERROR(read_weights(temp / "f.safetensors", "other"), invalid_argument,
-               "has nothing of the name 'other', which --weights-key asks for; its names begin "
-               "with 'ema_model', 'model'");
+  EXPECT_ERROR(read_weights(temp / "f.safetensors", "other"), invalid_argument);
 }
 
 TEST(Weights, MayComeWithoutAHead) {
@@ -190,7 +187,7 @@ TEST(Weights, MayComeWithoutAHead) {
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0], "it has no head; the head of 7 rows is drawn anew");
   EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit),
-               invalid_argument, "has no tensor 'head.weight'");
+               invalid_argument);
 }
 
 TEST(Weights, SayWhatATensorWithoutNumbersIs) {
@@ -203,8 +200,7 @@ TEST(Weights, SayWhatATensorWithoutNumbersIs) {
   EXPECT_EQ(notes[0], "what is not read here is left out, 1 tensor: 'other' has the dtype 'F4'");
   weights.tensors.erase(weights.tensors.begin());
   weights.unread[0].name = "body.weight";
-  EXPECT_ERROR(load_weights(weights, kRules, model, HeadPolicy::must_fit), invalid_argument,
-               "tensor 'body.weight' has the dtype 'F4', which is not read here");
+  EXPECT_ERROR(load_weights(weights, kRules, model, HeadPolicy::must_fit), invalid_argument);
 }
 
 TEST(Weights, AreReadFromShards) {
@@ -225,85 +221,61 @@ TEST(Weights, AreReadFromShards) {
     EXPECT_TRUE(load_weights(read_weights(index), kRules, model, HeadPolicy::must_fit));
     EXPECT_TRUE(model.parameters()[0].tensor.equal(all[0].tensor));
     EXPECT_ERROR(read_weights(temp / (std::string("model-00002-of-00002") + ending)),
-                 invalid_argument,
-                 "is one of the files of weights in shards; give " + index.string());
+                 invalid_argument, .path = temp / (std::string("model-00002-of-00002") + ending));
   }
-  const auto expect = [&](const char* json, ErrorCode code, const char* text) {
+  const auto expect = [&](const char* json, ErrorCode code) {
     std::ofstream(temp / "b.index.json") << json;
-    try {
-      read_weights(temp / "b.index.json");
-      ADD_FAILURE() << json;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), code) << e.what();
-      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-    }
+    EXPECT_TRUE(testing::throws_error([&] { read_weights(temp / "b.index.json"); }, code)) << json;
   };
   using enum ErrorCode;
-  expect("[]", corrupt, "is no index of weights");
-  expect(R"({"weight_map":{"a":1}})", corrupt, "names no file for the tensor 'a'");
-  expect(R"({"weight_map":{"a":"../x"}})", corrupt, "which is not in its folder");
-  expect(R"({"weight_map":{"a":"/etc/passwd"}})", corrupt, "which is not in its folder");
-  expect(R"({"weight_map":{"a":"x.safetensors"}})", not_found,
-         "names 1 files, but x.safetensors is not there");
-  expect(R"({"weight_map":{"a":"model-00001-of-00002.safetensors"}})", invalid_argument,
-         "for the tensor 'a', which is not in it");
+  expect("[]", corrupt);
+  expect(R"({"weight_map":{"a":1}})", corrupt);
+  expect(R"({"weight_map":{"a":"../x"}})", corrupt);
+  expect(R"({"weight_map":{"a":"/etc/passwd"}})", corrupt);
+  expect(R"({"weight_map":{"a":"x.safetensors"}})", not_found);
+  expect(R"({"weight_map":{"a":"model-00001-of-00002.safetensors"}})", invalid_argument);
 }
 
 TEST(Weights, AreCalledByTheirNamesWhereTheyAreNotRead) {
   const testing::TempDir temp;
-  const auto expect = [&](const std::string& name, const std::string& bytes,
-                          const std::string& text) {
+  const auto expect = [&](const std::string& name, const std::string& bytes) {
     std::ofstream(temp / name) << bytes;
-    EXPECT_ERROR(read_weights(temp / name), unsupported, text);
-    EXPECT_ERROR(holds_weights_alone(temp / name), unsupported, text);
+    EXPECT_ERROR(read_weights(temp / name), unsupported, .path = temp / name);
+    EXPECT_ERROR(holds_weights_alone(temp / name), unsupported, .path = temp / name);
   };
   const std::string zeros(600, '\0');
-  expect("a", "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n",
-         "is a Git LFS pointer, not weights; download the file itself with git lfs pull");
-  expect("b", "\x89HDF\r\n\x1a\n" + zeros, "is an HDF5 file, not weights");
-  expect("c", std::string("\x08\x0a\x12\x07pytorch", 11) + zeros, "is an ONNX model");
-  expect("d", "GGUF" + zeros, "is a GGUF model");
-  expect("e", "<!DOCTYPE html><html>", "is an HTML page, not weights; download it again");
-  expect("f", "\x1f\x8b\x08" + zeros, "is gzip data, not weights; decompress it");
-  expect("g.msgpack", "\x82\xa6params" + zeros, "is a file of Flax");
-  expect("h", zeros, "begins with zeros, as an unfinished download does");
-  expect("i", "hello world, this is text", "is neither a safetensors file nor one of torch.save()");
-  expect("j", "\x80\x04\x95" + zeros, "is a Python pickle, not weights");
+  expect("a", "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n");
+  expect("b", "\x89HDF\r\n\x1a\n" + zeros);
+  expect("c", std::string("\x08\x0a\x12\x07pytorch", 11) + zeros);
+  expect("d", "GGUF" + zeros);
+  expect("e", "<!DOCTYPE html><html>");
+  expect("f", "\x1f\x8b\x08" + zeros);
+  expect("g.msgpack", "\x82\xa6params" + zeros);
+  expect("h", zeros);
+  expect("i", "hello world, this is text");
+  expect("j", "\x80\x04\x95" + zeros);
 }
 
 TEST(Weights, NameTheTensorThatDoesNotFit) {
   TinyModel model(4);
-  const auto expect = [&](const std::function<void(std::vector<NamedTensor>&)>& change,
-                          const std::string& text) {
+  const auto expect = [&](const std::function<void(std::vector<NamedTensor>&)>& change) {
     std::vector<NamedTensor> tensors = weights_sample();
     change(tensors);
     for (const HeadPolicy policy : {HeadPolicy::must_fit, HeadPolicy::may_differ}) {
-      EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, policy), invalid_argument,
-                   "file.pth: " + text);
+      EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, policy), invalid_argument);
     }
     EXPECT_TRUE(model.parameters()[0].tensor.equal(at::zeros({2, 3}))) << "was changed";
   };
-  expect([](auto& t) { t.erase(t.begin() + 2); },
-         "has no tensor 'head.bias', which a tiny needs; is it of another --arch?");
-  expect(
-      [](auto& t) {
-        t.push_back({"extra", at::ones({1})});
-      },
-      "holds the tensor 'extra', which a tiny does not have");
-  expect([](auto& t) { t.push_back(t[0]); }, "holds the tensor 'body.weight' twice");
-  expect(
-      [](auto& t) {
-        t[0].tensor = at::ones({3, 2});
-      },
-      "tensor 'body.weight' is Float [3, 2], but the model needs Float [2, 3]");
-  expect([](auto& t) { t[1].tensor = at::ones({5, 3}); }, "tensor 'head.weight' is Float [5, 3]");
-  expect([](auto& t) { t[0].tensor = t[0].tensor.to(at::kLong); },
-         "tensor 'body.weight' is Long [2, 3]");
+  expect([](auto& t) { t.erase(t.begin() + 2); });
+  expect([](auto& t) { t.push_back({"extra", at::ones({1})}); });
+  expect([](auto& t) { t.push_back(t[0]); });
+  expect([](auto& t) { t[0].tensor = at::ones({3, 2}); });
+  expect([](auto& t) { t[1].tensor = at::ones({5, 3}); });
+  expect([](auto& t) { t[0].tensor = t[0].tensor.to(at::kLong); });
   TinyModel other(5);
   EXPECT_ERROR(load_weights(weights_of(weights_sample()), kRules, other, HeadPolicy::must_fit),
-               invalid_argument, "tensor 'head.weight' is Float [4, 2]");
-  EXPECT_ERROR(head_rows(weights_of({weights_sample()[0]}), kRules), invalid_argument,
-               "has no tensor 'head.weight'");
+               invalid_argument);
+  EXPECT_ERROR(head_rows(weights_of({weights_sample()[0]}), kRules), invalid_argument);
 }
 
 TEST(Weights, AreConvertedAndMayLackCounts) {
@@ -319,14 +291,11 @@ TEST(Weights, AreConvertedAndMayLackCounts) {
 TEST(Weights, AreNotWrittenOverAFile) {
   const testing::TempDir temp;
   std::ofstream(temp / "a.pth") << "mine";
-  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.pth"), invalid_argument,
-               "a.pth: exists; delete it or give another name");
+  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.pth"), invalid_argument);
   EXPECT_EQ(fs::file_size(temp / "a.pth"), 4U);
-  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.onnx"), unsupported,
-               "ONNX is written by PyTorch in Python");
-  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.tf"), invalid_argument,
-               "written as .safetensors or .pth");
-  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "none/a.pth"), io, "none/a.pth");
+  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.onnx"), unsupported);
+  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "a.tf"), invalid_argument);
+  EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / "none/a.pth"), io);
   EXPECT_EQ(std::distance(fs::directory_iterator(temp.path()), fs::directory_iterator()), 1);
 }
 

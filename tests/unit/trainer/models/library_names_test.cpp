@@ -49,12 +49,9 @@ TEST(LibraryNames, DivideWhatTheLibraryHasInParts) {
 }
 
 TEST(LibraryNames, AreRefusedWhereNetworksDiffer) {
-  EXPECT_ERROR(renamed("timm", "mobilenet_v3_small", "a"), unsupported,
-               "timm has no model that computes what torchvision's mobilenet_v3_small does");
-  EXPECT_ERROR(renamed("transformers", "resnext50_32x4d", "a"), unsupported,
-               "its names are known for ResNets, vit_b_16 and convnext_tiny");
-  EXPECT_ERROR(renamed("keras", "resnet18", "a"), invalid_argument,
-               "there is no library 'keras'; there are torchvision, timm, transformers");
+  EXPECT_ERROR(renamed("timm", "mobilenet_v3_small", "a"), unsupported);
+  EXPECT_ERROR(renamed("transformers", "resnext50_32x4d", "a"), unsupported);
+  EXPECT_ERROR(renamed("keras", "resnet18", "a"), invalid_argument);
 }
 
 TEST(LibraryNames, ComeWithASetting) {

