@@ -2,9 +2,9 @@
 // tokenizers call.
 //
 // It knows alternatives, groups, characters and sets with \s \d \p{category} and their opposites,
-// the quantifiers ? * + {n,m}, possessive ones, looking ahead, (?i:...) for letters of ASCII, and $.
-// Only ? repeats a group. The rest of the syntax, and a pattern that can match nothing, is refused
-// by name.
+// the quantifiers ? * + {n,m}, possessive ones, looking ahead, (?i:...) for letters of ASCII, and
+// $. Only ? repeats a group. The rest of the syntax, and a pattern that can match nothing, is
+// refused by name.
 //
 // Immutable: all functions are thread-safe.
 #pragma once
