@@ -16,9 +16,9 @@ namespace ffkit::testing {
 // binary alone, nothing is compared.
 bool use_message_table(const char* room);
 
-// Succeeds when the running test's next sentence in docs/messages/<room>.md is that of `error`. A
-// sentence that the test has met before need not be there again. With FFKIT_MESSAGES_RECORD set to
-// a file, the sentences go there when the test ends, and nothing is compared.
+// Succeeds when the running test has the sentence of `error` in docs/messages/<room>.md; when the
+// test ends, it must have met all that are there. With FFKIT_MESSAGES_RECORD set to a file, the
+// sentences go there when the test ends, each once, and nothing is compared.
 ::testing::AssertionResult is_in_message_table(const Error& error);
 
 }  // namespace ffkit::testing

@@ -144,7 +144,7 @@ TEST(TrainOptions, InterpolationIsAnyOfTheLibrary) {
     if (is_built(interpolation)) {
       EXPECT_NO_THROW(validate(o)) << to_string(interpolation);
     } else {
-      EXPECT_ERROR(validate(o), invalid_argument);
+      EXPECT_ERROR_CODE(validate(o), invalid_argument);
     }
   }
 }
