@@ -1,7 +1,4 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <array>
 #include <cmath>
 
 #include <ffkit/format/error.h>
@@ -10,12 +7,6 @@
 #include "format/enum_names.h"
 
 namespace ffkit {
-namespace {
-
-constexpr std::array kCanBusRules = {BevFormerCanBus::none, BevFormerCanBus::last_row,
-                                     BevFormerCanBus::as_published};
-
-}  // namespace
 
 std::vector<std::string> bevformer_archs() {
   return {"tiny", "small", "base", "micro"};
