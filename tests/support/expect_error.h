@@ -4,6 +4,7 @@
 // .subject = shard); subjects are there without their enum.
 #pragma once
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,9 +32,9 @@ template <typename Function>
     const auto failure = [&](const std::string& what) {
       return ::testing::AssertionFailure() << "error " << what << ": " << e.what();
     };
-    if (e.code() != code) return failure(std::string("is of code ") + to_string(e.code()));
+    if (e.code() != code) return failure(fmt::format("is of code {}", to_string(e.code())));
     if (context.subject != ErrorSubject::unknown && context.subject != found.subject) {
-      return failure(std::string("is about a ") + to_string(found.subject));
+      return failure(fmt::format("is about a {}", to_string(found.subject)));
     }
     if (!context.path.empty() && context.path != found.path) {
       return failure("has the path '" + found.path + "'");

@@ -88,8 +88,8 @@ std::string name_of(const ::testing::TestInfo& test, bool is_shared) {
 }
 
 std::string line_of(const Error& error) {
-  return std::string(to_string(error.code())) + " " + to_string(error.context().subject) + "  " +
-         lasting(error.what());
+  return std::string(to_string(error.code())) + " " +
+         std::string(to_string(error.context().subject)) + "  " + lasting(error.what());
 }
 
 bool contains(const std::vector<std::string>& lines, const std::string& line) {

@@ -288,8 +288,10 @@ TEST_F(DemoNuScenes, TheTemporaryFolderIsRemoved) {
 }
 
 TEST_F(DemoNuScenes, RefusesValuesOutOfRange) {
-  EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}, {}), invalid_argument, .subject = argument);
-  EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}, {}), invalid_argument, .subject = argument);
+  EXPECT_ERROR(make_demo_nuscenes({.num_train_scenes = 0}, {}), invalid_argument,
+               .subject = argument);
+  EXPECT_ERROR(make_demo_nuscenes({.num_val_scenes = 151}, {}), invalid_argument,
+               .subject = argument);
   EXPECT_ERROR(make_demo_nuscenes({.num_keyframes = 1}, {}), invalid_argument, .subject = argument);
   EXPECT_ERROR(make_demo_nuscenes({.width = 48}, {}), invalid_argument);
   EXPECT_ERROR(make_demo_nuscenes({.width = 200}, {}), invalid_argument);

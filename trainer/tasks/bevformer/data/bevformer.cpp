@@ -1,4 +1,3 @@
-
 #include <cmath>
 
 #include <ffkit/format/error.h>
