@@ -52,7 +52,7 @@ std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
     for (size_t i = 0; i < values.size(); ++i) {
       const auto number = load_number<Stored>(bytes.data() + i * sizeof(Stored));
       if constexpr (std::is_arithmetic_v<Stored>) {
-        // NOLINT(bugprone-signed-char-misuse): an i8 is a number.
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): an i8 is a number.
         values[i] = static_cast<T>(number);
       } else {
         values[i] = static_cast<T>(static_cast<double>(number));  // 16-bit floats

@@ -139,14 +139,14 @@ std::string split_in_name(const std::string& stem) {
   return found;
 }
 
-ShardListing listing_of(const fs::path& path, SplitFiles splits) {
+ShardListing listing_of(const fs::path& path, const SplitFiles& splits) {
   ShardListing listing;
-  for (auto& [name, files] : splits) {
+  for (const auto& [name, files] : splits) {
     listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),
                                         files.size() == 1 ? "file is split" : "files are split",
                                         name, files.front().filename().string(),
                                         files.size() == 1 ? "" : ", ..."));
-    listing.splits.push_back({name, name.starts_with("train"), std::move(files)});
+    listing.splits.push_back({name, name.starts_with("train"), files});
   }
   // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
   std::stable_partition(listing.splits.begin(), listing.splits.end(),
@@ -187,7 +187,7 @@ ShardListing find_shards(const fs::path& path, const std::string& ending, bool t
         fmt::format("holds no {0} files, neither directly nor in folders (train/*{0})", ending),
         {.path = path.string()});
   }
-  return listing_of(path, std::move(splits));
+  return listing_of(path, splits);
 }
 
 }  // namespace ffkit

@@ -27,7 +27,7 @@ struct ShardListing {
 using SplitFiles = std::map<std::string, std::vector<std::filesystem::path>>;
 
 // Of the files of each split, found at `path`.
-ShardListing listing_of(const std::filesystem::path& path, SplitFiles splits);
+ShardListing listing_of(const std::filesystem::path& path, const SplitFiles& splits);
 
 // The files below `path` whose names end with `ending` (".tar"), or `path` itself, whatever its
 // name, when it is a file. "validation" and "valid" become "val", which is what the trainer looks
