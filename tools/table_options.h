@@ -19,8 +19,8 @@ using WhenParsed = std::vector<std::function<void()>>;
 void add_table_option(CLI::App& app, Option& option, WhenParsed& when_parsed, bool has_opposite);
 // The groups of a table, in the order in which they begin.
 std::vector<std::string> groups_of(const OptionTable& table);
-// Adds --config FILE, which gives options of `app` in TOML as the command line does, where that does
-// not give them. To be called before the others are added: options are read in their order.
+// Adds --config FILE, which gives options of `app` in TOML. The command line wins over the file. To
+// be called before the others are added: options are read in their order.
 void add_options_file(CLI::App& app);
 // A pipe would be read twice, or waited for.
 CLI::Validator regular_file();

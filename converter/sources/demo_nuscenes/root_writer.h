@@ -16,8 +16,8 @@ void validate(const DemoNuScenesOptions& options);
 
 // Writes the root into `folder`, which is there and empty. The bytes of all files are a function of
 // the numbers in `options` and of conversion.seed. Blocks; paints with conversion.num_threads
-// threads. Throws Error(io), and Error(cancelled) once conversion.cancel is set; what was written by
-// then stays.
+// threads. Throws Error(io), and Error(cancelled) once conversion.cancel is set; what was written
+// by then stays.
 void write_root(const std::filesystem::path& folder, const DemoNuScenesOptions& options,
                 const ConvertOptions& conversion);
 
