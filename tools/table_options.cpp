@@ -7,8 +7,6 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -17,6 +15,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/file/file.h"
 #include "format/options/nearest_names.h"
 
 namespace ffkit {
@@ -170,9 +169,12 @@ std::string nearest_options(const CLI::App& app, const std::string& name) {
 
 // Gives the options in the file `path` to those of `app` that the command line has not given.
 void take_options_file(CLI::App& app, const std::string& path) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw CLI::ConfigError(path + ": cannot be read");
+  std::string text;
+  try {
+    text = read_whole_text(path);
+  } catch (const Error& error) {
+    throw CLI::ConfigError(error.text(OptionStyle::command_line));
+  }
   if (text.find('\0') != std::string::npos) {
     throw CLI::ConfigError(path + ": is no text: it holds a zero byte");
   }
