@@ -19,8 +19,8 @@
 #include "image/pixels/pixel_ops.h"
 #include "image/pixels/pixel_writer.h"
 #include "image/transform/crop.h"
-#include "image/transform/image_pipeline.h"
 #include "image/transform/resize.h"
+#include "image/views/image_pipeline.h"
 #include "loader/batch/mix_images.h"
 #include "test_images.h"
 

@@ -10,6 +10,7 @@
 #include "bitmaps/bmp_header.h"
 #include "bitmaps/pnm_decoder.h"
 #include "bitmaps/pnm_header.h"
+#include "codec/decode_scale.h"
 #include "codec/jpeg_decoder.h"
 #include "codec/not_an_image.h"
 #include "codec/pixel_buffer.h"
@@ -58,17 +59,6 @@ void check_region(const Rect& region, const ImageInfo& info) {
 bool has_png_end(std::span<const std::byte> data) {
   constexpr std::string_view kEnd("\0\0\0\0IEND\xae\x42\x60\x82", 12);
   return data.size() >= kEnd.size() && has_prefix(data, kEnd, data.size() - kEnd.size());
-}
-
-// The largest of 1, 2, 4, 8 that leaves at least min_width x min_height of the region.
-int choose_denominator(const Rect& region, int min_width, int min_height) {
-  if (min_width <= 0 && min_height <= 0) return 1;
-  int denominator = 8;
-  while (denominator > 1 && (region.width < int64_t{denominator} * min_width ||
-                             region.height < int64_t{denominator} * min_height)) {
-    denominator /= 2;
-  }
-  return denominator;
 }
 
 }  // namespace

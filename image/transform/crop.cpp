@@ -104,20 +104,6 @@ DrawnResizeCrop draw_crop(const ResizeCrop& options, int width, int height, Coun
   return drawn;
 }
 
-ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key) {
-  CounterRandom random(key, kCropStream);
-  const DrawnResizeCrop drawn = draw_crop(crop, width, height, random);
-  ImageMap map{.scale_x = static_cast<double>(drawn.resized_width) / width,
-               .scale_y = static_cast<double>(drawn.resized_height) / height,
-               .offset_x = -static_cast<double>(drawn.x),
-               .offset_y = -static_cast<double>(drawn.y)};
-  if (drawn.flip) {
-    map.scale_x = -map.scale_x;
-    map.offset_x = static_cast<double>(crop.size.width) - map.offset_x;
-  }
-  return map;
-}
-
 ImageMap image_map(const ScalePad& pad) {
   return {.scale_x = pad.factor, .scale_y = pad.factor};
 }

@@ -12,10 +12,24 @@
 namespace ffkit {
 namespace {
 
+// Where the pixels of plan.box go when the window of `width` begins at (x, y) of the resized box.
+ImageMap map_of(const CropPlan& plan, int x, int y, int width) {
+  ImageMap map{.scale_x = static_cast<double>(plan.resized_width) / plan.box.width,
+               .scale_y = static_cast<double>(plan.resized_height) / plan.box.height};
+  map.offset_x = -plan.box.x * map.scale_x - x;
+  map.offset_y = -plan.box.y * map.scale_y - y;
+  if (plan.flip) {
+    map.scale_x = -map.scale_x;
+    map.offset_x = width - map.offset_x;
+  }
+  return map;
+}
+
 // Part of the resized box that lies in a window of the output's size, whose corner is at (x, y) of
 // the box and may lie outside of it.
 void take_window(CropPlan& plan, int x, int y, ImageSize size) {
   const auto width = static_cast<int>(size.width);
+  plan.map = map_of(plan, x, y, width);
   const int left = std::max(x, 0);
   const int top = std::max(y, 0);
   const int num_x = std::min(x + width, plan.resized_width) - left;
@@ -30,6 +44,13 @@ void take_window(CropPlan& plan, int x, int y, ImageSize size) {
   plan.taken = {left, top, num_x, num_y};
   plan.x = plan.flip ? width - (left - x) - num_x : left - x;
   plan.y = top - y;
+}
+
+// The same where the window is within the box, or around it.
+CropPlan with_map(CropPlan plan, ImageSize size) {
+  plan.map =
+      map_of(plan, plan.taken.x - plan.x, plan.taken.y - plan.y, static_cast<int>(size.width));
+  return plan;
 }
 
 int scaled_length(int length, double factor) {
@@ -50,13 +71,14 @@ struct Planner {
     const DrawnCrop drawn = draw_crop(crop, width, height, random);
     const auto out_width = static_cast<int>(crop.size.width);
     const auto out_height = static_cast<int>(crop.size.height);
-    return {.box = drawn.rect,
-            .resized_width = out_width,
-            .resized_height = out_height,
-            .taken = {0, 0, out_width, out_height},
-            .flip = drawn.flip,
-            .may_scale_decode = crop.scaled_decode,
-            .is_cropped_first = true};
+    const CropPlan plan{.box = drawn.rect,
+                        .resized_width = out_width,
+                        .resized_height = out_height,
+                        .taken = {0, 0, out_width, out_height},
+                        .flip = drawn.flip,
+                        .may_scale_decode = crop.scaled_decode,
+                        .is_cropped_first = true};
+    return with_map(plan, crop.size);
   }
 
   CropPlan operator()(const ResizeCenterCrop& crop) const {
@@ -67,7 +89,7 @@ struct Planner {
     plan.taken = geometry.taken;
     plan.x = geometry.pad_x;
     plan.y = geometry.pad_y;
-    return plan;
+    return with_map(plan, crop.size);
   }
 
   CropPlan operator()(const Resize& resize) const {
@@ -75,7 +97,7 @@ struct Planner {
     plan.resized_width = static_cast<int>(resize.size.width);
     plan.resized_height = static_cast<int>(resize.size.height);
     plan.taken = {0, 0, plan.resized_width, plan.resized_height};
-    return plan;
+    return with_map(plan, resize.size);
   }
 
   CropPlan operator()(const RandomCrop& crop) const {
@@ -114,11 +136,15 @@ struct Planner {
                       pad.size.width, pad.size.height));
     }
     plan.taken = {0, 0, plan.resized_width, plan.resized_height};
-    return plan;
+    return with_map(plan, pad.size);
   }
 };
 
 }  // namespace
+
+ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key) {
+  return Planner{width, height, key}(crop).map;
+}
 
 CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key) {
   return std::visit(Planner{width, height, key}, transform);

@@ -27,6 +27,7 @@ struct CropPlan {
   bool may_scale_decode = false;  // a JPEG may be decoded at a fraction of its size
   // as Pillow sees it: the box is a picture of its own, of the size in which it is decoded
   bool is_cropped_first = false;
+  ImageMap map;  // where pixels of the picture go, also where nothing of it is taken
 
   bool resizes() const { return resized_width != box.width || resized_height != box.height; }
 };

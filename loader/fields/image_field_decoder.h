@@ -7,7 +7,7 @@
 
 #include <ffkit/loader/field_decoder.h>
 
-#include "image/transform/image_pipeline.h"
+#include "image/views/image_pipeline.h"
 
 namespace ffkit {
 

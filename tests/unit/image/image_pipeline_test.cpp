@@ -1,4 +1,4 @@
-#include "transform/image_pipeline.h"
+#include "views/image_pipeline.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -20,8 +20,8 @@
 #include "random_numbers/random_streams.h"
 #include "test_images.h"
 #include "transform/float_scaler.h"
-#include "transform/image_pipeline.h"
 #include "transform/photometric.h"
+#include "views/image_pipeline.h"
 
 namespace ffkit {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "resize/opencv_resize.h"
 #include "test_images.h"
-#include "transform/image_pipeline.h"
+#include "views/image_pipeline.h"
 
 namespace ffkit {
 namespace {

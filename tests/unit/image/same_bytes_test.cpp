@@ -12,7 +12,7 @@
 
 #include "highway_targets.h"
 #include "test_images.h"
-#include "transform/image_pipeline.h"
+#include "views/image_pipeline.h"
 
 namespace ffkit {
 namespace {

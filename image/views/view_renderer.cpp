@@ -1,46 +1,35 @@
-#include "transform/image_pipeline.h"
+#include "views/view_renderer.h"
 
-#include <chrono>
 #include <optional>
 #include <variant>
 #include <vector>
-
-#include <ffkit/image/image_codec.h>
 
 #include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"
 #include "pixels/wide_writer.h"
 #include "random_numbers/random_streams.h"
 #include "transform/augmenter.h"
-#include "transform/crop_plan.h"
 #include "transform/erasing.h"
 #include "transform/float_scaler.h"
 #include "transform/photometric.h"
-#include "transform/picture_scaler.h"
 #include "transform/wide_scaler.h"
 
 namespace ffkit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr ImageOutput kPixels{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
-
-int64_t nanoseconds(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
-}
-
-}  // namespace
 
 // u16 or i32
 bool has_numbers(const ImageOutput& output) {
   return output.dtype == DType::u16 || output.dtype == DType::i32;
 }
 
+}  // namespace
+
 // Without augmentations the scaler writes finished values straight to the output; otherwise RGB to
 // `pixels`, which are augmented and written. So are the numbers of u16 and i32. ScalePad has a way
 // of its own, in floats, and pictures of 16 bits have one.
-struct ImagePipeline::Impl {
+struct ViewRenderer::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),
         size(image_size(image_options.transform)),
@@ -60,14 +49,11 @@ struct ImagePipeline::Impl {
     }
   }
 
-  // Decodes the picture whose header was read, and writes it.
-  void run(const CropPlan& plan, const SampleKey& key, void* out, Clock::time_point& decoded) {
-    PictureScaler& chosen = plan.resizes() ? *scaler : *copier;
-    const WantedPixels wanted = chosen.wanted(plan);
-    const ImageDecoder::Region region =
-        decoder.read_region(wanted.rect, wanted.min_width, wanted.min_height);
-    decoded = Clock::now();
-    chosen.run(region, plan, makes_pixels ? pixels.data() : out);
+  PictureScaler& chosen(const CropPlan& plan) { return plan.resizes() ? *scaler : *copier; }
+
+  void run_bytes(const ImageDecoder::Region& region, const CropPlan& plan, const SampleKey& key,
+                 void* out) {
+    chosen(plan).run(region, plan, makes_pixels ? pixels.data() : out);
     if (!makes_pixels) return;
     if (!augments) return number_writer.run(pixels.data(), out);
     augmenter.run({pixels.data(), static_cast<int>(size.width), static_cast<int>(size.height)},
@@ -75,21 +61,8 @@ struct ImagePipeline::Impl {
     writer.run(pixels.data(), ptrdiff_t{3} * size.width, out);
   }
 
-  // Whether values of 16 bits are kept: not as bytes, and not where bytes are changed on the way.
-  bool keeps_16_bits() const { return !is_float && !augments && options.output.dtype != DType::u8; }
-
-  // The same with the values of 16 bits.
-  void run_wide(const CropPlan& plan, void* out, Clock::time_point& decoded) {
-    const WideRgbView region = decoder.read_wide_region(wide_scaler.wanted(plan));
-    decoded = Clock::now();
-    wide_scaler.run(region, plan, out);
-  }
-
-  // The same in floats.
-  void run_floats(const CropPlan& plan, const SampleKey& key, void* out,
-                  Clock::time_point& decoded) {
-    const RgbView whole = decoder.read_region(plan.box, 0, 0).pixels;
-    decoded = Clock::now();
+  // The same in floats, of the whole picture.
+  void run_floats(const RgbView& whole, const CropPlan& plan, const SampleKey& key, void* out) {
     std::optional<RowDistortion> distortion;
     if (!options.augmentations.empty()) {
       const Augmentation& only = options.augmentations.front();
@@ -100,12 +73,17 @@ struct ImagePipeline::Impl {
                      distortion ? &*distortion : nullptr, out);
   }
 
+  void erase_part(const SampleKey& key, void* out) {
+    if (!options.erasing) return;
+    CounterRandom random(key, kErasingStream);
+    erase(*options.erasing, options.output, size, random, out);
+  }
+
   ImageOptions options;
   ImageSize size;
   bool is_float;
   bool augments;
   bool makes_pixels;
-  ImageDecoder decoder;
   std::unique_ptr<PictureScaler> scaler;
   std::unique_ptr<PictureScaler> copier;
   Augmenter augmenter;
@@ -116,32 +94,37 @@ struct ImagePipeline::Impl {
   FloatScaler float_scaler;
 };
 
-ImagePipeline::ImagePipeline(const ImageOptions& options)
-    : impl_(std::make_unique<Impl>(options)) {}
-ImagePipeline::~ImagePipeline() = default;
-ImagePipeline::ImagePipeline(ImagePipeline&&) noexcept = default;
-ImagePipeline& ImagePipeline::operator=(ImagePipeline&&) noexcept = default;
+ViewRenderer::ViewRenderer(const ImageOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+ViewRenderer::~ViewRenderer() = default;
+ViewRenderer::ViewRenderer(ViewRenderer&&) noexcept = default;
+ViewRenderer& ViewRenderer::operator=(ViewRenderer&&) noexcept = default;
 
-void ImagePipeline::run(std::span<const std::byte> encoded, const SampleKey& key, void* out,
-                        PipelineTimes& times) {
-  const auto begin = Clock::now();
-  Impl& impl = *impl_;
-  const ImageInfo info = impl.decoder.read_info(encoded);
-  const CropPlan plan = plan_crop(impl.options.transform, info.width, info.height, key);
-  Clock::time_point decoded;
-  if (impl.is_float) {
-    impl.run_floats(plan, key, out, decoded);
-  } else if (info.has_16_bits && impl.keeps_16_bits()) {
-    impl.run_wide(plan, out, decoded);
+// Values of 16 bits are kept: not as bytes, and not where bytes are changed on the way.
+bool ViewRenderer::is_wide(const ImageInfo& info) const {
+  return info.has_16_bits && !impl_->is_float && !impl_->augments &&
+         impl_->options.output.dtype != DType::u8;
+}
+
+WantedPixels ViewRenderer::wanted(const CropPlan& plan, bool is_wide) {
+  if (is_wide) return {impl_->wide_scaler.wanted(plan)};
+  if (impl_->is_float) return {plan.box};
+  return impl_->chosen(plan).wanted(plan);
+}
+
+void ViewRenderer::run(const ImageDecoder::Region& region, const CropPlan& plan,
+                       const SampleKey& key, void* out) {
+  if (impl_->is_float) {
+    impl_->run_floats(region.pixels, plan, key, out);
   } else {
-    impl.run(plan, key, out, decoded);
+    impl_->run_bytes(region, plan, key, out);
   }
-  if (impl.options.erasing) {
-    CounterRandom random(key, kErasingStream);
-    erase(*impl.options.erasing, impl.options.output, impl.size, random, out);
-  }
-  times.decode_ns += nanoseconds(begin, decoded);
-  times.transform_ns += nanoseconds(decoded, Clock::now());
+  impl_->erase_part(key, out);
+}
+
+void ViewRenderer::run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key,
+                            void* out) {
+  impl_->wide_scaler.run(pixels, plan, out);
+  impl_->erase_part(key, out);
 }
 
 }  // namespace ffkit

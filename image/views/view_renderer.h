@@ -1,0 +1,42 @@
+// ViewRenderer: from the decoded pixels of a picture to one view of it in the batch: crop, resize,
+// flip, augment, normalise, lay out, erase.
+//
+// Keeps its buffers between pictures. Not thread-safe: one per thread.
+#pragma once
+
+#include <memory>
+
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_options.h>
+#include <ffkit/image/random.h>
+
+#include "transform/crop_plan.h"
+#include "transform/picture_scaler.h"
+
+namespace ffkit {
+
+class ViewRenderer {
+ public:
+  // The options must have passed validate().
+  explicit ViewRenderer(const ImageOptions& options);
+  ~ViewRenderer();
+  ViewRenderer(ViewRenderer&&) noexcept;
+  ViewRenderer& operator=(ViewRenderer&&) noexcept;
+
+  // Whether it takes values of 16 bits of such a picture, by run_wide(); else by run().
+  bool is_wide(const ImageInfo& info) const;
+  // What must be decoded for the plan.
+  WantedPixels wanted(const CropPlan& plan, bool is_wide);
+
+  // Writes the view to `out`, as ImagePipeline::run() does. The pixels are those of wanted(plan),
+  // which was called last.
+  void run(const ImageDecoder::Region& region, const CropPlan& plan, const SampleKey& key,
+           void* out);
+  void run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key, void* out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ffkit
