@@ -18,7 +18,7 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 #include "test_images.h"
 
 namespace {

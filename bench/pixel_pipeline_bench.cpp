@@ -20,7 +20,7 @@
 #include "image/pixels/pixel_writer.h"
 #include "image/transform/crop.h"
 #include "image/transform/resize.h"
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 #include "loader/batch/mix_images.h"
 #include "test_images.h"
 

@@ -39,24 +39,13 @@ Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
       {.path = dataset.path().string()});
 }
 
-std::vector<BatchField> batch_fields(const Schema& schema, const LoaderOptions& options) {
-  std::vector<BatchField> fields;
-  if (!options.image_field.empty()) {
-    fields.push_back(
-        {options.image_field, decode_image(schema, options.image_field, options.image)});
-  }
-  if (!options.label_field.empty()) {
-    fields.push_back({options.label_field, decode_integer(schema, options.label_field)});
-  }
-  fields.insert(fields.end(), options.fields.begin(), options.fields.end());
-  return fields;
-}
-
-SlabLayout slab_layout(const std::vector<BatchField>& fields, const LoaderOptions& options) {
-  SlabLayout layout = make_slab_layout(fields, options.batch_size);
-  const bool has_image = !options.image_field.empty();
-  if (has_image) layout.image = 0;
-  if (!options.label_field.empty()) layout.label = has_image ? 1 : 0;
+SlabLayout slab_layout(const BatchFields& fields, const LoaderOptions& options) {
+  SlabLayout layout = make_slab_layout(fields.fields, options.batch_size);
+  layout.num_visible = fields.num_visible;
+  layout.views = fields.views;
+  const size_t num_views = fields.views.size();
+  if (fields.has_views() && options.views.empty()) layout.image = 0;
+  if (!options.label_field.empty()) layout.label = static_cast<int>(num_views);
   layout.image_layout = options.image.output.layout;
   return layout;
 }
@@ -87,17 +76,17 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
     : dataset(std::move(data)),
       options(with_mixed_sizes(check_options(std::move(loader_options)), dataset)),
       sampler(make_sampler(dataset, options)),
-      fields(batch_fields(dataset.schema(), options)),
+      batch(batch_fields(dataset.schema(), options)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
       slabs(std::make_shared<SlabPool>(options.allocator,
                                        options.prefetch_batches + options.held_batches,
-                                       options.batch_size, slab_layout(fields, options))),
+                                       options.batch_size, slab_layout(batch, options))),
       files(open_files(dataset), bytes_of_records(dataset), options.io.direct),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),
       engine(make_engine(options.io, options.on_warning, files, buffers)),
       cached_reader(files, options.io, stats),
-      decoder(dataset, options, sampler, fields, slabs->layout(), cached_reader, stats),
+      decoder(dataset, options, sampler, batch.fields, slabs->layout(), cached_reader, stats),
       mixer(options, slabs->layout()),
       chunk_decoder({.samples = decoder,
                      .buffers = buffers,

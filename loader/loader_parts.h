@@ -22,6 +22,7 @@
 #include "threads/event.h"
 #include "threads/read_watch.h"
 #include "threads/stats_counters.h"
+#include "views/view_fields.h"
 
 namespace ffkit {
 
@@ -40,7 +41,7 @@ struct LoaderParts {
   const Dataset dataset;
   const LoaderOptions options;  // num_threads and allocator filled in
   const Sampler sampler;
-  const std::vector<BatchField> fields;  // of the batches
+  const BatchFields batch;  // the arrays of the batches
   StatsCounters stats;
   ReadWatch watch;
   Event io_wake;  // tells the I/O thread that there is room for more

@@ -116,7 +116,7 @@ bool ReadLoop::open_batch() {
   parts_.watch.begin(parts_.planning_entry(), -1);  // indices are read here
   for (const int64_t record : slab->record_indices) {
     const int64_t in_split = parts_.dataset.index_in_split(record);
-    for (const BatchField& field : parts_.fields) field.decoder->will_read(in_split);
+    for (const BatchField& field : parts_.batch.fields) field.decoder->will_read(in_split);
   }
   batch_->samples.assign(slab->record_indices.size(), {});
   batch_->num_left = slab->size;

@@ -24,7 +24,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "drop_from_cache.h"
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 #include "loader/threads/stats_counters.h"
 #include "make_dataset.h"
 #include "temp_dir.h"

@@ -78,6 +78,10 @@ struct Reader {
   char message[128] = "";
 };
 
+void swap_bytes_of_16_bits(Reader& reader) {
+  if constexpr (std::endian::native == std::endian::little) png_set_swap(reader.png);
+}
+
 void ask_for_rgb(Reader& reader, bool is_wide) {
   const int color_type = png_get_color_type(reader.png, reader.info);
   if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(reader.png);
@@ -87,10 +91,15 @@ void ask_for_rgb(Reader& reader, bool is_wide) {
   }
   if (!is_wide) {
     png_set_strip_16(reader.png);  // keeps the high byte, as Pillow does for colour
-  } else if constexpr (std::endian::native == std::endian::little) {
-    png_set_swap(reader.png);
+  } else {
+    swap_bytes_of_16_bits(reader);
   }
   png_set_strip_alpha(reader.png);
+}
+
+void ask_for_numbers(Reader& reader) {
+  png_set_packing(reader.png);  // a byte for each number of fewer bits
+  swap_bytes_of_16_bits(reader);
 }
 
 }  // namespace
@@ -139,14 +148,18 @@ struct PngDecoder::Rows {
   int width;
   int height;
   size_t stride;  // bytes
+  bool is_wide;   // 16 bits a channel
 };
 
-PngDecoder::Rows PngDecoder::read_rows(std::span<const std::byte> data, int num_rows,
-                                       bool is_wide) {
+PngDecoder::Rows PngDecoder::read_rows(std::span<const std::byte> data, int num_rows, Form form) {
   Reader reader(data);
   reader.guard([&] {
     png_read_info(reader.png, reader.info);
-    ask_for_rgb(reader, is_wide);
+    if (form == Form::numbers) {
+      ask_for_numbers(reader);
+    } else {
+      ask_for_rgb(reader, form == Form::wide_rgb);
+    }
   });
   bool is_interlaced = false;
   reader.guard([&] {
@@ -168,18 +181,26 @@ PngDecoder::Rows PngDecoder::read_rows(std::span<const std::byte> data, int num_
       png_read_rows(reader.png, rows.data(), nullptr, static_cast<png_uint_32>(rows_to_read));
     }
   });
-  return {pixels, width, rows_to_read, stride};
+  const bool is_wide = png_get_bit_depth(reader.png, reader.info) == 16;
+  return {pixels, width, rows_to_read, stride, is_wide};
 }
 
 RgbView PngDecoder::decode(std::span<const std::byte> data, int num_rows) {
-  const Rows rows = read_rows(data, num_rows, false);
+  const Rows rows = read_rows(data, num_rows, Form::rgb);
   return {rows.data, rows.width, rows.height, static_cast<ptrdiff_t>(rows.stride)};
 }
 
 WideRgbView PngDecoder::decode_wide(std::span<const std::byte> data, int num_rows) {
-  const Rows rows = read_rows(data, num_rows, true);
+  const Rows rows = read_rows(data, num_rows, Form::wide_rgb);
   return {reinterpret_cast<const uint16_t*>(rows.data), rows.width, rows.height,
           static_cast<ptrdiff_t>(rows.stride / sizeof(uint16_t))};
+}
+
+PngDecoder::Numbers PngDecoder::decode_numbers(std::span<const std::byte> data) {
+  const Rows rows = read_rows(data, -1, Form::numbers);
+  const size_t bytes = rows.is_wide ? 2 : 1;
+  return {rows.data, rows.is_wide, rows.width, rows.height,
+          static_cast<ptrdiff_t>(rows.stride / bytes)};
 }
 
 }  // namespace ffkit

@@ -18,9 +18,21 @@ class PngDecoder {
   // The same with 16 bits a channel, as those of 16 bits have them.
   WideRgbView decode_wide(std::span<const std::byte> data, int num_rows = -1);
 
+  // The numbers of the file: indices of a palette, grey of 1 to 16 bits, or three channels, not
+  // changed; rows `stride` numbers apart.
+  struct Numbers {
+    const void* data = nullptr;
+    bool is_wide = false;  // u16, not u8
+    int width = 0;
+    int height = 0;
+    ptrdiff_t stride = 0;
+  };
+  Numbers decode_numbers(std::span<const std::byte> data);
+
  private:
+  enum class Form { rgb, wide_rgb, numbers };
   struct Rows;
-  Rows read_rows(std::span<const std::byte> data, int num_rows, bool is_wide);
+  Rows read_rows(std::span<const std::byte> data, int num_rows, Form form);
 
   PixelBuffer pixels_;
 };

@@ -6,19 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/image_options.h>
 #include <ffkit/image/random.h>
 #include <ffkit/image/view_geometry.h>
 
-#include "transform/crop_plan.h"
-#include "views/view_renderer.h"
-
 namespace ffkit {
+
+struct CropPlan;
 
 struct PipelineTimes {
   int64_t decode_ns = 0;
@@ -28,7 +27,10 @@ struct PipelineTimes {
 class PictureViews {
  public:
   // One view for each of the options, which must have passed validate().
-  explicit PictureViews(std::vector<ImageOptions> views);
+  explicit PictureViews(const std::vector<ImageOptions>& views);
+  ~PictureViews();
+  PictureViews(PictureViews&&) noexcept;
+  PictureViews& operator=(PictureViews&&) noexcept;
 
   // Reads the header of the next picture and plans its views, one after the other: `keys` has one
   // for each picture that is to be made, and `views` the number of the view that it is of. The
@@ -36,9 +38,10 @@ class PictureViews {
   void begin(std::span<const std::byte> encoded, std::span<const size_t> views,
              std::span<const SampleKey> keys, PipelineTimes& times);
 
-  const ImageInfo& info() const { return info_; }
-  // Of picture `i` of those that begin() was told.
-  const CropPlan& plan(size_t i) const { return pictures_[i].plan; }
+  const ImageInfo& info() const;
+  // Of picture `i` of those that begin() was told: its plan, and where pixels go.
+  const CropPlan& plan(size_t i) const;
+  ViewMatrix matrix(size_t i) const;
 
   // Writes picture `i`: [3, H, W] or [H, W, 3] of its output's dtype, no alignment assumed beyond
   // the element's. Throws what ImageDecoder and PixelTransforms throw; `out` is undefined then.
@@ -46,37 +49,27 @@ class PictureViews {
   void write(size_t i, void* out, PipelineTimes& times);
 
  private:
-  struct Picture {
-    size_t view = 0;
-    SampleKey key;
-    CropPlan plan;
-    bool is_wide = false;
-    WantedPixels wanted;
-  };
-  // What is decoded, of 8 or 16 bits.
-  struct Decoded {
-    bool is_wide = false;
-    Rect rect;  // of the picture
-    ImageDecoder::Region region;
-    WideRgbView wide;
-  };
-
-  void decode(bool is_wide);
-  ImageDecoder::Region part_of(const Rect& wanted) const;
-  WideRgbView wide_part_of(const Rect& wanted) const;
-
-  std::vector<ImageTransform> transforms_;  // of the views
-  std::vector<ViewRenderer> renderers_;     // of the views
-  std::vector<size_t> last_wanted_;         // by view: the picture that its renderer was asked for
-  ImageDecoder decoder_;
-  std::span<const std::byte> encoded_;
-  ImageInfo info_;
-  bool has_begun_ = false;  // the decoder has the header, and no pixels yet
-  std::vector<Picture> pictures_;
-  std::optional<Decoded> decoded_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
-// The matrix of a plan.
-ViewMatrix view_matrix(const CropPlan& plan);
+// One view of one picture after another: decode, crop, resize, flip, augment, normalise, lay out,
+// erase.
+class ImagePipeline {
+ public:
+  // The options must have passed validate().
+  explicit ImagePipeline(const ImageOptions& options) : views_({options}) {}
+
+  // Writes the sample to `out`, as PictureViews::write() does.
+  void run(std::span<const std::byte> encoded, const SampleKey& key, void* out,
+           PipelineTimes& times) {
+    const size_t first = 0;
+    views_.begin(encoded, {&first, 1}, {&key, 1}, times);
+    views_.write(0, out, times);
+  }
+
+ private:
+  PictureViews views_;
+};
 
 }  // namespace ffkit

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -72,13 +73,14 @@ Batch Batch::copy() const {
   slab->step = slab_->step;
   slab->position = slab_->position;
   slab->mix_lambda = slab_->mix_lambda;
-  for (size_t i = 0; i < num_fields(); ++i) {
+  for (size_t i = 0; i < layout.fields.size(); ++i) {
+    const size_t num_bytes = array(i).num_bytes();
     if (layout.fields[i].texts != nullptr) {
-      copy_texts(*slab_->texts[i], field(i).num_bytes(), *slab->texts[i]);
+      copy_texts(*slab_->texts[i], num_bytes, *slab->texts[i]);
       continue;
     }
     std::memcpy(slab->memory + layout.fields[i].offset, slab_->memory + layout.fields[i].offset,
-                field(i).num_bytes());
+                num_bytes);
   }
   return pool->hand_over(slab);
 }
@@ -115,7 +117,7 @@ std::span<const Replacement> Batch::replacements() const noexcept {
 }
 
 size_t Batch::num_fields() const noexcept {
-  return slab_ == nullptr ? 0 : slab_->pool->layout().fields.size();
+  return slab_ == nullptr ? 0 : slab_->pool->layout().num_visible;
 }
 
 std::string_view Batch::field_name(size_t i) const {
@@ -125,6 +127,11 @@ std::string_view Batch::field_name(size_t i) const {
 
 BatchArray Batch::field(size_t i) const {
   if (i >= num_fields()) refuse_field_index(i, num_fields());
+  return array(i);
+}
+
+// Also of what is not visible.
+BatchArray Batch::array(size_t i) const {
   const SlabField& field = slab_->pool->layout().fields[i];
   std::byte* data = field.texts != nullptr ? slab_->texts[i]->data() : slab_->memory + field.offset;
   return {field.dtype, slab_->shapes[i], data};
@@ -181,6 +188,30 @@ std::vector<std::string_view> Batch::strings(std::string_view name) const {
     texts.emplace_back(text + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i]));
   }
   return texts;
+}
+
+std::vector<std::string> Batch::views() const {
+  return slab_ == nullptr ? std::vector<std::string>() : slab_->pool->layout().views;
+}
+
+BatchArray Batch::geometry(std::string_view view) const {
+  const std::vector<std::string> names = views();
+  const auto found = std::ranges::find(names, view);
+  if (found == names.end()) {
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("the batch has no view '{}'; there are: {}", view, fmt::join(names, ", ")),
+        {.subject = ErrorSubject::field, .name = std::string(view)});
+  }
+  return array(num_fields() + 1 + static_cast<size_t>(found - names.begin()));
+}
+
+BatchArray Batch::source_sizes() const {
+  if (views().empty()) {
+    throw Error(ErrorCode::not_found, "the batch has no pictures, so there are no sizes of them",
+                {.subject = ErrorSubject::field});
+  }
+  return array(num_fields());
 }
 
 std::optional<size_t> Batch::image_field() const noexcept {

@@ -84,6 +84,7 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     layout.num_bytes += (num_bytes + kSlabAlignment - 1) / kSlabAlignment * kSlabAlignment;
   }
   layout.num_bytes = std::max(layout.num_bytes, kSlabAlignment);
+  layout.num_visible = layout.fields.size();
   return layout;
 }
 

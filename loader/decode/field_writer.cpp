@@ -13,6 +13,7 @@
 
 #include "batch/slab_pool.h"
 #include "fields/row_count.h"
+#include "views/view_fields.h"
 
 namespace ffkit {
 
@@ -104,6 +105,7 @@ FieldWriter::FieldWriter(const Dataset& dataset, const SamplerOptions& sampler,
   }
   for (Worker& worker : workers_) {
     for (const BatchField& field : fields_) worker.scratch.push_back(field.decoder->make_scratch());
+    share_views(worker.scratch);
     worker.rows = std::vector<RowParts>(fields_.size());
   }
 }
@@ -168,6 +170,7 @@ void FieldWriter::write_piece(const Sample& sample, const Piece& piece, Worker& 
                               Stopwatch& watch) {
   FieldDecoder::Scratch* scratch = worker.scratch[piece.field].get();
   const WorkTaker taker(scratch, watch);
+  if (scratch != nullptr) scratch->record_index = sample.record_index;
   const SlabField& field = layout_.fields[piece.field];
   try {
     write_piece_to(sample, piece, scratch, watch, place_of(sample, field));

@@ -9,28 +9,13 @@
 #include <ffkit/format/error.h>
 #include <ffkit/loader/field_decoder.h>
 
+#include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
 #include "fields/row_count.h"
 #include "format/mix64.h"
 
 namespace ffkit {
 namespace {
-
-[[noreturn]] void refuse_field(const Field& field, const char* expected) {
-  const std::string dtype = has_dtype(field) ? fmt::format(" of {}", to_string(field.dtype)) : "";
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("field '{}' is a {}{}; expected {}", field.name, to_string(field.type),
-                          dtype, expected));
-}
-
-size_t require_image(const Schema& schema, const std::string& field) {
-  const size_t at = schema.require(field);
-  const FieldType type = schema.fields[at].type;
-  if (type != FieldType::image && type != FieldType::bytes) {
-    refuse_field(schema.fields[at], "an image");
-  }
-  return at;
-}
 
 // Of one sample, or of a row where it writes rows.
 size_t bytes_written(const FieldDecoder& decoder) {
@@ -158,6 +143,28 @@ class StringCopier final : public TextDecoder {
 };
 
 }  // namespace
+
+void refuse_field(const Field& field, const std::string& expected) {
+  const std::string dtype = has_dtype(field) ? fmt::format(" of {}", to_string(field.dtype)) : "";
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("field '{}' is a {}{}; expected {}", field.name, to_string(field.type),
+                          dtype, expected));
+}
+
+size_t require_image(const Schema& schema, const std::string& field, const std::string& expected) {
+  const size_t at = schema.require(field);
+  const FieldType type = schema.fields[at].type;
+  if (type != FieldType::image && type != FieldType::bytes) {
+    refuse_field(schema.fields[at], expected);
+  }
+  return at;
+}
+
+size_t require_tensor(const Schema& schema, const std::string& field) {
+  const size_t at = schema.require(field);
+  if (schema.fields[at].type != FieldType::tensor) refuse_field(schema.fields[at], "a tensor");
+  return at;
+}
 
 void FieldDecoder::will_read(int64_t /*record_index*/) const noexcept {}
 

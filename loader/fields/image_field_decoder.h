@@ -7,7 +7,7 @@
 
 #include <ffkit/loader/field_decoder.h>
 
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 
 namespace ffkit {
 
@@ -31,6 +31,7 @@ class ImageFieldDecoder final : public FieldDecoder {
   }
 
   const ImageOptions& options() const { return options_; }
+  size_t field() const { return field_; }
   DType dtype() const override { return options_.output.dtype; }
   std::vector<int64_t> shape() const override {
     const ImageSize size = image_size(options_.transform);

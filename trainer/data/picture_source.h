@@ -11,7 +11,7 @@
 #include <ffkit/image/image_options.h>
 #include <ffkit/trainer/batch_source.h>
 
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 
 namespace ffkit {
 

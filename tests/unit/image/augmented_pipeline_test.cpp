@@ -16,7 +16,7 @@
 #include "random_numbers/random_streams.h"
 #include "test_images.h"
 #include "transform/erasing.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

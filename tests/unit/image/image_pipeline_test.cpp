@@ -1,5 +1,3 @@
-#include "views/image_pipeline.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +16,7 @@
 #include "test_images.h"
 #include "transform/crop.h"
 #include "transform/resize.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

@@ -21,7 +21,7 @@
 #include "test_images.h"
 #include "transform/float_scaler.h"
 #include "transform/photometric.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

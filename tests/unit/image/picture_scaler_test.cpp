@@ -7,7 +7,7 @@
 
 #include "resize/opencv_resize.h"
 #include "test_images.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

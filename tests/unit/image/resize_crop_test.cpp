@@ -12,7 +12,7 @@
 #include "expect_error.h"
 #include "test_images.h"
 #include "transform/crop.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

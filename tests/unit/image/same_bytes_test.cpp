@@ -12,7 +12,7 @@
 
 #include "highway_targets.h"
 #include "test_images.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

@@ -22,7 +22,7 @@
 #include "expect_error.h"
 #include "highway_targets.h"
 #include "test_images.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

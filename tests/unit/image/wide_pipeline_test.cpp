@@ -13,7 +13,7 @@
 #include "reference_python.h"
 #include "temp_dir.h"
 #include "test_images.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

@@ -12,7 +12,7 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/loader.h>
 
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 #include "test_images.h"

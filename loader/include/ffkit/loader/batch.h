@@ -68,8 +68,8 @@ class Batch {
   // LoaderOptions::bad_samples is skip.
   [[nodiscard]] std::span<const Replacement> replacements() const noexcept;
 
-  // All arrays, in order: the picture and the label, where LoaderOptions asks for them, then its
-  // `fields`. An empty batch has none. Functions that take a number throw Error(invalid_argument)
+  // All arrays, in order: the picture (or its views) and the label, where LoaderOptions asks for
+  // them, then its `fields` and `view_fields`. An empty batch has none. Functions that take a number throw Error(invalid_argument)
   // unless it is 0 .. num_fields()-1.
   [[nodiscard]] size_t num_fields() const noexcept;
   [[nodiscard]] std::string_view field_name(size_t i) const;
@@ -89,7 +89,18 @@ class Batch {
   // a field without texts.
   [[nodiscard]] std::vector<std::string_view> strings(std::string_view name) const;
 
-  // The number of the field that images() gives; nothing without one.
+  // The names of the views, in order: those of LoaderOptions::views; without such the image field;
+  // none for a loader without pictures.
+  [[nodiscard]] std::vector<std::string> views() const;
+  // Where the pixels of each picture went in a view: [size, 3, 3] f64, or [size, copies, 3, 3] of a
+  // view with copies; see ViewMatrix. The array is none of field(i). Throws Error(not_found), which
+  // lists the views.
+  [[nodiscard]] BatchArray geometry(std::string_view view) const;
+  // Height and width of each picture as it is stored: [size, 2] i64. Throws Error(not_found) for a
+  // loader without pictures.
+  [[nodiscard]] BatchArray source_sizes() const;
+
+  // The number of the field that images() gives; nothing without one, and with views.
   [[nodiscard]] std::optional<size_t> image_field() const noexcept;
   // Pictures: [size, 3, H, W] or [size, H, W, 3] of the image options' dtype. Null for a loader
   // without an image field.
@@ -114,6 +125,7 @@ class Batch {
   explicit Batch(std::shared_ptr<BatchSlab> slab);
 
   size_t index_of(std::string_view name) const;
+  BatchArray array(size_t i) const;
   BatchArray image_array() const;  // without data and shape where there is none
 
   std::shared_ptr<BatchSlab> slab_;

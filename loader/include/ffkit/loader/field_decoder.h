@@ -42,6 +42,8 @@ class FieldDecoder {
    public:
     virtual ~Scratch() = default;
     Work work;  // a decoder may add to it; the loader takes it after each sample or part
+    // The record of the whole split that decode() is called for; the loader sets it. -1: not known.
+    int64_t record_index = -1;
   };
 
   virtual ~FieldDecoder() = default;

@@ -14,6 +14,7 @@
 #include <ffkit/loader/mix_options.h>
 #include <ffkit/loader/sampler.h>
 #include <ffkit/loader/slab_allocator.h>
+#include <ffkit/loader/view.h>
 
 namespace ffkit {
 
@@ -43,6 +44,10 @@ struct LoaderOptions {
   std::string image_field = "image";
   ImageOptions image = {};
   std::string label_field = "label";
+  // Views of the picture, whose arrays take the place of the one that `image` makes, ...
+  std::vector<View> views = {};
+  // ... and arrays that follow the geometry of a view: masks, boxes, points, further pictures.
+  std::vector<ViewField> view_fields = {};
   // MixUp and CutMix of the finished batch's pictures; see Batch::mix_lambda().
   MixOptions mixing = {};
   // ... and further arrays, by the user's decoders or those of field_decoder.h.

@@ -15,7 +15,7 @@
 #include "expect_error.h"
 #include "highway_targets.h"
 #include "shared_data.h"
-#include "views/image_pipeline.h"
+#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

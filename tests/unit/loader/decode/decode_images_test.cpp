@@ -6,7 +6,7 @@
 #include <ffkit/loader/field_decoder.h>
 
 #include "expect_error.h"
-#include "image/views/image_pipeline.h"
+#include "image/views/picture_views.h"
 #include "test_images.h"
 
 namespace ffkit {

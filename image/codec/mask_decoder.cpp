@@ -1,0 +1,81 @@
+#include "codec/mask_decoder.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <vector>
+
+#include <ffkit/format/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "codec/png_decoder.h"
+#include "format/errors_only.h"
+
+namespace ffkit {
+namespace {
+
+// Throws unless it is a PNG that may be a mask.
+void require_mask(const ImageInfo& info, MaskNumbers numbers) {
+  if (info.encoding != ImageEncoding::png) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the mask is a {}, whose numbers may not be those that were saved; "
+                            "save masks as PNG of one channel",
+                            to_string(info.encoding)));
+  }
+  if (info.num_components == 2 || info.num_components == 4) {
+    throw Error(ErrorCode::unsupported,
+                "the mask is a PNG with an alpha channel, so which channel has the ids is not "
+                "known; save masks as PNG of one channel");
+  }
+  if (info.num_components == 3 && numbers == MaskNumbers::values) {
+    throw Error(ErrorCode::unsupported,
+                "the mask is a PNG of colours, not of ids; save it with one channel or a palette, "
+                "or take its numbers as panoptic, where red + 256 green + 65536 blue is the id");
+  }
+  if (info.num_components == 3 && info.has_16_bits) {
+    throw Error(ErrorCode::unsupported,
+                "the panoptic mask has 16 bits a channel; panoptic PNGs have 8");
+  }
+}
+
+}  // namespace
+
+struct MaskDecoder::Impl {
+  ImageDecoder header;
+  PngDecoder png;
+  std::vector<int32_t> panoptic;
+};
+
+MaskDecoder::MaskDecoder() : impl_(std::make_unique<Impl>()) {}
+MaskDecoder::~MaskDecoder() = default;
+MaskDecoder::MaskDecoder(MaskDecoder&&) noexcept = default;
+MaskDecoder& MaskDecoder::operator=(MaskDecoder&&) noexcept = default;
+
+MaskView MaskDecoder::decode(std::span<const std::byte> data, MaskNumbers numbers) {
+  return errors_only("", [&] {
+    // Refuses what is no picture, and sizes that are too large.
+    const ImageInfo info = impl_->header.read_info(data);
+    require_mask(info, numbers);
+    const PngDecoder::Numbers png = impl_->png.decode_numbers(data);
+    MaskView mask{.data = png.data,
+                  .dtype = png.is_wide ? DType::u16 : DType::u8,
+                  .width = png.width,
+                  .height = png.height,
+                  .stride = png.stride};
+    if (info.num_components == 1) return mask;
+    impl_->panoptic.resize(static_cast<size_t>(png.width) * static_cast<size_t>(png.height));
+    int32_t* to = impl_->panoptic.data();
+    for (int y = 0; y < png.height; ++y) {
+      const auto* rgb = static_cast<const uint8_t*>(png.data) + y * png.stride;
+      for (int x = 0; x < png.width; ++x, rgb += 3) {
+        *to++ = rgb[0] + 256 * rgb[1] + 65536 * rgb[2];
+      }
+    }
+    mask.data = impl_->panoptic.data();
+    mask.dtype = DType::i32;
+    mask.stride = png.width;
+    return mask;
+  });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,161 @@
+#include "views/mask_scaler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "transform/crop_plan.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+constexpr int64_t kTableSize = 65536;
+
+// Which numbers a mask's dtype holds.
+std::pair<int64_t, int64_t> limits_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return {0, 255};
+    case DType::u16:
+      return {0, 65535};
+    case DType::i32:
+      return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    default:
+      return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  }
+}
+
+bool holds(DType dtype, int64_t number) {
+  const auto [min, max] = limits_of(dtype);
+  return number >= min && number <= max;
+}
+
+// Where pixel `i` of what is taken comes from, in the box.
+int nearest(int i, int box, int resized) {
+  if (box == resized) return i;
+  const float scale = static_cast<float>(box) / static_cast<float>(resized);
+  return std::min(static_cast<int>(std::floor(static_cast<float>(i) * scale)), box - 1);
+}
+
+}  // namespace
+
+void validate(const MaskOptions& options) {
+  const DType dtype = options.dtype;
+  if (dtype != DType::u8 && dtype != DType::u16 && dtype != DType::i32 && dtype != DType::i64) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the mask's dtype is {}; expected u8, u16, i32 or i64", to_string(dtype)));
+  }
+  const auto check = [&](const char* what, int64_t number) {
+    if (holds(dtype, number)) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the mask's {} is {}, which {} cannot hold; take another dtype", what,
+                            number, to_string(dtype)));
+  };
+  check("fill", options.fill);
+  for (const auto& [number, id] : options.ids) check("new id", id);
+}
+
+MaskScaler::MaskScaler(const MaskOptions& options) : options_(options) {
+  if (options.ids.empty()) return;
+  table_.assign(kTableSize, kNone);
+  for (const auto& [number, id] : options.ids) {
+    if (number >= 0 && number < kTableSize) table_[static_cast<size_t>(number)] = id;
+  }
+}
+
+// What `number` of the file is in the batch.
+int64_t MaskScaler::renumbered(int64_t number) const {
+  int64_t id = number;
+  if (number < std::ssize(table_)) {
+    id = table_[static_cast<size_t>(number)];
+  } else if (!table_.empty()) {
+    const auto found = options_.ids.find(number);
+    id = found == options_.ids.end() ? kNone : found->second;
+  }
+  if (id == kNone) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the mask has the id {}, for which `ids` has no new one; add it to `ids`",
+                            number));
+  }
+  if (!holds(options_.dtype, id)) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the mask has the id {}, which {} cannot hold; take another dtype for "
+                            "the mask",
+                            id, to_string(options_.dtype)));
+  }
+  return id;
+}
+
+template <typename From, typename To>
+void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize size, To* out) {
+  const Rect& taken = plan.taken;
+  columns_.assign(static_cast<size_t>(size.width), -1);
+  for (int i = 0; i < taken.width; ++i) {
+    const int from = plan.flip ? taken.width - 1 - i : i;
+    columns_[static_cast<size_t>(plan.x + i)] =
+        plan.box.x + nearest(taken.x + from, plan.box.width, plan.resized_width);
+  }
+  const To fill = static_cast<To>(options_.fill);
+  const bool is_copied = table_.empty() && sizeof(From) <= sizeof(To);
+  int last_row = -1;  // of the mask, that the row before has
+  int64_t last_number = -1;
+  To last_id = fill;
+  for (int64_t y = 0; y < size.height; ++y, out += size.width) {
+    const int64_t i = y - plan.y;
+    if (i < 0 || i >= taken.height) {
+      std::fill_n(out, size.width, fill);
+      last_row = -1;
+      continue;
+    }
+    const int row = plan.box.y + nearest(taken.y + static_cast<int>(i), plan.box.height,
+                                         plan.resized_height);
+    if (row == last_row) {
+      std::copy_n(out - size.width, size.width, out);
+      continue;
+    }
+    last_row = row;
+    const From* from = static_cast<const From*>(mask.data) + row * mask.stride;
+    for (int64_t x = 0; x < size.width; ++x) {
+      const int column = columns_[static_cast<size_t>(x)];
+      if (column < 0) {
+        out[x] = fill;
+      } else if (is_copied) {
+        out[x] = static_cast<To>(from[column]);
+      } else if (from[column] != last_number) {
+        last_number = from[column];
+        last_id = static_cast<To>(renumbered(last_number));
+        out[x] = last_id;
+      } else {
+        out[x] = last_id;
+      }
+    }
+  }
+}
+
+void MaskScaler::run(const MaskView& mask, const CropPlan& plan, ImageSize size, void* out) {
+  const auto to = [&]<typename From>(From /*type*/) {
+    switch (options_.dtype) {
+      case DType::u8:
+        return write<From>(mask, plan, size, static_cast<uint8_t*>(out));
+      case DType::u16:
+        return write<From>(mask, plan, size, static_cast<uint16_t*>(out));
+      case DType::i32:
+        return write<From>(mask, plan, size, static_cast<int32_t*>(out));
+      default:
+        return write<From>(mask, plan, size, static_cast<int64_t*>(out));
+    }
+  };
+  if (mask.dtype == DType::u8) return to(uint8_t{});
+  if (mask.dtype == DType::u16) return to(uint16_t{});
+  return to(int32_t{});
+}
+
+}  // namespace ffkit

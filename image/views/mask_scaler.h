@@ -1,0 +1,37 @@
+// MaskScaler: one view of a mask: the nearest number, as a CropPlan says where. As torchvision does
+// it for masks: pixel i of n comes from pixel floor(i * m / n) of m, computed in f32.
+//
+// Keeps its memory between masks. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ffkit/image/mask.h>
+#include <ffkit/image/rgb_image.h>
+
+namespace ffkit {
+
+struct CropPlan;
+
+class MaskScaler {
+ public:
+  // The options must have passed validate().
+  explicit MaskScaler(const MaskOptions& options);
+
+  // Writes [size.height, size.width] numbers of the options' dtype. `mask` must have the size of
+  // the plan's picture. Throws Error(corrupt) for numbers without a new one, or which the dtype
+  // cannot hold, where the view has them.
+  void run(const MaskView& mask, const CropPlan& plan, ImageSize size, void* out);
+
+ private:
+  template <typename From, typename To>
+  void write(const MaskView& mask, const CropPlan& plan, ImageSize size, To* out);
+  int64_t renumbered(int64_t number) const;
+
+  MaskOptions options_;
+  std::vector<int64_t> table_;   // of numbers up to 65535; kNone: none. Empty: all stay
+  std::vector<int> columns_;     // of the mask, by column of the view; -1: fill
+};
+
+}  // namespace ffkit

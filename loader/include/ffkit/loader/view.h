@@ -1,0 +1,117 @@
+// View: a named geometry of a sample's picture, and what follows it: the picture itself, masks,
+// boxes, points and further pictures. Plain options.
+//
+//   LoaderOptions{.views = {{"global", {.transform = RandomResizedCrop{}}, 2},
+//                           {"local", {.transform = RandomResizedCrop{.size = 96}}, 8}},
+//                 .view_fields = {{"mask", MaskField{.field = "mask", .view = "global"}}}}
+//
+//   batch "global" [N, 2, 3, 224, 224], "local" [N, 8, 3, 96, 96], "mask" [N, 2, 224, 224]
+//
+// A picture is read and decoded once for all of its views. The random numbers of a view depend on
+// (seed, epoch, record), its name and the copy alone; other views beside it do not change them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ffkit/image/image_options.h>
+#include <ffkit/image/mask.h>
+#include <ffkit/image/random.h>
+#include <ffkit/loader/field_decoder.h>
+
+namespace ffkit {
+
+struct View {
+  std::string name;         // of its array in the batch
+  ImageOptions image = {};  // its geometry is image.transform; the rest is done to its picture
+  // 0: one picture, [N, 3, H, W]. n: n pictures, each with numbers of its own, [N, n, 3, H, W].
+  int64_t copies = 0;
+};
+
+// With what a view draws instead of `key`: its pictures draw the numbers of this sample. For the
+// default view, whose name is empty here, it is `key` itself.
+SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy = 0);
+
+// Each of these belongs to a view: `view` is its name; empty: the loader's only view. Arrays of a
+// view with copies have them behind N, as its pictures do. Boxes and points have no arrays of
+// copies: give each such view a name.
+
+// Further pictures of the record, such as a second camera or a depth map, which must have the size
+// of the view's picture (else a bad sample, Error(corrupt)): [N, 3, H, W]. They draw the numbers of
+// the view, for colours too.
+struct PictureField {
+  std::string field;
+  std::string view = {};
+  std::vector<Augmentation> augmentations = {};
+  ImageOutput output = {};
+};
+
+// A mask: [N, H, W] of mask.dtype. The field is an image or bytes (a PNG), or a tensor [height,
+// width] of u8, u16 or i32. Its size must be that of the view's picture.
+struct MaskField {
+  std::string field;
+  std::string view = {};
+  MaskOptions mask = {};
+};
+
+enum class BoxFormat : uint8_t {
+  xywh,    // left, top, width, height, as COCO has them
+  xyxy,    // left, top, right, bottom, as torchvision's detectors take them
+  cxcywh,  // centre, width, height, as DETR takes them
+};
+std::string_view to_string(BoxFormat format);
+// Throws Error(invalid_argument) for another name.
+BoxFormat parse_box_format(std::string_view name);
+
+struct BoxCoordinates {
+  BoxFormat format = BoxFormat::xyxy;
+  // Shares of the picture's, or the view's, width and height instead of pixels.
+  bool is_relative = false;
+};
+
+// Boxes: rows of four f32, [boxes of all samples, 4] or [N, max_boxes, 4]. The field is a tensor
+// [n, 4] of f32, f64, i32 or i64. A box is moved with the pixels, made upright where it is turned,
+// clipped to the view, and dropped if too little of it is left. A box that has a value that is no
+// number, or no area, makes a bad sample.
+struct BoxesField {
+  std::string field = "boxes";
+  std::string view = {};
+  BoxCoordinates stored = {.format = BoxFormat::xywh};
+  BoxCoordinates output = {};
+  double min_size = 1;     // pixels of the view: a box with a shorter side is dropped
+  double min_visible = 0;  // share of its area that must lie in the view, 0 .. 1
+  // A sample with more boxes than this, after the others were dropped, is bad.
+  int64_t max_boxes = 100;
+  RowLayout layout = RowLayout::ragged;
+};
+
+// Numbers of each box, such as labels: those of boxes that are dropped are dropped alike. The field
+// is a tensor [n, shape...], of which the batch has rows of its dtype.
+struct BoxRowsField {
+  std::string field;
+  std::string boxes = "boxes";  // the array of the BoxesField
+  std::vector<int64_t> shape = {};
+};
+
+// Key points: f32 rows [num_points, 3] of x and y, in pixels of the view, and visibility. The field
+// is a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2], which are all visible (2).
+// Points outside of the view get the visibility 0; those that have it already keep their numbers.
+struct PointsField {
+  std::string field = "keypoints";
+  int64_t num_points = 17;
+  // The array of the BoxesField whose boxes the points belong to; they are dropped with them.
+  std::string boxes = "boxes";
+  // Points that change places in a mirrored view, such as the left and the right eye.
+  std::vector<std::pair<int64_t, int64_t>> mirrored = {};
+};
+
+struct ViewField {
+  std::string name;  // of the array in the batch
+  std::variant<PictureField, MaskField, BoxesField, BoxRowsField, PointsField> what;
+};
+
+}  // namespace ffkit

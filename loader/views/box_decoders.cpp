@@ -1,0 +1,237 @@
+#include "views/box_decoders.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "fields/field_lookup.h"
+#include "format/refuse.h"
+#include "views/kept_boxes.h"
+
+namespace ffkit {
+namespace {
+
+// What all of them have: rows for the boxes that stay in a view.
+class OfBoxes : public RowsDecoder {
+ public:
+  OfBoxes(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view, BoxesField boxes)
+      : set_(std::move(set)),
+        view_(view),
+        boxes_(std::move(boxes)),
+        boxes_at_(require_tensor(schema, boxes_.field)) {
+    const Field& field = schema.fields[boxes_at_];
+    const DType dtype = field.dtype;
+    if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::i32 && dtype != DType::i64) {
+      refuse_field(field, "boxes of f32, f64, i32 or i64");
+    }
+    check_between("min_size", boxes_.min_size, 0, 1e6);
+    check_between("min_visible", boxes_.min_visible, 0, 1);
+    check_between("max_boxes", static_cast<double>(boxes_.max_boxes), 1, 1 << 20);
+    const View& of = set_->views()[view];
+    if (of.copies == 0) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("view '{}' has {} copies, and boxes and points follow one picture; "
+                            "make a view of its own name of each copy",
+                            of.name, of.copies));
+  }
+  int64_t max_rows() const override { return boxes_.max_boxes; }
+  RowLayout layout() const override { return boxes_.layout; }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<ViewScratch>(set_);
+  }
+  int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                      void* out) const override {
+    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
+    const ViewMatrix matrix = sample.pictures().matrix(set_->first_picture(view_));
+    const KeptBoxes kept =
+        keep_boxes(boxes_, record, boxes_at_, sample.pictures().info(), matrix, size());
+    write_rows(record, kept, matrix, out);
+    return std::ssize(kept.indices);
+  }
+
+ protected:
+  virtual void write_rows(const RecordView& record, const KeptBoxes& kept, const ViewMatrix& matrix,
+                          void* out) const = 0;
+  const BoxesField& boxes() const { return boxes_; }
+  ImageSize size() const { return set_->size_of(view_); }
+
+  // Throws unless there is one entry for each box.
+  void require_entries(const TensorView& tensor, const std::string& field,
+                       const KeptBoxes& kept) const {
+    const int64_t num_entries = tensor.shape.empty() ? 0 : tensor.shape[0];
+    if (!tensor.shape.empty() && num_entries == kept.num_boxes) return;
+    throw Error(ErrorCode::corrupt,
+                fmt::format("field '{}' has shape [{}], but field '{}' has {} boxes; both must be "
+                            "of one length",
+                            field, fmt::join(tensor.shape, ", "), boxes_.field, kept.num_boxes));
+  }
+
+ private:
+  std::shared_ptr<const ViewSet> set_;
+  size_t view_;
+  BoxesField boxes_;
+  size_t boxes_at_;
+};
+
+class BoxesDecoder final : public OfBoxes {
+ public:
+  using OfBoxes::OfBoxes;
+  DType dtype() const override { return DType::f32; }
+  std::vector<int64_t> shape() const override { return {4}; }
+
+ protected:
+  void write_rows(const RecordView& /*record*/, const KeptBoxes& kept, const ViewMatrix& /*matrix*/,
+                  void* out) const override {
+    auto* to = static_cast<std::byte*>(out);
+    for (const BoxEdges& edges : kept.edges) {
+      const std::array<float, 4> box = coordinates_of(edges, boxes().output, size());
+      std::memcpy(to, box.data(), sizeof(box));
+      to += sizeof(box);
+    }
+  }
+};
+
+class BoxRowsDecoder final : public OfBoxes {
+ public:
+  BoxRowsDecoder(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view,
+                 const BoxesField& boxes, const BoxRowsField& field)
+      : OfBoxes(schema, std::move(set), view, boxes),
+        field_(field),
+        at_(require_tensor(schema, field.field)),
+        dtype_(schema.fields[at_].dtype),
+        row_bytes_(size_of(dtype_)) {
+    for (const int64_t extent : field_.shape) {
+      check_between(fmt::format("an extent of the rows of '{}'", field_.field),
+                    static_cast<double>(extent), 1, 1 << 20);
+      row_bytes_ *= static_cast<size_t>(extent);
+    }
+  }
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return field_.shape; }
+
+ protected:
+  void write_rows(const RecordView& record, const KeptBoxes& kept, const ViewMatrix& /*matrix*/,
+                  void* out) const override {
+    const TensorView tensor = record.tensor(at_);
+    require_entries(tensor, field_.field, kept);
+    const std::vector<int64_t> shape(tensor.shape.begin() + 1, tensor.shape.end());
+    if (shape != field_.shape) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("field '{}' has rows of shape [{}], but the batch takes [{}]",
+                              field_.field, fmt::join(shape, ", "), fmt::join(field_.shape, ", ")));
+    }
+    auto* to = static_cast<std::byte*>(out);
+    for (const int64_t i : kept.indices) {
+      std::memcpy(to, tensor.data.data() + static_cast<size_t>(i) * row_bytes_, row_bytes_);
+      to += row_bytes_;
+    }
+  }
+
+ private:
+  BoxRowsField field_;
+  size_t at_;
+  DType dtype_;
+  size_t row_bytes_;
+};
+
+class PointsDecoder final : public OfBoxes {
+ public:
+  PointsDecoder(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view,
+                const BoxesField& boxes, const PointsField& field)
+      : OfBoxes(schema, std::move(set), view, boxes),
+        field_(field),
+        at_(require_tensor(schema, field.field)) {
+    const Field& description = schema.fields[at_];
+    if (description.dtype != DType::f32 && description.dtype != DType::f64) {
+      refuse_field(description, "points of f32 or f64");
+    }
+    check_between("num_points", static_cast<double>(field_.num_points), 1, 1 << 16);
+    const auto last = static_cast<double>(field_.num_points - 1);
+    for (const auto& [a, b] : field_.mirrored) {
+      check_between("a mirrored point", static_cast<double>(a), 0, last);
+      check_between("a mirrored point", static_cast<double>(b), 0, last);
+    }
+  }
+  DType dtype() const override { return DType::f32; }
+  std::vector<int64_t> shape() const override { return {field_.num_points, 3}; }
+
+ protected:
+  void write_rows(const RecordView& record, const KeptBoxes& kept, const ViewMatrix& matrix,
+                  void* out) const override {
+    const TensorView tensor = record.tensor(at_);
+    require_entries(tensor, field_.field, kept);
+    const bool is_shape = tensor.shape.size() == 3 && tensor.shape[1] == field_.num_points &&
+                          (tensor.shape[2] == 2 || tensor.shape[2] == 3);
+    if (!is_shape) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("field '{}' has shape [{}]; expected [n, {}, 3], or [n, {}, 2]",
+                              field_.field, fmt::join(tensor.shape, ", "), field_.num_points,
+                              field_.num_points));
+    }
+    const std::vector<double> numbers = numbers_of(tensor);
+    const auto extent = static_cast<size_t>(tensor.shape[2]);
+    const auto num_points = static_cast<size_t>(field_.num_points);
+    // A mirrored view turns the order of the axes round.
+    const bool is_mirrored = matrix[0] * matrix[4] - matrix[1] * matrix[3] < 0;
+    auto* to = static_cast<std::byte*>(out);
+    std::vector<std::array<float, 3>> row(num_points);
+    for (const int64_t i : kept.indices) {
+      const double* from = &numbers[static_cast<size_t>(i) * num_points * extent];
+      for (size_t k = 0; k < num_points; ++k, from += extent) {
+        row[k] = mapped(from[0], from[1], extent == 3 ? from[2] : 2, matrix);
+      }
+      if (is_mirrored) {
+        for (const auto& [a, b] : field_.mirrored) {
+          std::swap(row[static_cast<size_t>(a)], row[static_cast<size_t>(b)]);
+        }
+      }
+      std::memcpy(to, row.data(), num_points * sizeof(row[0]));
+      to += num_points * sizeof(row[0]);
+    }
+  }
+
+ private:
+  std::array<float, 3> mapped(double x, double y, double visibility,
+                              const ViewMatrix& matrix) const {
+    if (visibility != 0) {
+      const auto [u, v] = map_point(matrix, x, y);
+      const bool is_inside = u >= 0 && v >= 0 && u <= static_cast<double>(size().width) &&
+                             v <= static_cast<double>(size().height);
+      x = u;
+      y = v;
+      if (!is_inside) visibility = 0;
+    }
+    return {static_cast<float>(x), static_cast<float>(y), static_cast<float>(visibility)};
+  }
+
+  PointsField field_;
+  size_t at_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
+                                                      std::shared_ptr<const ViewSet> set,
+                                                      size_t view, const BoxesField& boxes) {
+  return std::make_shared<BoxesDecoder>(schema, std::move(set), view, boxes);
+}
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
+                                                      std::shared_ptr<const ViewSet> set,
+                                                      size_t view, const BoxRowsField& field,
+                                                      const BoxesField& boxes) {
+  return std::make_shared<BoxRowsDecoder>(schema, std::move(set), view, boxes, field);
+}
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
+                                                      std::shared_ptr<const ViewSet> set,
+                                                      size_t view, const PointsField& field,
+                                                      const BoxesField& boxes) {
+  return std::make_shared<PointsDecoder>(schema, std::move(set), view, boxes, field);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,220 @@
+#include "views/picture_decoders.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "fields/field_lookup.h"
+#include "image/views/mask_scaler.h"
+
+namespace ffkit {
+namespace {
+
+size_t bytes_of(DType dtype, const std::vector<int64_t>& shape) {
+  size_t num_bytes = size_of(dtype);
+  for (const int64_t extent : shape) num_bytes *= static_cast<size_t>(extent);
+  return num_bytes;
+}
+
+std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize size) {
+  if (output.layout == Layout::nchw) return {3, size.height, size.width};
+  return {size.height, size.width, 3};
+}
+
+// What all of them have: one array of a view.
+class OfView : public FieldDecoder {
+ public:
+  OfView(ViewSetPtr set, size_t view, DType dtype, std::vector<int64_t> shape)
+      : set_(std::move(set)),
+        view_(view),
+        dtype_(dtype),
+        shape_(set_->with_copies(view, shape)),
+        bytes_per_copy_(bytes_of(dtype, shape)) {}
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return shape_; }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<ViewScratch>(set_);
+  }
+
+ protected:
+  const ViewSetPtr& set() const { return set_; }
+  size_t view() const { return view_; }
+  // Calls write(number of the picture in the set, its place) for each copy.
+  template <typename Write>
+  void for_copies(void* out, const Write& write) const {
+    auto* to = static_cast<std::byte*>(out);
+    const size_t first = set_->first_picture(view_);
+    for (size_t i = 0; i < set_->num_pictures(view_); ++i, to += bytes_per_copy_) {
+      write(first + i, to);
+    }
+  }
+
+ private:
+  ViewSetPtr set_;
+  size_t view_;
+  DType dtype_;
+  std::vector<int64_t> shape_;
+  size_t bytes_per_copy_;
+};
+
+class ViewDecoder final : public OfView {
+ public:
+  ViewDecoder(ViewSetPtr set, size_t view)
+      : OfView(set, view, set->views()[view].image.output.dtype,
+               picture_shape(set->views()[view].image.output, set->size_of(view))) {}
+
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
+    PipelineTimes times;
+    for_copies(out, [&](size_t i, void* to) { sample.pictures().write(i, to, times); });
+    scratch->work.transform_ns += times.transform_ns;
+  }
+};
+
+class FurtherPictureDecoder final : public OfView {
+ public:
+  FurtherPictureDecoder(ViewSetPtr set, size_t view, size_t field, ImageOptions options)
+      : OfView(set, view, options.output.dtype,
+               picture_shape(options.output, set->size_of(view))),
+        field_(field),
+        options_(std::move(options)) {
+    validate(options_);
+  }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<PictureScratch>(set(), options_);
+  }
+
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    auto& own = static_cast<PictureScratch&>(*scratch);
+    SampleViews& sample = own.begin(record, key);
+    const size_t first = set()->first_picture(view());
+    const std::vector<size_t> views(set()->num_pictures(view()), 0);
+    PipelineTimes times;
+    own.pictures.begin(record.bytes(field_), views,
+                       std::span(sample.keys()).subspan(first, views.size()), times);
+    const ImageInfo& info = own.pictures.info();
+    require_size_of_picture("further picture", info.width, info.height, sample.pictures().info());
+    for_copies(out, [&](size_t i, void* to) { own.pictures.write(i - first, to, times); });
+    own.work.transform_ns += times.transform_ns;
+  }
+
+ private:
+  struct PictureScratch final : ViewScratch {
+    PictureScratch(ViewSetPtr set, const ImageOptions& options)
+        : ViewScratch(std::move(set)), pictures({options}) {}
+    PictureViews pictures;
+  };
+
+  size_t field_;
+  ImageOptions options_;
+};
+
+class ViewMaskDecoder final : public OfView {
+ public:
+  ViewMaskDecoder(ViewSetPtr set, size_t view, size_t field, bool is_tensor, MaskOptions options)
+      : OfView(set, view, options.dtype, {set->size_of(view).height, set->size_of(view).width}),
+        field_(field),
+        is_tensor_(is_tensor),
+        options_(std::move(options)) {
+    validate(options_);
+  }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<MaskScratch>(set(), options_);
+  }
+
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    auto& own = static_cast<MaskScratch&>(*scratch);
+    SampleViews& sample = own.begin(record, key);
+    const MaskView mask = sample.mask(record, field_, is_tensor_, options_.numbers);
+    for_copies(out, [&](size_t i, void* to) {
+      own.scaler.run(mask, sample.pictures().plan(i), set()->size_of(view()), to);
+    });
+  }
+
+ private:
+  struct MaskScratch final : ViewScratch {
+    MaskScratch(ViewSetPtr set, const MaskOptions& options)
+        : ViewScratch(std::move(set)), scaler(options) {}
+    MaskScaler scaler;
+  };
+
+  size_t field_;
+  bool is_tensor_;
+  MaskOptions options_;
+};
+
+class GeometryDecoder final : public OfView {
+ public:
+  GeometryDecoder(ViewSetPtr set, size_t view) : OfView(set, view, DType::f64, {3, 3}) {}
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
+    for_copies(out, [&](size_t i, void* to) {
+      const ViewMatrix matrix = sample.pictures().matrix(i);
+      std::memcpy(to, matrix.data(), sizeof(matrix));
+    });
+  }
+};
+
+class SourceSizeDecoder final : public FieldDecoder {
+ public:
+  explicit SourceSizeDecoder(ViewSetPtr set) : set_(std::move(set)) {}
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {2}; }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<ViewScratch>(set_);
+  }
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    const ImageInfo& info =
+        static_cast<ViewScratch&>(*scratch).begin(record, key).pictures().info();
+    const std::array<int64_t, 2> size = {info.height, info.width};
+    std::memcpy(out, size.data(), sizeof(size));
+  }
+
+ private:
+  ViewSetPtr set_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FieldDecoder> decode_view(ViewSetPtr set, size_t view) {
+  return std::make_shared<ViewDecoder>(std::move(set), view);
+}
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const PictureField& field) {
+  const size_t at = require_image(schema, field.field);
+  ImageOptions options{.transform = set->views()[view].image.transform,
+                       .augmentations = field.augmentations,
+                       .output = field.output};
+  return std::make_shared<FurtherPictureDecoder>(std::move(set), view, at, std::move(options));
+}
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const MaskField& field) {
+  const Field& description = schema.fields[schema.require(field.field)];
+  const DType dtype = description.dtype;
+  const bool is_tensor = description.type == FieldType::tensor &&
+                         (dtype == DType::u8 || dtype == DType::u16 || dtype == DType::i32);
+  const size_t at = is_tensor ? schema.require(field.field)
+                              : require_image(schema, field.field,
+                                              "a PNG, or a tensor of u8, u16 or i32");
+  return std::make_shared<ViewMaskDecoder>(std::move(set), view, at, is_tensor, field.mask);
+}
+
+std::shared_ptr<const FieldDecoder> decode_geometry(ViewSetPtr set, size_t view) {
+  return std::make_shared<GeometryDecoder>(std::move(set), view);
+}
+
+std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set) {
+  return std::make_shared<SourceSizeDecoder>(std::move(set));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,28 @@
+// Decoders of what has pixels: pictures of a view, further pictures, masks; and the geometry.
+#pragma once
+
+#include <memory>
+
+#include <ffkit/format/schema.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/view.h>
+
+#include "views/view_set.h"
+
+namespace ffkit {
+
+using ViewSetPtr = std::shared_ptr<const ViewSet>;
+
+std::shared_ptr<const FieldDecoder> decode_view(ViewSetPtr set, size_t view);
+// Fields are looked up in `schema`; throws as decode_image() does, and Error(invalid_argument) for
+// options out of range.
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const PictureField& field);
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const MaskField& field);
+// [3, 3] f64, see ViewMatrix.
+std::shared_ptr<const FieldDecoder> decode_geometry(ViewSetPtr set, size_t view);
+// [2] i64: height and width of the picture.
+std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set);
+
+}  // namespace ffkit

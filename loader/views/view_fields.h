@@ -1,0 +1,32 @@
+// The arrays of a loader's views, as fields of its batches.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/schema.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/loader_options.h>
+
+namespace ffkit {
+
+// All arrays that LoaderOptions ask for. Those behind `num_visible` are found by Batch::geometry()
+// and Batch::source_sizes() alone.
+struct BatchFields {
+  std::vector<BatchField> fields;
+  size_t num_visible = 0;
+  std::vector<std::string> views;  // their geometry is field num_visible + 1 + i
+  bool has_views() const { return !views.empty(); }
+};
+
+// Throws Error(invalid_argument) for options that do not fit together, and as the decoders of
+// field_decoder.h do.
+BatchFields batch_fields(const Schema& schema, const LoaderOptions& options);
+
+// Lets decoders of one thread share the picture that they are views of. `scratch`: by field.
+void share_views(std::span<const std::unique_ptr<FieldDecoder::Scratch>> scratch);
+
+}  // namespace ffkit

@@ -1,0 +1,156 @@
+#include "views/view_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+#include "format/mix64.h"
+
+namespace ffkit {
+namespace {
+
+// FNV-1a of 64 bits (Fowler, Noll, Vo).
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001B3U;
+  }
+  return hash;
+}
+
+bool is_same(const SampleKey& a, const SampleKey& b) {
+  return a.seed == b.seed && a.epoch == b.epoch && a.record_index == b.record_index;
+}
+
+std::vector<ImageOptions> options_of(const std::vector<View>& views) {
+  std::vector<ImageOptions> all;
+  for (const View& view : views) all.push_back(view.image);
+  return all;
+}
+
+}  // namespace
+
+SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy) {
+  SampleKey own = key;
+  if (!view.empty()) own.seed = mix64(own.seed, hash_of(view));
+  if (copy != 0) own.seed = mix64(own.seed, static_cast<uint64_t>(copy));
+  return own;
+}
+
+ViewSet::ViewSet(size_t field, std::vector<View> views, bool is_default)
+    : field_(field), views_(std::move(views)), is_default_(is_default) {
+  constexpr int64_t kMaxCopies = 1024;
+  for (size_t i = 0; i < views_.size(); ++i) {
+    const View& view = views_[i];
+    validate(view.image);
+    if (view.copies < 0 || view.copies > kMaxCopies) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("view '{}' has {} copies; expected 0 to {}", view.name, view.copies,
+                              kMaxCopies));
+    }
+    first_picture_.push_back(view_of_.size());
+    view_of_.insert(view_of_.end(), num_pictures(i), i);
+  }
+}
+
+size_t ViewSet::num_pictures(size_t view) const {
+  return static_cast<size_t>(std::max<int64_t>(views_[view].copies, 1));
+}
+
+void ViewSet::make_keys(const SampleKey& key, std::vector<SampleKey>& keys) const {
+  keys.resize(num_pictures());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const size_t view = view_of_[i];
+    const std::string_view name = is_default_ ? std::string_view() : views_[view].name;
+    keys[i] = view_key(key, name, static_cast<int64_t>(i - first_picture_[view]));
+  }
+}
+
+std::vector<int64_t> ViewSet::with_copies(size_t view, std::vector<int64_t> shape) const {
+  if (views_[view].copies > 0) shape.insert(shape.begin(), views_[view].copies);
+  return shape;
+}
+
+SampleViews::SampleViews(const ViewSet& set) : set_(set), pictures_(options_of(set.views())) {}
+
+void SampleViews::begin(const RecordView& record, const SampleKey& key, int64_t record_index,
+                        PipelineTimes& times) {
+  const std::span<const std::byte> encoded = record.bytes(set_.field());
+  if (has_begun_ && record_index >= 0 && record_index == record_index_ && is_same(key, key_) &&
+      encoded.data() == data_) {
+    return;
+  }
+  has_begun_ = false;
+  for (DecodedMask& mask : masks_) mask.is_decoded = false;
+  set_.make_keys(key, keys_);
+  pictures_.begin(encoded, set_.view_of(), keys_, times);
+  record_index_ = record_index;
+  key_ = key;
+  data_ = encoded.data();
+  has_begun_ = true;
+}
+
+void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture) {
+  if (width == picture.width && height == picture.height) return;
+  throw Error(ErrorCode::corrupt,
+              fmt::format("the {} has {} x {} pixels, its picture {} x {}; both must have one size",
+                          what, width, height, picture.width, picture.height));
+}
+
+MaskView SampleViews::mask(const RecordView& record, size_t field, bool is_tensor,
+                           MaskNumbers numbers) {
+  if (is_tensor) {
+    const TensorView tensor = record.tensor(field);
+    if (tensor.shape.size() != 2) {
+      throw Error(ErrorCode::corrupt,
+                  fmt::format("the mask has {} dimensions; expected 2, height and width",
+                              tensor.shape.size()));
+    }
+    // Copied to where numbers of any size may lie.
+    tensor_.assign(tensor.data.begin(), tensor.data.end());
+    const MaskView view{.data = tensor_.data(),
+                        .dtype = tensor.dtype,
+                        .width = static_cast<int>(tensor.shape[1]),
+                        .height = static_cast<int>(tensor.shape[0]),
+                        .stride = tensor.shape[1]};
+    require_size_of_picture("mask", view.width, view.height, pictures_.info());
+    return view;
+  }
+  auto found = std::ranges::find_if(masks_, [&](const DecodedMask& mask) {
+    return mask.field == field && mask.numbers == numbers;
+  });
+  if (found == masks_.end()) {
+    found = masks_.insert(
+        found, {.field = field, .numbers = numbers, .decoder = std::make_unique<MaskDecoder>()});
+  }
+  if (!found->is_decoded) {
+    found->view = found->decoder->decode(record.bytes(field), numbers);
+    require_size_of_picture("mask", found->view.width, found->view.height, pictures_.info());
+    found->is_decoded = true;
+  }
+  return found->view;
+}
+
+SampleViews& ViewScratch::views() {
+  if (views_ == nullptr) views_ = std::make_shared<SampleViews>(*set_);
+  return *views_;
+}
+
+SampleViews& ViewScratch::begin(const RecordView& record, const SampleKey& key) {
+  PipelineTimes times;
+  SampleViews& sample = views();
+  sample.begin(record, key, record_index, times);
+  return sample;
+}
+
+void ViewScratch::share(ViewScratch& other) {
+  if (other.set_ != set_) return;
+  other.views();
+  views_ = other.views_;
+}
+
+}  // namespace ffkit

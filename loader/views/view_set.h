@@ -1,0 +1,106 @@
+// ViewSet: the views of a data set's picture field, which all decoders of a loader share.
+// SampleViews: one thread's sample, decoded once for all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/record.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/view.h>
+
+#include "image/codec/mask_decoder.h"
+#include "image/views/picture_views.h"
+
+namespace ffkit {
+
+// Never changes.
+class ViewSet {
+ public:
+  // `field` has the picture. Throws Error(invalid_argument) for options out of range.
+  // is_default: the one view draws the sample's own numbers.
+  ViewSet(size_t field, std::vector<View> views, bool is_default);
+
+  size_t field() const { return field_; }
+  const std::vector<View>& views() const { return views_; }
+  ImageSize size_of(size_t view) const { return image_size(views_[view].image.transform); }
+
+  // Pictures of all views behind each other.
+  size_t num_pictures() const { return view_of_.size(); }
+  std::span<const size_t> view_of() const { return view_of_; }
+  size_t first_picture(size_t view) const { return first_picture_[view]; }
+  size_t num_pictures(size_t view) const;
+  // What each of them draws with.
+  void make_keys(const SampleKey& key, std::vector<SampleKey>& keys) const;
+
+  // {copies, shape...}, or the shape itself of a view without copies.
+  std::vector<int64_t> with_copies(size_t view, std::vector<int64_t> shape) const;
+
+ private:
+  size_t field_;
+  std::vector<View> views_;
+  bool is_default_;
+  std::vector<size_t> first_picture_;  // by view
+  std::vector<size_t> view_of_;        // by picture
+};
+
+// Not thread-safe: one per thread.
+class SampleViews {
+ public:
+  explicit SampleViews(const ViewSet& set);
+
+  // Turns to a sample, unless it is there already. Throws what ImageDecoder throws.
+  void begin(const RecordView& record, const SampleKey& key, int64_t record_index,
+             PipelineTimes& times);
+
+  PictureViews& pictures() { return pictures_; }
+  const std::vector<SampleKey>& keys() const { return keys_; }
+  // The mask in `field` of the record, decoded once; lives until the next call. Throws what MaskDecoder throws, and
+  // Error(corrupt) for another size than the picture's.
+  MaskView mask(const RecordView& record, size_t field, bool is_tensor, MaskNumbers numbers);
+
+ private:
+  struct DecodedMask {
+    size_t field;
+    MaskNumbers numbers;
+    std::unique_ptr<MaskDecoder> decoder;
+    bool is_decoded = false;
+    MaskView view;
+  };
+  void check_size(int width, int height) const;
+
+  const ViewSet& set_;
+  PictureViews pictures_;
+  std::vector<SampleKey> keys_;
+  std::vector<DecodedMask> masks_;
+  std::vector<std::byte> tensor_;  // the last mask that is a tensor
+  // The sample that it is at.
+  bool has_begun_ = false;
+  int64_t record_index_ = -1;
+  SampleKey key_;
+  const void* data_ = nullptr;
+};
+
+// Of all decoders of views: their memory, of which the SampleViews are shared by those of a thread.
+class ViewScratch : public FieldDecoder::Scratch {
+ public:
+  explicit ViewScratch(std::shared_ptr<const ViewSet> set) : set_(std::move(set)) {}
+  SampleViews& begin(const RecordView& record, const SampleKey& key);
+  // Takes the views of another scratch of the same set and thread.
+  void share(ViewScratch& other);
+
+ private:
+  SampleViews& views();
+
+  std::shared_ptr<const ViewSet> set_;
+  std::shared_ptr<SampleViews> views_;
+};
+
+// Throws Error(corrupt) unless what belongs to a picture has the size of it.
+void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture);
+
+}  // namespace ffkit
