@@ -81,9 +81,10 @@ int64_t MaskScaler::renumbered(int64_t number) const {
     id = found == options_.ids.end() ? kNone : found->second;
   }
   if (id == kNone) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("the mask has the id {}, for which `ids` has no new one; add it to `ids`",
-                            number));
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("the mask has the id {}, for which `ids` has no new one; add it to `ids`",
+                    number));
   }
   if (!holds(options_.dtype, id)) {
     throw Error(ErrorCode::corrupt,
@@ -115,8 +116,8 @@ void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize siz
       last_row = -1;
       continue;
     }
-    const int row = plan.box.y + nearest(taken.y + static_cast<int>(i), plan.box.height,
-                                         plan.resized_height);
+    const int row =
+        plan.box.y + nearest(taken.y + static_cast<int>(i), plan.box.height, plan.resized_height);
     if (row == last_row) {
       std::copy_n(out - size.width, size.width, out);
       continue;

@@ -30,8 +30,8 @@ class MaskScaler {
   int64_t renumbered(int64_t number) const;
 
   MaskOptions options_;
-  std::vector<int64_t> table_;   // of numbers up to 65535; kNone: none. Empty: all stay
-  std::vector<int> columns_;     // of the mask, by column of the view; -1: fill
+  std::vector<int64_t> table_;  // of numbers up to 65535; kNone: none. Empty: all stay
+  std::vector<int> columns_;    // of the mask, by column of the view; -1: fill
 };
 
 }  // namespace ffkit

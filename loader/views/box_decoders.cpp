@@ -167,10 +167,10 @@ class PointsDecoder final : public OfBoxes {
     const bool is_shape = tensor.shape.size() == 3 && tensor.shape[1] == field_.num_points &&
                           (tensor.shape[2] == 2 || tensor.shape[2] == 3);
     if (!is_shape) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' has shape [{}]; expected [n, {}, 3], or [n, {}, 2]",
-                              field_.field, fmt::join(tensor.shape, ", "), field_.num_points,
-                              field_.num_points));
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format("field '{}' has shape [{}]; expected [n, {}, 3], or [n, {}, 2]", field_.field,
+                      fmt::join(tensor.shape, ", "), field_.num_points, field_.num_points));
     }
     const std::vector<double> numbers = numbers_of(tensor);
     const auto extent = static_cast<size_t>(tensor.shape[2]);

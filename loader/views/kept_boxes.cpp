@@ -24,8 +24,7 @@ BoxEdges edges_of(std::span<const double> box, BoxFormat format) {
     case BoxFormat::xywh:
       return {box[0], box[1], box[0] + box[2], box[1] + box[3]};
     case BoxFormat::cxcywh:
-      return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2,
-              box[1] + box[3] / 2};
+      return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
     default:
       return {box[0], box[1], box[2], box[3]};
   }

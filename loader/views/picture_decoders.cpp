@@ -78,8 +78,7 @@ class ViewDecoder final : public OfView {
 class FurtherPictureDecoder final : public OfView {
  public:
   FurtherPictureDecoder(ViewSetPtr set, size_t view, size_t field, ImageOptions options)
-      : OfView(set, view, options.output.dtype,
-               picture_shape(options.output, set->size_of(view))),
+      : OfView(set, view, options.output.dtype, picture_shape(options.output, set->size_of(view))),
         field_(field),
         options_(std::move(options)) {
     validate(options_);
@@ -203,9 +202,9 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, View
   const DType dtype = description.dtype;
   const bool is_tensor = description.type == FieldType::tensor &&
                          (dtype == DType::u8 || dtype == DType::u16 || dtype == DType::i32);
-  const size_t at = is_tensor ? schema.require(field.field)
-                              : require_image(schema, field.field,
-                                              "a PNG, or a tensor of u8, u16 or i32");
+  const size_t at =
+      is_tensor ? schema.require(field.field)
+                : require_image(schema, field.field, "a PNG, or a tensor of u8, u16 or i32");
   return std::make_shared<ViewMaskDecoder>(std::move(set), view, at, is_tensor, field.mask);
 }
 

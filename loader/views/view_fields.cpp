@@ -22,10 +22,9 @@ namespace {
 }
 
 bool is_random(const ImageOptions& options) {
-  const bool is_random_crop =
-      std::holds_alternative<RandomResizedCrop>(options.transform) ||
-      std::holds_alternative<RandomCrop>(options.transform) ||
-      std::holds_alternative<ResizeCrop>(options.transform);
+  const bool is_random_crop = std::holds_alternative<RandomResizedCrop>(options.transform) ||
+                              std::holds_alternative<RandomCrop>(options.transform) ||
+                              std::holds_alternative<ResizeCrop>(options.transform);
   return is_random_crop || !options.augmentations.empty() || options.erasing.has_value();
 }
 
@@ -58,13 +57,15 @@ class Followers {
       names.push_back(views[i].name);
     }
     if (name.empty()) {
-      refuse_views(fmt::format("the batch's field '{}' does not say which view it follows; the "
-                               "loader has {}",
-                               array, fmt::join(names, ", ")));
+      refuse_views(
+          fmt::format("the batch's field '{}' does not say which view it follows; the "
+                      "loader has {}",
+                      array, fmt::join(names, ", ")));
     }
-    refuse_views(fmt::format("the batch's field '{}' follows the view '{}', which the loader does "
-                             "not have; it has {}",
-                             array, name, fmt::join(names, ", ")));
+    refuse_views(
+        fmt::format("the batch's field '{}' follows the view '{}', which the loader does "
+                    "not have; it has {}",
+                    array, name, fmt::join(names, ", ")));
   }
 
   const BoxesField& boxes_of(const std::string& array, const std::string& name) const {
@@ -72,9 +73,10 @@ class Followers {
       const auto* boxes = std::get_if<BoxesField>(&field.what);
       if (boxes != nullptr && field.name == name) return *boxes;
     }
-    refuse_views(fmt::format("the batch's field '{}' belongs to the boxes '{}', but the batch has "
-                             "no BoxesField of that name",
-                             array, name));
+    refuse_views(
+        fmt::format("the batch's field '{}' belongs to the boxes '{}', but the batch has "
+                    "no BoxesField of that name",
+                    array, name));
   }
 
   const Schema& schema_;

@@ -26,7 +26,21 @@ from ._errors import (
 )
 from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, class_balanced_weights
 from ._ffkit import version as __version__
-from ._fields import CopyField, ImageField, ImagesField, IntegerField, PythonField, TextField, ValidField, ZerosWhereNull
+from ._fields import (
+    BoxesField,
+    BoxRowsField,
+    CopyField,
+    ImageField,
+    ImagesField,
+    IntegerField,
+    MaskField,
+    PictureField,
+    PointsField,
+    PythonField,
+    TextField,
+    ValidField,
+    ZerosWhereNull,
+)
 from ._image import (
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -54,6 +68,8 @@ __all__ = [
     "IMAGENET_STD",
     "IO",
     "Batch",
+    "BoxesField",
+    "BoxRowsField",
     "CancelledError",
     "ColorJitter",
     "CopyField",
@@ -70,9 +86,12 @@ __all__ = [
     "InvalidArgumentError",
     "IoError",
     "Loader",
+    "MaskField",
     "Mixing",
     "NotFoundError",
     "PhotoMetricDistortion",
+    "PictureField",
+    "PointsField",
     "PythonAugmentation",
     "PythonField",
     "RandAugment",

@@ -27,6 +27,8 @@ class Facts(NamedTuple):
     source: Any
     replacements: list[tuple[int, int, str]]
     row_offsets: dict[str, Any]
+    geometries: dict[str, Any]
+    source_sizes: Any
 
 
 class Batch(dict[str, Any]):
@@ -107,6 +109,22 @@ class Batch(dict[str, Any]):
             known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
             raise FieldNotFoundError(f"the batch has no field '{name}' of rows{known}", "not_found")
         return offsets[name]
+
+    def geometry(self, view: str = "image") -> Any:
+        """Where the pixels of each picture went in a view: numpy.ndarray [size, 3, 3] f64, or [size, copies, 3, 3] of a view with copies.
+
+        A point (x, y) of the picture as it is stored becomes (u / w, v / w) of the view, with (u, v, w) = matrix @ (x, y, 1). Both count in pixels from the edge of the first one, as boxes
+        do: the centre of the first pixel is (0.5, 0.5). FieldNotFoundError (a KeyError) for a view that the loader does not have; the loader's only picture is called as `image_field`.
+        """
+        geometries = self._facts.geometries
+        if view not in geometries:
+            raise FieldNotFoundError(f"the batch has no view '{view}'; there are: {', '.join(geometries) or 'none'}", "not_found")
+        return geometries[view]
+
+    @property
+    def source_sizes(self) -> Any:
+        """numpy.ndarray [size, 2] i64: height and width of each picture as it is stored. None for a loader without pictures."""
+        return self._facts.source_sizes
 
     def replaced(self, arrays: dict[str, Any]) -> Batch:
         """The same batch with other arrays, such as copies on a device."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Literal, Mapping, Sequence
 
 from . import _ffkit
-from ._image import ImageOptions
+from ._errors import InvalidArgumentError
+from ._image import IMAGENET_MEAN, IMAGENET_STD, Augmentation, Dtype, ImageOptions, Layout, Resize
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,130 @@ class ImagesField:
 
     fields: Sequence[str]
     image: ImageOptions = ImageOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class PictureField:
+    """A further picture that follows a view of the loader's picture, such as a second camera or a depth map: [N, 3, H, W], or [N, copies, 3, H, W] of a view with copies.
+
+    It gets the view's crop, resize and flip. `augment` draws the view's numbers: a ColorJitter changes both pictures alike. Its size must be that of the view's picture, else it is a bad sample.
+
+    Args:
+        field: of the record: an image, or bytes.
+        view: name of the view; "": the loader's only one.
+        augment, dtype, layout, normalize, mean, std: as of ImageOptions.
+    """
+
+    field: str
+    view: str = ""
+    augment: Sequence[Augmentation] = ()
+    dtype: Dtype = "f32"
+    layout: Layout = "nchw"
+    normalize: bool | None = None
+    mean: float | tuple[float, float, float] = IMAGENET_MEAN
+    std: float | tuple[float, float, float] = IMAGENET_STD
+
+    def options(self) -> ImageOptions:
+        """As ImageOptions, whose transform does not count: the view has its own."""
+        return ImageOptions(Resize(), self.augment, None, self.dtype, self.layout, self.normalize, self.mean, self.std)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskField:
+    """A mask that follows a view: [N, H, W] of ids, or [N, copies, H, W] of a view with copies. Pixels are the nearest ones, as torchvision takes them for masks; nothing is blended.
+
+    Args:
+        field: of the record: an image or bytes that are a PNG (a palette gives its indices, grey of 1 to 16 bits its values), or a tensor [height, width] of u8, u16 or i32. Its size
+            must be that of the view's picture, else it is a bad sample.
+        view: name of the view; "": the loader's only one.
+        dtype: "u8", "u16", "i32" or "i64". An id that it cannot hold makes a bad sample.
+        fill: where the view has no picture; a number of the batch, which `ids` does not change.
+        ids: what each id becomes: a dict, or a sequence for the ids 0, 1, ... An id that is not in it makes a bad sample. None: ids stay.
+        numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue, as COCO's panoptic PNGs have them.
+    """
+
+    field: str
+    view: str = ""
+    dtype: Literal["u8", "u16", "i32", "i64"] = "u8"
+    fill: int = 255
+    ids: Mapping[int, int] | Sequence[int] | None = None
+    numbers: Literal["values", "panoptic"] = "values"
+
+    def table(self) -> dict[int, int]:
+        """`ids` as a dict; empty: ids stay."""
+        if self.ids is None:
+            return {}
+        table = dict(self.ids) if isinstance(self.ids, Mapping) else dict(enumerate(self.ids))
+        if not table:
+            raise InvalidArgumentError("ids of a MaskField are empty, so no id would be known; give None to keep them all")
+        return table
+
+
+BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxesField:
+    """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or [N, max_boxes, 4] with `padded`.
+
+    A box is moved with the pixels, made upright where it is turned, clipped to the view, and dropped if too little of it is left; BoxRowsField and PointsField of the same boxes drop
+    theirs alike. A box without area, or with values that are no numbers, makes a bad sample. A view with copies has no boxes: make a view of its own name of each copy.
+
+    Args:
+        field: of the record: a tensor [n, 4] of f32, f64, i32 or i64.
+        view: name of the view; "": the loader's only one.
+        stored, stored_relative: how the record has them: "xywh" (COCO), "xyxy", "cxcywh"; in pixels, or as shares of the picture's width and height.
+        format, relative: how the batch has them, in pixels of the view or as shares of its width and height: "xyxy" for torchvision, "cxcywh" with relative=True for DETR.
+        min_size: pixels of the view; a box with a shorter side is dropped.
+        min_visible: share of a box's area, 0 .. 1, that must lie in the view.
+        max_boxes: a sample with more of them is bad.
+        padded: zeros behind the boxes of a sample, instead of ragged rows.
+    """
+
+    field: str = "boxes"
+    view: str = ""
+    stored: BoxFormat = "xywh"
+    stored_relative: bool = False
+    format: BoxFormat = "xyxy"
+    relative: bool = False
+    min_size: float = 1.0
+    min_visible: float = 0.0
+    max_boxes: int = 100
+    padded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoxRowsField:
+    """Numbers of each box, such as labels: those of the boxes that the BoxesField keeps, [boxes of all samples, *shape] of the field's dtype, or [N, max_boxes, *shape] where that is padded.
+
+    Args:
+        field: of the record: a tensor [n, *shape]; another number of rows than boxes makes a bad sample.
+        boxes: name of the BoxesField's array.
+        shape: of one row.
+    """
+
+    field: str
+    boxes: str = "boxes"
+    shape: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PointsField:
+    """Key points of boxes: [boxes of all samples, num_points, 3] f32 of x and y in pixels of the view, and visibility. Padded where the BoxesField is.
+
+    Points outside of the view get the visibility 0. Points whose visibility is 0 in the record keep their numbers.
+
+    Args:
+        field: of the record: a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2], whose points are all visible (2).
+        num_points: 17 of COCO.
+        boxes: name of the BoxesField's array, whose boxes the points belong to.
+        mirrored: pairs of points that change places in a mirrored view, such as the left and the right eye.
+    """
+
+    field: str = "keypoints"
+    num_points: int = 17
+    boxes: str = "boxes"
+    mirrored: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +214,7 @@ class PythonField:
     padded: bool = False
 
 
-BatchField = ImageField | ImagesField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
+BatchField = (
+    ImageField | ImagesField | PictureField | MaskField | BoxesField | BoxRowsField | PointsField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
+)
 Fields = Mapping[str, BatchField]

@@ -54,6 +54,9 @@ class IO:
     decoders_read_cache: bool = True
 
 
+ViewSpec = Transform | ImageOptions | tuple[Transform | ImageOptions, int]  # a picture, or copies of it
+
+
 class Loader:
     """Batches of decoded samples from a Dataset.
 
@@ -79,9 +82,13 @@ class Loader:
         augment: augmentations in their order.
         erasing: RandomErasing of the finished sample.
         dtype, layout, normalize, mean, std: see ImageOptions.
+        views: several views of the picture by name, instead of `image`: {"global": (RandomResizedCrop(224), 2), "local": (RandomResizedCrop(96, scale=(0.05, 0.4)), 8)} makes
+            batch["global"] [N, 2, 3, 224, 224] and batch["local"] [N, 8, 3, 96, 96]. Each is a transform or ImageOptions, alone for one picture ([N, 3, H, W]), or with a number of
+            copies. A view draws random numbers of its own; the picture is read and decoded once for all of them. `batch.geometry(name)` says where pixels went.
         image_field, label_field: fields of the records, and their names in the batch; None: no such array.
         mixing: MixUp and CutMix.
-        fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields().
+        fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields(); and those that follow the crop and flip of
+            the picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField.
 
         Which samples, in which order:
 
@@ -142,6 +149,7 @@ class Loader:
         normalize: bool | None = None,
         mean: float | tuple[float, float, float] | None = None,
         std: float | tuple[float, float, float] | None = None,
+        views: Mapping[str, ViewSpec] | None = None,
         image_field: str | None = "image",
         label_field: str | None = "label",
         mixing: Mixing | None = None,
@@ -180,16 +188,12 @@ class Loader:
         given = {"augment": tuple(augment) if augment is not None else None, "erasing": erasing, "dtype": dtype, "layout": layout, "normalize": normalize,
                  "mean": mean, "std": std}
         given = {name: value for name, value in given.items() if value is not None}
-        if isinstance(image, ImageOptions) and given:
-            raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as image")
-        if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
-            raise TypeError(
-                f"image is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
-                "`augment` calls a function"
-            )
-        if image is None:
+        if views is not None and image is not None and image != RandomResizedCrop():
+            raise InvalidArgumentError("image is the picture of a loader without views; give it as one of the views, by a name")
+        if views is None and image is None:
             image_field = None
-        options = image if isinstance(image, ImageOptions) else ImageOptions(image or RandomResizedCrop(), **given)  # type: ignore[arg-type]
+        options = _image_options("image", RandomResizedCrop() if image is None else image, given if views is None else {})
+        views_given = [_view(name, view, given) for name, view in (views or {}).items()]
         fields = dict(fields or {})
         mixing = mixing or Mixing()
         self._arrays = resolve(arrays)
@@ -204,7 +208,7 @@ class Loader:
         self._loader = _ffkit.Loader(
             dataset._dataset,
             {
-                "batch_size": batch_size, "image_field": image_field or "", "image": options, "label_field": label_field or "",
+                "batch_size": batch_size, "image_field": image_field or "", "image": options, "views": views_given, "label_field": label_field or "",
                 "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": self._share.rank,
                 "world_size": self._share.world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
                 "weights": _numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "mixture": _mixture(mixture), "share_randomness": share_randomness,
@@ -473,6 +477,30 @@ class _Loop(Iterator[Batch]):
             raise StopIteration
         loader._taken += 1
         return batch
+
+
+def _image_options(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
+    """The ImageOptions that `image` is, or those of a transform with what else was given."""
+    if isinstance(image, ImageOptions) and given:
+        raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
+    if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
+        raise TypeError(
+            f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
+            "`augment` calls a function"
+        )
+    return image if isinstance(image, ImageOptions) else ImageOptions(image, **given)
+
+
+def _view(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
+    """(name, options, copies); 0 copies for a picture without that dimension."""
+    image, copies = view, 0
+    if isinstance(view, (tuple, list)):
+        if len(view) != 2:
+            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of that and a number of copies")
+        image, copies = view[0], operator.index(view[1])
+        if copies < 1:
+            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
+    return name, _image_options(f"view '{name}'", image, given), copies
 
 
 def _numbers(values: Any) -> list[Any] | None:

@@ -102,8 +102,14 @@ nb::list replacements_of(const PyBatch& self) {
   return replacements;
 }
 
+nb::object copy_of(const BatchArray& array) {
+  const Memory memory = own_copy(array.data, array.num_bytes());
+  return numpy_array(memory.data, array.shape, array.dtype, memory.owner);
+}
+
 // What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source,
-// replacements, row offsets by name. All of it is copied.
+// replacements, row offsets by name, geometries by view, sizes of the pictures. All of it is
+// copied.
 nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
   const Batch& batch = self.batch();
   nb::dict offsets;
@@ -111,9 +117,14 @@ nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
     if (!batch.has_rows(i)) continue;
     offsets[text_to_python(batch.field_name(i))] = numbers(batch.row_offsets(batch.field_name(i)));
   }
+  nb::dict geometries;
+  for (const std::string& view : batch.views()) {
+    geometries[text_to_python(view)] = copy_of(batch.geometry(view));
+  }
+  const nb::object sizes = batch.views().empty() ? nb::none() : copy_of(batch.source_sizes());
   return nb::make_tuple(batch.size(), batch.epoch(), batch.step(), batch.mix_lambda(),
                         numbers(batch.record_indices()), numbers(batch.source()),
-                        replacements_of(self), offsets);
+                        replacements_of(self), offsets, geometries, sizes);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "image_options.h"
 #include "python_code.h"
 #include "python_value.h"
+#include "view_options.h"
 
 namespace ffkit::python {
 namespace {
@@ -123,8 +124,9 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
   }
   if (name == "PythonField") return make_python_decoder(schema, spec, batch_field);
   throw nb::type_error(
-      fmt::format("{} is no field of a batch; expected ImageField, ImagesField, IntegerField, "
-                  "CopyField, TextField, ValidField, ZerosWhereNull, PythonField or a decoder",
+      fmt::format("{} is no field of a batch; expected ImageField, ImagesField, PictureField, "
+                  "MaskField, BoxesField, BoxRowsField, PointsField, IntegerField, CopyField, "
+                  "TextField, ValidField, ZerosWhereNull, PythonField or a decoder",
                   nb::cast<std::string>(nb::repr(spec)))
           .c_str());
 }
@@ -137,6 +139,7 @@ LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict&
                      .image_field = option<std::string>(options, "image_field"),
                      .image = image_options_from_python(options["image"]),
                      .label_field = option<std::string>(options, "label_field"),
+                     .views = views_from_python(options["views"]),
                      .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
                                 .cutmix_alpha = option<double>(options, "cutmix_alpha")},
                      .num_threads = option<int>(options, "num_threads"),
@@ -148,6 +151,10 @@ LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict&
                      .read_ahead_epochs = option<bool>(options, "read_ahead_epochs")};
   for (const auto& [name, spec] : nb::cast<nb::dict>(options["fields"])) {
     const auto field = cast_value<std::string>(name, "the name of a field");
+    if (std::optional<ViewField> of_view = view_field_from_python(spec, field)) {
+      made.view_fields.push_back(std::move(*of_view));
+      continue;
+    }
     made.fields.push_back({field, decoder_from_python(dataset.schema(), spec, field)});
   }
   const nb::object allocate = options["allocate"];

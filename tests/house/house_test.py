@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FOLDERS = {
     'format': ['', 'options', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'views'],
-    'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'views', 'batch', 'decode', ''],
+    'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
     'nuscenes/loader': [''],
     'pose': [''],

@@ -1,0 +1,326 @@
+"""Views, masks, boxes and points: against torchvision.transforms.v2 for the same drawn crops, and the same bytes however they are loaded."""
+
+import io
+import pathlib
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision import tv_tensors
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as F
+
+import ffkit
+
+SIZES = [(97, 61), (64, 64), (40, 120), (150, 149), (33, 200), (80, 57), (61, 97), (120, 90)]  # width, height
+
+
+def _encoded(image: Image.Image, kind: str) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind)
+    return out.getvalue()
+
+
+def _mask(random: np.random.Generator, width: int, height: int) -> Image.Image:
+    """Blocks of ids with a palette, as VOC's."""
+    ids = random.choice(np.array([0, 7, 15, 255], np.uint8), (height // 8 + 1, width // 8 + 1)).repeat(8, 0).repeat(8, 1)
+    mask = Image.fromarray(ids[:height, :width].copy(), "P")
+    mask.putpalette(list(random.integers(0, 256, 768)))
+    return mask
+
+
+def _samples() -> list[dict]:
+    random = np.random.default_rng(5)
+    samples = []
+    for i, (width, height) in enumerate(SIZES):
+        small = Image.fromarray(random.integers(0, 256, (6, 6, 3), np.uint8))
+        image = small.resize((width, height), Image.Resampling.BICUBIC)
+        mask = _mask(random, width, height)
+        corner = random.uniform(0, 0.7, (5, 2)) * (width, height)
+        extent = (0.1 + 0.2 * random.uniform(size=(5, 2))) * (width, height)
+        points = np.concatenate([random.uniform(0, 1, (5, 4, 2)) * (width, height), random.integers(0, 3, (5, 4, 1))], 2)
+        samples.append({
+            "image": _encoded(image, "JPEG"), "mask": _encoded(mask, "PNG"), "depth": _encoded(Image.fromarray(np.full((height, width), 40000 + i, np.uint16)), "PNG"),
+            "boxes": np.concatenate([corner, extent], 1).astype(np.float32), "labels": np.arange(5) + 10 * i, "keypoints": points.astype(np.float32), "label": i,
+        })
+    return samples
+
+
+SCHEMA = {"image": "image", "mask": "image", "depth": "image", "boxes": "tensor[f32]", "labels": "tensor[i64]", "keypoints": "tensor[f32]", "label": "i64"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> ffkit.Dataset:
+    folder = tmp_path_factory.mktemp("views") / "data"
+    with ffkit.Writer(folder, schema=SCHEMA) as writer:
+        for sample in _samples():
+            writer.write(sample)
+    return ffkit.Dataset(folder, "train")
+
+
+FIELDS = {
+    "mask": ffkit.MaskField("mask"), "boxes": ffkit.BoxesField(min_size=0), "labels": ffkit.BoxRowsField("labels"),
+    "keypoints": ffkit.PointsField(num_points=4), "depth": ffkit.PictureField("depth", dtype="i32"),
+}
+
+
+def _batch(data: ffkit.Dataset, transform: object, **more: object) -> ffkit.Batch:
+    """All samples as one batch, in their order."""
+    options = ffkit.ImageOptions(transform, dtype="u8")
+    loader = ffkit.Loader(data, len(SIZES), image=options, fields=FIELDS, order="sequential", seed=11, **more)
+    return next(iter(loader))
+
+
+def _crop(matrix: np.ndarray, size: tuple[int, int]) -> tuple[list[int], bool]:
+    """top, left, height, width of the crop, and whether it is mirrored, from the geometry of a RandomResizedCrop."""
+    scale_x, offset_x, scale_y, offset_y = matrix[0, 0], matrix[0, 2], matrix[1, 1], matrix[1, 2]
+    flip = scale_x < 0
+    if flip:
+        scale_x, offset_x = -scale_x, size[1] - offset_x
+    values = [-offset_y / scale_y, -offset_x / scale_x, size[0] / scale_y, size[1] / scale_x]
+    assert np.allclose(values, np.round(values), atol=1e-9)
+    return [round(v) for v in values], flip
+
+
+def _tv_inputs(sample: dict) -> tuple:
+    image = Image.open(io.BytesIO(sample["image"])).convert("RGB")
+    mask = tv_tensors.Mask(torch.from_numpy(np.array(Image.open(io.BytesIO(sample["mask"])))))
+    boxes = tv_tensors.BoundingBoxes(torch.from_numpy(sample["boxes"]), format="XYWH", canvas_size=(image.height, image.width))
+    return image, mask, boxes
+
+
+def _check(batch: ffkit.Batch, i: int, image: Image.Image, mask: torch.Tensor, boxes: torch.Tensor) -> None:
+    """What torchvision made of sample i is what the batch has."""
+    assert np.array_equal(batch["image"][i].permute(1, 2, 0).numpy(), np.asarray(image))
+    assert torch.equal(batch["mask"][i], mask)
+    boxes = F.convert_bounding_box_format(F.clamp_bounding_boxes(boxes), new_format="XYXY")
+    kept = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    begin, end = batch.row_offsets("boxes")[i : i + 2]
+    assert torch.equal(batch["labels"][begin:end] - 10 * i, torch.arange(5)[kept])
+    assert torch.allclose(batch["boxes"][begin:end], boxes[kept].float(), atol=2e-3)
+
+
+SIZE = (48, 56)
+
+
+def test_a_random_resized_crop_is_torchvisions(data: ffkit.Dataset) -> None:
+    mirrored = set()
+    batch = _batch(data, ffkit.RandomResizedCrop(SIZE, scaled_decode=False))
+    for i, sample in enumerate(_samples()):
+        (top, left, height, width), flip = _crop(batch.geometry()[i], SIZE)
+        mirrored.add(flip)
+        made = [F.resized_crop(one, top, left, height, width, SIZE, antialias=True) for one in _tv_inputs(sample)]
+        _check(batch, i, *(F.horizontal_flip(one) if flip else one for one in made))
+        assert batch.source_sizes[i].tolist() == [SIZES[i][1], SIZES[i][0]]
+    assert mirrored == {False, True}
+
+
+def test_fixed_transforms_are_torchvisions(data: ffkit.Dataset) -> None:
+    for ours, theirs in (
+        (ffkit.Resize(SIZE), v2.Resize(SIZE)),
+        (ffkit.ResizeCenterCrop(60, 48), v2.Compose([v2.Resize(60), v2.CenterCrop(48)])),
+    ):
+        batch = _batch(data, ours)
+        for i, sample in enumerate(_samples()):
+            _check(batch, i, *theirs(*_tv_inputs(sample)))
+
+
+def test_a_padded_crop_is_torchvisions_with_the_fill_of_each(data: ffkit.Dataset) -> None:
+    batch = _batch(data, ffkit.RandomCrop(100, padding=8, fill=(1, 2, 3), flip_probability=0.5))
+    for i, sample in enumerate(_samples()):
+        matrix = batch.geometry()[i]
+        image, mask, boxes = _tv_inputs(sample)
+        flip = matrix[0, 0] < 0
+        left, top = (100 - matrix[0, 2] if flip else matrix[0, 2]), matrix[1, 2]
+        x, y = round(left), round(top)
+        padding = [max(x, 0), max(y, 0), max(100 - x - image.width, 0), max(100 - y - image.height, 0)]
+        made = []
+        for one, fill in ((image, (1, 2, 3)), (mask, 255), (boxes, 0)):
+            padded = F.pad(one, padding, fill=fill)
+            cropped = F.crop(padded, padding[1] - y, padding[0] - x, 100, 100)
+            made.append(F.horizontal_flip(cropped) if flip else cropped)
+        _check(batch, i, *made)
+
+
+def test_points_follow_and_change_places_when_mirrored(data: ffkit.Dataset) -> None:
+    fields = {"boxes": ffkit.BoxesField(min_size=0), "keypoints": ffkit.PointsField(num_points=4, mirrored=[(0, 1)])}
+    batch = next(iter(ffkit.Loader(data, len(SIZES), image=ffkit.RandomResizedCrop(SIZE), fields=fields, order="sequential", seed=3)))
+    seen = set()
+    for i, sample in enumerate(_samples()):
+        matrix = batch.geometry()[i]
+        begin, end = batch.row_offsets("keypoints")[i : i + 2]
+        boxes = sample["boxes"]
+        corners = np.stack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], 1)
+        moved = np.concatenate([corners, np.ones((5, 2, 1))], 2) @ matrix.T
+        low, high = moved[..., :2].min(1), moved[..., :2].max(1)
+        kept = ((low < (SIZE[1], SIZE[0])) & (high > 0)).all(1)
+        points = sample["keypoints"][kept].astype(np.float64)
+        inside = points.copy()
+        inside[..., :2] = (np.concatenate([points[..., :2], np.ones((*points.shape[:2], 1))], 2) @ matrix.T)[..., :2]
+        is_inside = (inside[..., 0] >= 0) & (inside[..., 0] <= SIZE[1]) & (inside[..., 1] >= 0) & (inside[..., 1] <= SIZE[0])
+        expected = np.where((points[..., 2:] > 0), inside, points)
+        expected[..., 2] = np.where((points[..., 2] > 0) & ~is_inside, 0, points[..., 2])
+        if matrix[0, 0] < 0:
+            expected = expected[:, [1, 0, 2, 3]]
+        seen.add(matrix[0, 0] < 0)
+        assert np.allclose(batch["keypoints"][begin:end].numpy(), expected, atol=1e-3)
+    assert seen == {False, True}
+
+
+def test_a_further_picture_has_the_crop_of_its_view(data: ffkit.Dataset) -> None:
+    batch = _batch(data, ffkit.RandomCrop(30))
+    for i in range(len(SIZES)):
+        assert (batch["depth"][i] == 40000 + i).all()
+
+
+VIEWS = {
+    "global": (ffkit.ImageOptions(ffkit.RandomResizedCrop(48, scale=(0.4, 1.0)), augment=[ffkit.ColorJitter(0.4, 0.4, 0.2, 0.1)]), 2),
+    "local": (ffkit.RandomResizedCrop(24, scale=(0.05, 0.4)), 4),
+    "eval": ffkit.ResizeCenterCrop(40, 32),
+}
+VIEW_FIELDS = {
+    "mask": ffkit.MaskField("mask", view="global", dtype="i64"), "local_mask": ffkit.MaskField("mask", view="local"),
+    "boxes": ffkit.BoxesField(view="eval", padded=True, max_boxes=7, format="cxcywh", relative=True), "labels": ffkit.BoxRowsField("labels"),
+}
+
+
+def _epoch(data: ffkit.Dataset, views: object = VIEWS, fields: object = VIEW_FIELDS, **options: object) -> list[dict]:
+    loader = ffkit.Loader(data, 2, views=views, fields=fields, seed=4, **options)
+    return [{**batch, "geometry": batch.geometry("global"), "records": batch.record_indices} for batch in loader]
+
+
+def _same(a: list[dict], b: list[dict], names: list[str] | None = None) -> None:
+    assert len(a) == len(b)
+    for one, other in zip(a, b):
+        for name in names or one:
+            assert np.array_equal(np.asarray(one[name]), np.asarray(other[name])), name
+
+
+def test_views_have_their_shapes_and_differ(data: ffkit.Dataset) -> None:
+    batch = _epoch(data, copy=True)[0]
+    assert batch["global"].shape == (2, 2, 3, 48, 48)
+    assert batch["local"].shape == (2, 4, 3, 24, 24)
+    assert batch["eval"].shape == (2, 3, 32, 32)
+    assert batch["mask"].shape == (2, 2, 48, 48) and batch["mask"].dtype == torch.int64
+    assert batch["local_mask"].shape == (2, 4, 24, 24)
+    assert batch["boxes"].shape == (2, 7, 4) and batch["boxes"].max() <= 1
+    assert not np.array_equal(batch["geometry"][:, 0], batch["geometry"][:, 1])
+    assert not torch.equal(batch["global"][:, 0], batch["global"][:, 1])
+
+
+def test_views_do_not_depend_on_threads_or_neighbours(data: ffkit.Dataset) -> None:
+    one = _epoch(data, num_threads=1, copy=True)
+    for threads in (2, 5):
+        _same(one, _epoch(data, num_threads=threads, copy=True))
+    # Another view beside it changes no view, where the picture is not decoded at a fraction of its size.
+    crop = ffkit.ImageOptions(ffkit.RandomResizedCrop(48, scaled_decode=False), augment=[ffkit.ColorJitter(0.4)], erasing=ffkit.RandomErasing(1.0))
+    alone = _epoch(data, views={"global": (crop, 2)}, fields={"mask": VIEW_FIELDS["mask"]}, copy=True)
+    _same(alone, _epoch(data, views={**VIEWS, "global": (crop, 2)}, copy=True), ["global", "mask", "geometry", "records"])
+
+
+def test_views_go_on_after_a_restore(data: ffkit.Dataset) -> None:
+    whole = _epoch(data, copy=True)
+    loader = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, copy=True)
+    batches = iter(loader)
+    next(batches)
+    state = loader.state_dict()
+    other = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, copy=True, num_threads=1)
+    other.load_state_dict(state)
+    rest = [{**batch, "geometry": batch.geometry("global"), "records": batch.record_indices} for batch in other]
+    _same(whole[1:], rest)
+
+
+def test_the_default_picture_is_as_before_views(data: ffkit.Dataset) -> None:
+    """A loader without views has the bytes of a picture that is decoded by itself."""
+    plain = next(iter(ffkit.Loader(data, 4, image=ffkit.RandomResizedCrop(32), order="sequential", seed=2)))
+    alone = next(iter(ffkit.Loader(data, 4, image=None, fields={"picture": ffkit.ImageField("image", ffkit.ImageOptions(ffkit.RandomResizedCrop(32)))}, order="sequential", seed=2)))
+    assert torch.equal(plain["image"], alone["picture"])
+
+
+def test_ids_are_renumbered_or_refused(data: ffkit.Dataset) -> None:
+    table = {0: 0, 7: 1, 15: 2, 255: 9}
+    def load(**options: object) -> ffkit.Batch:
+        return next(iter(ffkit.Loader(data, 4, image=ffkit.Resize(40), fields={"mask": ffkit.MaskField("mask", **options)}, order="sequential")))
+    plain = load()
+    renumbered = load(ids=table, fill=100)
+    assert set(plain["mask"].unique().tolist()) == set(table)
+    for old, new in table.items():
+        assert torch.equal(plain["mask"] == old, renumbered["mask"] == new)
+    with pytest.raises(ffkit.CorruptError, match="has the id 7, for which `ids` has no new one"):
+        load(ids={0: 0, 15: 1, 255: 255})
+    with pytest.raises(ffkit.CorruptError, match="has the id .*, for which"):
+        load(ids=range(7))
+    with pytest.raises(ffkit.InvalidArgumentError, match="fill is 256, which u8 cannot hold"):
+        load(fill=256)
+    with pytest.raises(ffkit.InvalidArgumentError, match="ids of a MaskField are empty"):
+        load(ids={})
+
+
+def test_bad_annotations_name_the_file_and_the_record(tmp_path: pathlib.Path) -> None:
+    good = _samples()[0]
+    other = _samples()[1]
+    faults = {
+        "nan": ({"boxes": np.array([[0, 0, np.nan, 3]] * 5, np.float32)}, "box 0 of field 'boxes' is .* has values that are no numbers"),
+        "area": ({"boxes": np.array([[1, 1, 0, 3]] * 5, np.float32)}, "box 0 of field 'boxes' is .* has no area"),
+        "shape": ({"boxes": np.zeros((5, 3), np.float32)}, "boxes have \\[n, 4\\]"),
+        "length": ({"labels": np.arange(3)}, "'labels' has shape \\[3\\], but field 'boxes' has 5 boxes"),
+        "size": ({"mask": other["mask"]}, "the mask has 64 x 64 pixels, its picture 97 x 61"),
+        "jpeg": ({"mask": good["image"]}, "the mask is a jpeg"),
+        "colours": ({"mask": _encoded(Image.new("RGB", (97, 61)), "PNG")}, "a PNG of colours"),
+        "alpha": ({"mask": _encoded(Image.new("RGBA", (97, 61)), "PNG")}, "an alpha channel"),
+        "depth": ({"depth": other["image"]}, "the further picture has 64 x 64 pixels"),
+    }
+    for name, (change, message) in faults.items():
+        folder = tmp_path / name
+        with ffkit.Writer(folder, schema=SCHEMA) as writer:
+            for sample in (good, {**good, **change}, good, good):
+                writer.write(sample)
+        loader = ffkit.Loader(ffkit.Dataset(folder, "train"), 4, image=ffkit.Resize(32), fields=FIELDS, order="sequential")
+        with pytest.raises(ffkit.Error, match=message) as error:
+            next(iter(loader))
+        assert error.value.record == 1 and str(error.value.path).endswith(".ffr")
+        skipping = ffkit.Loader(ffkit.Dataset(folder, "train"), 4, image=ffkit.Resize(32), fields=FIELDS, order="sequential", bad_samples="skip", on_warning=lambda text: None)
+        assert [r.bad_record for r in next(iter(skipping)).replacements] == [1]
+
+
+def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
+    crop = ffkit.RandomResizedCrop(32)
+    views = {"a": crop, "b": (crop, 2)}
+    for options, message in (
+        ({"fields": {"second": ffkit.ImageField("image", ffkit.ImageOptions(crop))}}, "would show the same crop; give `views`"),
+        ({"views": views, "fields": {"mask": ffkit.MaskField("mask")}}, "does not say which view it follows; the loader has a, b"),
+        ({"views": views, "fields": {"mask": ffkit.MaskField("mask", view="c")}}, "follows the view 'c', which the loader does not have; it has a, b"),
+        ({"views": views, "fields": {"boxes": ffkit.BoxesField(view="b")}}, "view 'b' has 2 copies, and boxes and points follow one picture"),
+        ({"fields": {"labels": ffkit.BoxRowsField("labels")}}, "no BoxesField of that name"),
+        ({"views": {"a": (crop, 0)}}, "view 'a' has 0 copies"),
+        ({"views": views, "mixing": ffkit.Mixing(mixup=0.2)}, "mixing mixes the pictures of a loader without views"),
+        ({"views": views, "image": ffkit.Resize(32)}, "give it as one of the views"),
+        ({"views": {"label": crop}}, "two fields 'label'"),
+        ({"fields": {"mask": ffkit.MaskField("mask", dtype="f32")}}, "the mask's dtype is f32"),
+        ({"fields": {"mask": ffkit.MaskField("labels")}}, "expected a PNG, or a tensor of u8, u16 or i32"),
+        ({"image": None, "fields": {"mask": ffkit.MaskField("mask")}}, "need a picture"),
+    ):
+        with pytest.raises(ffkit.InvalidArgumentError, match=message):
+            ffkit.Loader(data, 2, **options)
+    batch = next(iter(ffkit.Loader(data, 2)))
+    with pytest.raises(ffkit.FieldNotFoundError, match="no view 'global'; there are: image"):
+        batch.geometry("global")
+
+
+def test_masks_are_tensors_too_and_panoptic(tmp_path: pathlib.Path) -> None:
+    ids = np.arange(12 * 10, dtype=np.int32).reshape(12, 10) * 1000
+    colours = np.stack([ids % 256, ids // 256 % 256, ids // 65536], 2).astype(np.uint8)
+    wide = Image.fromarray((ids % 65536).astype(np.uint16))
+    with ffkit.Writer(tmp_path / "d", schema={"image": "image", "ids": "tensor[i32]", "panoptic": "image", "wide": "image", "bits": "image"}) as writer:
+        writer.write({"image": _encoded(Image.new("RGB", (10, 12)), "PNG"), "ids": ids, "panoptic": _encoded(Image.fromarray(colours), "PNG"), "wide": _encoded(wide, "PNG"),
+                      "bits": _encoded(Image.fromarray(ids % 2000 == 0), "PNG")})
+    fields = {"ids": ffkit.MaskField("ids", dtype="i32"), "panoptic": ffkit.MaskField("panoptic", dtype="i64", numbers="panoptic"), "wide": ffkit.MaskField("wide", dtype="u16"),
+              "bits": ffkit.MaskField("bits")}
+    batch = next(iter(ffkit.Loader(ffkit.Dataset(tmp_path / "d", "train"), 1, image=ffkit.Resize((12, 10)), label_field=None, fields=fields)))
+    assert np.array_equal(batch["ids"][0].numpy(), ids)
+    assert np.array_equal(batch["panoptic"][0].numpy(), ids)
+    assert np.array_equal(batch["wide"][0].numpy(), ids % 65536)
+    assert np.array_equal(batch["bits"][0].numpy(), ids % 2000 == 0)
+    with pytest.raises(ffkit.CorruptError, match="which u16 cannot hold"):
+        next(iter(ffkit.Loader(ffkit.Dataset(tmp_path / "d", "train"), 1, image=ffkit.Resize((12, 10)), label_field=None, fields={"ids": ffkit.MaskField("ids", dtype="u16")})))
