@@ -74,7 +74,7 @@ MaskScaler::MaskScaler(const MaskOptions& options) : options_(options) {
 // What `number` of the file is in the batch.
 int64_t MaskScaler::renumbered(int64_t number) const {
   int64_t id = number;
-  if (number < std::ssize(table_)) {
+  if (number >= 0 && number < std::ssize(table_)) {
     id = table_[static_cast<size_t>(number)];
   } else if (!table_.empty()) {
     const auto found = options_.ids.find(number);
@@ -106,8 +106,8 @@ void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize siz
   }
   const To fill = static_cast<To>(options_.fill);
   const bool is_copied = table_.empty() && sizeof(From) <= sizeof(To);
-  int last_row = -1;  // of the mask, that the row before has
-  int64_t last_number = -1;
+  int last_row = -1;            // of the mask, that the row before has
+  int64_t last_number = kNone;  // as no From is
   To last_id = fill;
   for (int64_t y = 0; y < size.height; ++y, out += size.width) {
     const int64_t i = y - plan.y;

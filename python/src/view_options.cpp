@@ -40,25 +40,25 @@ PictureField picture_field(nb::handle o) {
 }
 
 MaskField mask_field(nb::handle o) {
-  return {.field = get<std::string>(o, "field"),
-          .view = get<std::string>(o, "view"),
-          .mask = {.dtype = get_name(o, "dtype", [](const auto& n) { return parse_dtype(n); }),
-                   .numbers = get_name(o, "numbers", parse_mask_numbers),
-                   .fill = get<int64_t>(o, "fill"),
-                   .ids = cast_value<std::map<int64_t, int64_t>>(o.attr("table")(),
-                                                                 "MaskField.ids")}};
+  return {
+      .field = get<std::string>(o, "field"),
+      .view = get<std::string>(o, "view"),
+      .mask = {.dtype = get_name(o, "dtype", [](const auto& n) { return parse_dtype(n); }),
+               .numbers = get_name(o, "numbers", parse_mask_numbers),
+               .fill = get<int64_t>(o, "fill"),
+               .ids = cast_value<std::map<int64_t, int64_t>>(o.attr("table")(), "MaskField.ids")}};
 }
 
 BoxesField boxes_field(nb::handle o) {
-  return {.field = get<std::string>(o, "field"),
-          .view = get<std::string>(o, "view"),
-          .stored = {.format = get_format(o, "stored"),
-                     .is_relative = get<bool>(o, "stored_relative")},
-          .output = {.format = get_format(o, "format"), .is_relative = get<bool>(o, "relative")},
-          .min_size = get<double>(o, "min_size"),
-          .min_visible = get<double>(o, "min_visible"),
-          .max_boxes = get<int64_t>(o, "max_boxes"),
-          .layout = get_rows(o)};
+  return {
+      .field = get<std::string>(o, "field"),
+      .view = get<std::string>(o, "view"),
+      .stored = {.format = get_format(o, "stored"), .is_relative = get<bool>(o, "stored_relative")},
+      .output = {.format = get_format(o, "format"), .is_relative = get<bool>(o, "relative")},
+      .min_size = get<double>(o, "min_size"),
+      .min_visible = get<double>(o, "min_visible"),
+      .max_boxes = get<int64_t>(o, "max_boxes"),
+      .layout = get_rows(o)};
 }
 
 BoxRowsField box_rows_field(nb::handle o) {

@@ -1,0 +1,368 @@
+// Views through the loader: what follows a picture, and how threads share its pixels.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <ffkit/format/manifest.h>
+#include <ffkit/format/shard_writer.h>
+#include <ffkit/loader/loader.h>
+
+#include "expect_error.h"
+#include "make_dataset.h"
+#include "temp_dir.h"
+#include "views/kept_boxes.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::make_picture;
+
+// Pictures of (60 + 7 i) x 50 pixels. Their masks, tensors, have the id i everywhere; box j of the
+// picture is (5 j, 4 j, 10, 8), its label 100 i + j, its two points the corners.
+class ViewsTest : public ::testing::Test {
+ protected:
+  static constexpr int64_t kNumRecords = 6;
+  static constexpr int64_t kNumBoxes = 4;
+
+  static Schema schema() {
+    return {{{.name = "image", .type = FieldType::image},
+             {.name = "depth", .type = FieldType::image},
+             {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
+             {.name = "mask", .type = FieldType::tensor, .dtype = DType::i32},
+             {.name = "boxes", .type = FieldType::tensor, .dtype = DType::f64},
+             {.name = "labels", .type = FieldType::tensor, .dtype = DType::i64},
+             {.name = "points", .type = FieldType::tensor, .dtype = DType::f32}}};
+  }
+
+  void SetUp() override {
+    std::filesystem::create_directory(dir_ / "train");
+    Manifest manifest;
+    manifest.split = "train";
+    manifest.schema = schema();
+    manifest.created_by = "test";
+    ShardWriter writer(dir_ / "train/shard-00000.ffr", manifest.schema, {});
+    for (int64_t i = 0; i < kNumRecords; ++i) writer.append(record(i));
+    manifest.shards.push_back({writer.finish(), "shard-00000.ffr"});
+    write_manifest(dir_ / "train/manifest.json", manifest);
+  }
+
+  static std::vector<std::byte> record(int64_t i) {
+    const int width = 60 + 7 * static_cast<int>(i);
+    const auto image = encode_jpeg(make_picture(width, 50, static_cast<uint32_t>(i)).view());
+    const std::vector<int32_t> mask(static_cast<size_t>(width) * 50, static_cast<int32_t>(i));
+    std::vector<double> boxes;
+    std::vector<int64_t> labels;
+    std::vector<float> points;
+    for (int j = 0; j < kNumBoxes; ++j) {
+      boxes.insert(boxes.end(), {5.0 * j, 4.0 * j, 10, 8});
+      labels.push_back(100 * i + j);
+      for (const float k : {0.F, 1.F}) {
+        points.insert(points.end(), {5.F * static_cast<float>(j) + 10 * k,
+                                     4.F * static_cast<float>(j) + 8 * k, 1 + k});
+      }
+    }
+    RecordBuilder builder(schema());
+    const Schema fields = schema();
+    const auto at = [&](const char* name) { return fields.require(name); };
+    builder.set_bytes(at("image"), image);
+    builder.set_bytes(at("depth"), image);
+    builder.set_scalar<int64_t>(at("label"), i);
+    builder.set_tensor(at("mask"), {DType::i32, {50, width}, std::as_bytes(std::span(mask))});
+    builder.set_tensor(at("boxes"),
+                       {DType::f64, {kNumBoxes, 4}, std::as_bytes(std::span(boxes))});
+    builder.set_tensor(at("labels"), {DType::i64, {kNumBoxes}, std::as_bytes(std::span(labels))});
+    builder.set_tensor(at("points"),
+                       {DType::f32, {kNumBoxes, 2, 3}, std::as_bytes(std::span(points))});
+    std::vector<std::byte> record;
+    builder.encode(record);
+    return record;
+  }
+
+  static LoaderOptions options_of(std::vector<View> views, std::vector<ViewField> fields) {
+    LoaderOptions options;
+    options.batch_size = 3;
+    options.num_threads = 2;
+    options.sampler = {.order = Order::sequential, .seed = 7};
+    options.image = {.transform = RandomResizedCrop{.size = 24}};
+    options.views = std::move(views);
+    options.view_fields = std::move(fields);
+    return options;
+  }
+
+  Dataset dataset() const { return Dataset::open(dir_ / "train"); }
+
+  testing::TempDir dir_;
+};
+
+template <typename T>
+std::vector<T> values_of(const BatchArray& array) {
+  std::vector<T> values(array.num_bytes() / sizeof(T));
+  std::memcpy(values.data(), array.data, array.num_bytes());
+  return values;
+}
+
+std::vector<int64_t> shape_of(const BatchArray& array) {
+  return {array.shape.begin(), array.shape.end()};
+}
+
+// All bytes of the first epoch, with the geometry.
+std::vector<std::vector<std::byte>> epoch_of(const Dataset& dataset, const LoaderOptions& options) {
+  std::vector<std::vector<std::byte>> all;
+  Loader loader(dataset, options);
+  loader.start_epoch(0);
+  while (std::optional<Batch> batch = loader.next()) {
+    for (size_t i = 0; i < batch->num_fields(); ++i) {
+      all.push_back(values_of<std::byte>(batch->field(i)));
+    }
+    for (const std::string& view : batch->views()) {
+      all.push_back(values_of<std::byte>(batch->geometry(view)));
+    }
+  }
+  return all;
+}
+
+const std::vector<View> kTwoViews = {
+    {"global", {.transform = RandomResizedCrop{.size = 24, .scale_min = 0.4}}, 2},
+    {"local", {.transform = RandomResizedCrop{.size = 12, .scale_max = 0.3}}, 0}};
+
+TEST_F(ViewsTest, ArraysHaveTheCopiesOfTheirView) {
+  Loader loader(dataset(),
+                options_of(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "global"}},
+                                       {"boxes", BoxesField{.view = "local"}},
+                                       {"depth", PictureField{.field = "depth", .view = "global"}}}));
+  loader.start_epoch(0);
+  const std::optional<Batch> batch = loader.next();
+  EXPECT_EQ(batch->num_fields(), 6U);
+  EXPECT_EQ(shape_of(batch->field("global")), (std::vector<int64_t>{3, 2, 3, 24, 24}));
+  EXPECT_EQ(shape_of(batch->field("local")), (std::vector<int64_t>{3, 3, 12, 12}));
+  EXPECT_EQ(shape_of(batch->field("mask")), (std::vector<int64_t>{3, 2, 24, 24}));
+  EXPECT_EQ(shape_of(batch->field("depth")), (std::vector<int64_t>{3, 2, 3, 24, 24}));
+  EXPECT_THAT(values_of<int64_t>(batch->field("label")), ElementsAre(0, 1, 2));
+  EXPECT_THAT(batch->labels(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(batch->image_field(), std::nullopt);
+  EXPECT_EQ(batch->images(), nullptr);
+  EXPECT_THAT(batch->views(), ElementsAre("global", "local"));
+  EXPECT_EQ(shape_of(batch->geometry("global")), (std::vector<int64_t>{3, 2, 3, 3}));
+  EXPECT_EQ(shape_of(batch->geometry("local")), (std::vector<int64_t>{3, 3, 3}));
+  EXPECT_THAT(values_of<int64_t>(batch->source_sizes()), ElementsAre(50, 60, 50, 67, 50, 74));
+  EXPECT_ERROR(batch->geometry("image"), not_found, .subject = field);
+  // The depth is the same picture, so its copies are the same crops.
+  EXPECT_EQ(values_of<float>(batch->field("depth")), values_of<float>(batch->field("global")));
+  const std::vector<double> matrices = values_of<double>(batch->geometry("global"));
+  EXPECT_NE(std::vector<double>(matrices.begin(), matrices.begin() + 9),
+            std::vector<double>(matrices.begin() + 9, matrices.begin() + 18));
+}
+
+TEST_F(ViewsTest, ACopyOfABatchHasItsGeometry) {
+  Loader loader(dataset(), options_of({}, {}));
+  loader.start_epoch(0);
+  const std::optional<Batch> batch = loader.next();
+  const Batch copy = batch->copy();
+  EXPECT_THAT(copy.views(), ElementsAre("image"));
+  EXPECT_EQ(values_of<double>(copy.geometry("image")), values_of<double>(batch->geometry("image")));
+  EXPECT_EQ(values_of<int64_t>(copy.source_sizes()), values_of<int64_t>(batch->source_sizes()));
+  EXPECT_TRUE(Batch().views().empty());
+}
+
+TEST_F(ViewsTest, ALoaderWithoutAPictureHasNoViews) {
+  LoaderOptions options = options_of({}, {});
+  options.image_field = "";
+  Loader loader(dataset(), options);
+  loader.start_epoch(0);
+  const std::optional<Batch> batch = loader.next();
+  EXPECT_TRUE(batch->views().empty());
+  EXPECT_ERROR(batch->source_sizes(), not_found, .subject = field);
+}
+
+// Decoders with parts make threads share the arrays of a sample, so that not all of a picture's
+// views are decoded by one thread.
+TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
+  LoaderOptions options =
+      options_of(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "local"}},
+                             {"boxes", BoxesField{.view = "local", .min_size = 0}},
+                             {"labels", BoxRowsField{.field = "labels"}},
+                             {"points", PointsField{.field = "points", .num_points = 2}}});
+  options.fields = {{"cameras", decode_images(schema(), {"image", "depth"},
+                                              {.transform = Resize{.size = 10}})}};
+  options.num_threads = 1;
+  const auto expected = epoch_of(dataset(), options);
+  for (const int threads : {2, 5}) {
+    options.num_threads = threads;
+    options.prefetch_batches = threads;
+    EXPECT_EQ(epoch_of(dataset(), options), expected);
+  }
+}
+
+// A record that comes twice, or whose numbers others share, is not taken for what was decoded
+// before.
+TEST_F(ViewsTest, TellSamplesApart) {
+  LoaderOptions options =
+      options_of({}, {{"mask", MaskField{.field = "mask", .mask = {.fill = 77}}}});
+  options.sampler = {.order = Order::sequential,
+                     .groups = std::make_shared<const std::vector<int64_t>>(
+                         std::vector<int64_t>{0}),
+                     .share_randomness = true};
+  options.batch_size = 1;
+  for (const int threads : {1, 2}) {
+    options.num_threads = threads;
+    Loader loader(dataset(), options);
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      loader.start_epoch(epoch);
+      while (std::optional<Batch> batch = loader.next()) {
+        const int64_t record = batch->record_indices()[0];
+        const std::vector<uint8_t> mask = values_of<uint8_t>(batch->field("mask"));
+        EXPECT_THAT(mask, ::testing::Each(record));
+        EXPECT_THAT(values_of<int64_t>(batch->source_sizes()), ElementsAre(50, 60 + 7 * record));
+      }
+    }
+  }
+}
+
+TEST_F(ViewsTest, BoxesAreMovedClippedAndDroppedWithTheirNumbers) {
+  // The upper left 30 x 20 pixels of the picture, not resized.
+  const ResizeCrop crop{.size = {20, 30}, .factor_min = 1, .factor_max = 1,
+                        .bottom_min = 0.6, .bottom_max = 0.6, .centered = false};
+  LoaderOptions options = options_of(
+      {{"v", {.transform = crop}}},
+      {{"boxes", BoxesField{.min_size = 3, .layout = RowLayout::padded}},
+       {"labels", BoxRowsField{.field = "labels"}},
+       {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 1}}}},
+       {"half", BoxesField{.output = {.format = BoxFormat::cxcywh, .is_relative = true},
+                           .min_visible = 0.5}},
+       {"half labels", BoxRowsField{.field = "labels", .boxes = "half"}}});
+  options.batch_size = 6;
+  Loader loader(dataset(), options);
+  loader.start_epoch(0);
+  const std::optional<Batch> batch = loader.next();
+  const std::vector<double> matrices = values_of<double>(batch->geometry("v"));
+  const std::vector<float> boxes = values_of<float>(batch->field("boxes"));
+  const std::vector<int64_t> labels = values_of<int64_t>(batch->field("labels"));
+  const std::vector<float> points = values_of<float>(batch->field("points"));
+  int64_t num_half = 0;
+  for (int64_t i = 0; i < kNumRecords; ++i) {
+    const double dx = matrices[static_cast<size_t>(9 * i + 2)];
+    const double dy = matrices[static_cast<size_t>(9 * i + 5)];
+    EXPECT_EQ(dy, 0);
+    int64_t row = batch->row_offsets("boxes")[static_cast<size_t>(i)];
+    const int64_t first = row;
+    for (int64_t j = 0; j < kNumBoxes; ++j) {
+      const double left = std::clamp(5.0 * static_cast<double>(j) + dx, 0.0, 30.0);
+      const double right = std::clamp(5.0 * static_cast<double>(j) + 10 + dx, 0.0, 30.0);
+      const double top = 4.0 * static_cast<double>(j);
+      const double bottom = std::min(top + 8, 20.0);
+      if ((right - left) * (bottom - top) >= 0.5 * 80 && right - left >= 1 && bottom - top >= 1) {
+        ++num_half;
+      }
+      if (right - left < 3 || bottom - top < 3) continue;
+      const auto at = static_cast<size_t>(100 * i + row - first);
+      EXPECT_THAT(std::vector<float>(&boxes[4 * at], &boxes[4 * at + 4]),
+                  ElementsAre(left, top, right, bottom));
+      EXPECT_EQ(labels[at], 100 * i + j);
+      const double x = 5.0 * static_cast<double>(j) + dx;
+      EXPECT_FLOAT_EQ(points[6 * at], static_cast<float>(x));
+      EXPECT_FLOAT_EQ(points[6 * at + 1], static_cast<float>(top));
+      EXPECT_EQ(points[6 * at + 2], x >= 0 && x <= 30 ? 1 : 0);
+      EXPECT_EQ(points[6 * at + 5], x + 10 >= 0 && x + 10 <= 30 && top + 8 <= 20 ? 2 : 0);
+      ++row;
+    }
+    EXPECT_EQ(batch->row_offsets("boxes")[static_cast<size_t>(i) + 1], row);
+    EXPECT_EQ(boxes[static_cast<size_t>(4 * (100 * i + row - first))], 0);
+  }
+  const BatchArray half = batch->field("half");
+  EXPECT_EQ(shape_of(half), (std::vector<int64_t>{num_half, 4}));
+  EXPECT_EQ(batch->field("half labels").shape[0], num_half);
+  for (const float value : values_of<float>(half)) {
+    EXPECT_GE(value, 0);
+    EXPECT_LE(value, 1);
+  }
+}
+
+TEST_F(ViewsTest, MoreBoxesThanMaxBoxesMakeABadSample) {
+  Loader loader(dataset(), options_of({{"v", {.transform = Resize{.size = 40}}}},
+                                      {{"boxes", BoxesField{.max_boxes = 3}}}));
+  loader.start_epoch(0);
+  EXPECT_ERROR(loader.next(), unsupported, .record = 0, .subject = sample);
+}
+
+TEST_F(ViewsTest, WhatDoesNotFitIsRefused) {
+  const auto refused = [&](std::vector<View> views, std::vector<ViewField> fields) {
+    EXPECT_ERROR(Loader(dataset(), options_of(std::move(views), std::move(fields))),
+                 invalid_argument);
+  };
+  refused(kTwoViews, {{"mask", MaskField{.field = "mask"}}});
+  refused(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "other"}}});
+  refused(kTwoViews, {{"boxes", BoxesField{.view = "global"}}});
+  refused({}, {{"mask", MaskField{.field = "boxes"}}});
+  refused({}, {{"boxes", BoxesField{.field = "mask", .min_visible = 1.5}}});
+  refused({}, {{"boxes", BoxesField{.min_size = -1}}});
+  refused({}, {{"boxes", BoxesField{.max_boxes = 0}}});
+  refused({}, {{"labels", BoxRowsField{.field = "labels"}}});
+  refused({}, {{"boxes", BoxesField{}}, {"labels", BoxRowsField{.field = "label"}}});
+  refused({}, {{"boxes", BoxesField{}}, {"labels", BoxRowsField{.field = "labels", .shape = {0}}}});
+  refused({}, {{"boxes", BoxesField{}}, {"points", PointsField{.field = "labels"}}});
+  refused({}, {{"boxes", BoxesField{}}, {"points", PointsField{.field = "points",
+                                                              .num_points = 2,
+                                                              .mirrored = {{0, 2}}}}});
+  refused({{"v", {}, -1}}, {});
+  refused({{"v", {}}, {"v", {}}}, {});
+  refused({}, {{"depth", PictureField{.field = "label"}}});
+  LoaderOptions options = options_of(kTwoViews, {});
+  options.mixing.cutmix_alpha = 1;
+  EXPECT_ERROR(Loader(dataset(), options), invalid_argument);
+  options = options_of(kTwoViews, {});
+  options.image_field = "";
+  EXPECT_ERROR(Loader(dataset(), options), invalid_argument);
+}
+
+// The second array would show what the first one shows.
+TEST_F(ViewsTest, TwoRandomPicturesOfOneFieldAreRefused) {
+  const auto with = [&](const ImageOptions& first, const std::string& field,
+                        const ImageOptions& second) {
+    LoaderOptions options = options_of({}, {});
+    options.image = first;
+    options.fields = {{"second", decode_image(schema(), field, second)}};
+    return options;
+  };
+  const ImageOptions random{.transform = RandomResizedCrop{.size = 8}};
+  const ImageOptions fixed{.transform = Resize{.size = 8}};
+  const ImageOptions jittered{.transform = Resize{.size = 8},
+                              .augmentations = {ColorJitter{.brightness = 0.4}}};
+  const ImageOptions erased{.transform = Resize{.size = 8}, .erasing = RandomErasing{}};
+  EXPECT_ERROR(Loader(dataset(), with(random, "image", random)), invalid_argument);
+  EXPECT_ERROR(Loader(dataset(), with(erased, "image", jittered)), invalid_argument);
+  Loader(dataset(), with(random, "depth", random));
+  Loader(dataset(), with(random, "image", fixed));
+  Loader(dataset(), with(fixed, "image", random));
+}
+
+TEST(ViewKey, IsTheSamplesForTheDefaultView) {
+  const SampleKey key{.seed = 5, .epoch = 2, .record_index = 9};
+  EXPECT_EQ(view_key(key, "").seed, 5U);
+  // Part of what users' seeds give: these must not change.
+  EXPECT_EQ(view_key(key, "global").seed, 0x4F6F615C9C2AA636U);
+  EXPECT_EQ(view_key(key, "global", 1).seed, 0x276CA8291DE6FC3EU);
+  EXPECT_EQ(view_key(key, "", 1).seed, image_key(key, 1).seed);
+  EXPECT_EQ(view_key(key, "global", 1).epoch, 2);
+  EXPECT_EQ(view_key(key, "global", 1).record_index, 9);
+}
+
+TEST(BoxFormat, CoordinatesAreThoseOfTheFormat) {
+  EXPECT_EQ(parse_box_format("cxcywh"), BoxFormat::cxcywh);
+  EXPECT_EQ(to_string(BoxFormat::xywh), "xywh");
+  EXPECT_ERROR(parse_box_format("yxyx"), invalid_argument);
+  const BoxEdges edges = {10, 20, 30, 60};
+  const ImageSize size{80, 40};
+  EXPECT_THAT(coordinates_of(edges, {BoxFormat::xyxy}, size), ElementsAre(10, 20, 30, 60));
+  EXPECT_THAT(coordinates_of(edges, {BoxFormat::xywh}, size), ElementsAre(10, 20, 20, 40));
+  EXPECT_THAT(coordinates_of(edges, {BoxFormat::cxcywh}, size), ElementsAre(20, 40, 20, 40));
+  EXPECT_THAT(coordinates_of(edges, {BoxFormat::cxcywh, true}, size),
+              ElementsAre(0.5F, 0.5F, 0.5F, 0.5F));
+}
+
+}  // namespace
+}  // namespace ffkit
