@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <utility>
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/format/dataset_writer.h>

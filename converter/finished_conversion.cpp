@@ -11,7 +11,6 @@
 
 #include "output/destination.h"
 #include "output/record_comparison.h"
-#include "pack/report.h"
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <memory>
 #include <utility>
 
 #include <ffkit/format/error.h>

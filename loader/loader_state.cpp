@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <string_view>
 
 #include <ffkit/format/error.h>
 #include <ffkit/loader/loader_state.h>

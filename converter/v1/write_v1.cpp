@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <utility>
 
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/error.h>

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
-#include <memory>
 
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>

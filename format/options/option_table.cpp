@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string_view>
 
 #include <ffkit/format/option_names.h>
 #include <ffkit/format/option_table.h>

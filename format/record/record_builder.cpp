@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 

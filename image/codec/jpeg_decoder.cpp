@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 

@@ -2,11 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
-#include <memory>
 #include <new>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include <ffkit/format/error.h>
 #include <ffkit/loader/batch.h>

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
-#include <filesystem>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <ffkit/trainer/task_registry.h>
 

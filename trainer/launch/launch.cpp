@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <string>
 
 #include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>

@@ -7,7 +7,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <new>
 #include <string>

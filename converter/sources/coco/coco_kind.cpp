@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <utility>
-
 #include <ffkit/converter/sources.h>
 
 #include "input/splitmix.h"

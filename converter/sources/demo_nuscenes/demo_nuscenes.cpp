@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>

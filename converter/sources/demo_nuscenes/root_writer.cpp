@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <ffkit/format/error.h>

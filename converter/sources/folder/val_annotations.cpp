@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <ffkit/format/error.h>
 
 #include "format/printable.h"

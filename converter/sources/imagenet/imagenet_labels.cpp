@@ -6,7 +6,6 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
-#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/error.h>

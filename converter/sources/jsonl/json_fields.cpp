@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <utility>
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>

@@ -1,7 +1,6 @@
 #include "sources/numbers/json_elements.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <cstring>

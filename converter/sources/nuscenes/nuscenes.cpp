@@ -7,14 +7,12 @@
 #include <optional>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
-#include <ffkit/nuscenes/splits.h>
 
 #include "format/fnv.h"
 #include "input/input_file.h"

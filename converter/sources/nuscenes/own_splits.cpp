@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,6 @@
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
-#include <ffkit/nuscenes/classes.h>
 
 #include "format/errors_only.h"
 #include "input/input_file.h"

@@ -5,7 +5,6 @@
 #include <simdjson.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>

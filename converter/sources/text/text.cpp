@@ -2,7 +2,6 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <ffkit/converter/sources.h>

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

@@ -12,9 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <ffkit/format/error.h>
