@@ -8,6 +8,7 @@
 #include <ffkit/format/option_names.h>
 #include <ffkit/format/option_table.h>
 
+#include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {

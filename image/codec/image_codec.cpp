@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
@@ -17,6 +14,7 @@
 #include "codec/webp_decoder.h"
 #include "format/enum_names.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -31,26 +29,25 @@ constexpr int kMaxSide = 1'000'000;
 
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the image claims {} x {} pixels, more than the {} that are decoded; "
-                            "it is broken or must be made smaller",
-                            info.width, info.height, ImageDecoder::max_pixels()));
+    throw error_of(ErrorCode::unsupported,
+                   "the image claims {} x {} pixels, more than the {} that are decoded; it is "
+                   "broken or must be made smaller",
+                   info.width, info.height, ImageDecoder::max_pixels());
   }
   if (info.width > kMaxSide || info.height > kMaxSide) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the image claims {} x {} pixels, more than the {} each way that are "
-                            "decoded; it is broken or must be cut",
-                            info.width, info.height, kMaxSide));
+    throw error_of(ErrorCode::unsupported,
+                   "the image claims {} x {} pixels, more than the {} each way that are decoded; "
+                   "it is broken or must be cut",
+                   info.width, info.height, kMaxSide);
   }
 }
 
 void check_region(const Rect& region, const ImageInfo& info) {
   if (region.x < 0 || region.y < 0 || region.width < 1 || region.height < 1 ||
       region.width > info.width - region.x || region.height > info.height - region.y) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("region {}x{}+{}+{} does not lie within the picture of {} x {} pixels",
-                    region.width, region.height, region.x, region.y, info.width, info.height));
+    throw error_of(ErrorCode::invalid_argument,
+                   "region {}x{}+{}+{} does not lie within the picture of {} x {} pixels",
+                   region.width, region.height, region.x, region.y, info.width, info.height);
   }
 }
 

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
 #include <ffkit/image/interpolation.h>
 
 #include "format/enum_names.h"

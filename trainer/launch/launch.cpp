@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>
 
 #include "format/enum_names.h"

@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 constexpr EnumName<Amp> kAmpNames[] = {{Amp::off, "off"}, {Amp::bf16, "bf16"}, {Amp::fp16, "fp16"},
@@ -82,10 +80,10 @@ TrainOptions TrainOptions::resolved(int world_size) const {
   const int64_t shares = world_size * accumulate;
   if (global_batch_size > 0) {
     if (global_batch_size % shares != 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("global-batch-size is {}, which {} processes with {} batches a step "
-                              "cannot share evenly; give a multiple of {}",
-                              global_batch_size, world_size, accumulate, shares));
+      throw error_of(ErrorCode::invalid_argument,
+                     "global-batch-size is {}, which {} processes with {} batches a step cannot "
+                     "share evenly; give a multiple of {}",
+                     global_batch_size, world_size, accumulate, shares);
     }
     out.batch_size = global_batch_size / shares;
   }

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/bevformer.h>
 
 #include "format/enum_names.h"

@@ -33,10 +33,9 @@ std::vector<int64_t> token_numbers(const SettingsJson& json, const char* key,
   std::vector<int64_t> out;
   for (const SettingsJson& id : it->is_array() ? *it : SettingsJson::array({*it})) {
     if (!id.is_number_integer()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("has {} {}; it must be the number of a token or a list of numbers",
-                              key, it->dump()),
-                  {.path = file.string()});
+      throw error_at(file, ErrorCode::corrupt,
+                     "has {} {}; it must be the number of a token or a list of numbers", key,
+                     it->dump());
     }
     out.push_back(id.get<int64_t>());
   }
