@@ -5,10 +5,10 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
 
 #include "finished_conversion.h"
+#include "format/make_error.h"
 #include "input/cancel.h"
 #include "output/column_totals.h"
 #include "output/destination.h"
@@ -306,8 +306,7 @@ void check_destination(const fs::path& destination, bool resume) {
     if (resume && holds_finished_data_set(destination)) return;
     Destination::require_usable(destination);
   } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorCode::io, "cannot be examined",
-                {.path = destination.string(), .errno_value = error.code().value()});
+    throw io_error_at(destination, "cannot be examined", error.code().value());
   }
 }
 

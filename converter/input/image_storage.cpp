@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -55,9 +55,8 @@ ExifUse parse_exif_use(std::string_view name) {
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {
   if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store, .exif = exif};
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("store is '{}'; it must be jpeg or dct for this source", to_string(store)));
+  throw error_of(ErrorCode::invalid_argument,
+                 "store is '{}'; it must be jpeg or dct for this source", to_string(store));
 }
 
 void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table) {

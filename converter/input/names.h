@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 

@@ -4,10 +4,10 @@
 
 #include <ffkit/converter/options.h>
 #include <ffkit/format/compression.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -52,8 +52,8 @@ ConvertPart parse_part(std::string_view text) {
       return part;
     }
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text));
+  throw error_of(ErrorCode::invalid_argument,
+                 "the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text);
 }
 
 void describe(ConvertOptions& options, OptionTable& table) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include <ffkit/converter/registry.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 
+#include "input/source_error.h"
 #include "sources/dataset_records.h"
 
 namespace ffkit {
@@ -59,7 +59,7 @@ class DatasetSource : public DatasetRecords {
   void add(const Dataset& dataset) {
     const Manifest& manifest = dataset.manifest();
     const auto refuse = [&dataset](ErrorCode code, const std::string& message) {
-      throw Error(code, message, {.path = dataset.path().string()});
+      throw source_error(dataset.path(), code, message);
     };
     if (dataset.num_records() == 0) refuse(ErrorCode::not_found, "there are no records in it");
     if (const std::string difference = dataset.schema().difference(datasets_.front().schema());

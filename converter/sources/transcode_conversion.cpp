@@ -3,8 +3,9 @@
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 

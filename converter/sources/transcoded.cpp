@@ -6,10 +6,10 @@
 #include <optional>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "sources/dataset_records.h"
 
 namespace ffkit {
@@ -53,9 +53,8 @@ class TranscodedSource : public DatasetRecords {
       has_pictures = has_pictures || std::ranges::any_of(dataset.schema().fields, holds_pictures);
     }
     if (!has_pictures) {
-      throw Error(ErrorCode::invalid_argument,
-                  "has no field of pictures, so there is nothing to transcode",
-                  {.path = datasets_.front().path().string()});
+      throw error_at(datasets_.front().path(), ErrorCode::invalid_argument,
+                     "has no field of pictures, so there is nothing to transcode");
     }
   }
 
@@ -138,7 +137,7 @@ class TranscodedSource : public DatasetRecords {
 
   void add(const Dataset& dataset, bool keeps_shards) {
     const auto refuse = [&dataset](ErrorCode code, const std::string& message) {
-      throw Error(code, message, {.path = dataset.path().string()});
+      throw error_at(dataset.path(), code, message);
     };
     if (dataset.format_version() == 1) {
       refuse(ErrorCode::invalid_argument,

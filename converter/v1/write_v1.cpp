@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/v1_writer.h>
@@ -15,6 +14,7 @@
 #include "format/dataset/split_name.h"
 #include "format/enum_names.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
 #include "output/destination.h"
@@ -131,11 +131,10 @@ class V1SplitWriter {
   void require_readable(const V1Payloads::Payload& payload) const {
     const auto num_bytes = std::ssize(payload.bytes);
     if (num_bytes <= options_.max_record_bytes) return;
-    throw Error(ErrorCode::unsupported,
-                fmt::format("its record of FFRecord v1 would have {} bytes, more than the limit of "
-                            "{}; raise the limit with {}, here and for what reads the "
-                            "data set",
-                            num_bytes, options_.max_record_bytes, option_name("max_record")));
+    throw error_of(ErrorCode::unsupported,
+                   "its record of FFRecord v1 would have {} bytes, more than the limit of {}; "
+                   "raise the limit with {}, here and for what reads the data set",
+                   num_bytes, options_.max_record_bytes, option_name("max_record"));
   }
 
   template <typename Use>
@@ -187,17 +186,14 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
   for (const Dataset& split : splits) {
     const std::string& name = split.manifest().split;
     if (std::ranges::find(names, name) != names.end()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is a second split called '{}'; write them apart", name),
-                  {.path = split.path().string()});
+      throw error_at(split.path(), ErrorCode::invalid_argument,
+                     "is a second split called '{}'; write them apart", name);
     }
     names.push_back(name);
     if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the split '{}' cannot have a folder of that name, which {}; rename "
-                              "the split",
-                              name, fault),
-                  {.path = split.path().string()});
+      throw error_at(split.path(), ErrorCode::invalid_argument,
+                     "the split '{}' cannot have a folder of that name, which {}; rename the split",
+                     name, fault);
     }
     std::vector<std::string> left_out;
     try {
@@ -274,9 +270,8 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
   const auto num_v1 = std::ranges::count_if(
       splits, [](const Dataset& split) { return split.format_version() == 1; });
   if (num_v1 == 0 || num_v1 == std::ssize(splits)) return num_v1 != 0;
-  throw Error(ErrorCode::invalid_argument,
-              "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
-              {.path = path.string()});
+  throw error_at(path, ErrorCode::invalid_argument,
+                 "holds splits of FFRecord v1 and of ffkit's own format; give one of them");
 }
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {

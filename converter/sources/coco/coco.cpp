@@ -9,10 +9,10 @@
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
@@ -186,9 +186,9 @@ class Coco : public Source {
           fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
           missing.size() > 3 ? ", ..." : "");
       if (!options.allow_missing || taken.empty()) {
-        throw Error(ErrorCode::not_found,
-                    what + "; put them there, or leave them out with " + option_on("allow_missing"),
-                    {.path = from.images.string()});
+        throw source_error(
+            from.images, ErrorCode::not_found,
+            what + "; put them there, or leave them out with " + option_on("allow_missing"));
       }
       notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
     }
@@ -199,11 +199,9 @@ class Coco : public Source {
     if (splits_.empty()) {
       categories_ = std::move(categories);
     } else if (categories != categories_) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("has other categories than '{}'; convert them apart, by {}",
-                      splits_.front().from.annotations.string(), option_name("annotations")),
-          {.path = from.annotations.string()});
+      throw source_error(from.annotations, ErrorCode::invalid_argument,
+                         "has other categories than '{}'; convert them apart, by {}",
+                         splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, from.annotations);
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
@@ -234,12 +232,10 @@ class Coco : public Source {
                                   {&CocoFile::category_ids, "categories"}}) {
       if ((file.*ids).is_text() == (first.file.*ids).is_text()) continue;
       if ((file.*ids).is_empty() || (first.file.*ids).is_empty()) continue;
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("has other ids of {} than '{}', numbers in one and texts in the other; "
-                      "write both alike, or convert them apart, by {}",
-                      of, first.from.annotations.string(), option_name("annotations")),
-          {.path = annotations.string()});
+      throw source_error(annotations, ErrorCode::invalid_argument,
+                         "has other ids of {} than '{}', numbers in one and texts in the other; "
+                         "write both alike, or convert them apart, by {}",
+                         of, first.from.annotations.string(), option_name("annotations"));
     }
   }
 
@@ -249,11 +245,9 @@ class Coco : public Source {
       const bool has_end = picture.file_name.find('\0') != std::string::npos;  // as open(2) sees it
       if (name.empty() || name.is_absolute() || has_end ||
           std::ranges::find(name, "..") != name.end()) {
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format("picture {} is file '{}', which is not inside the folder of pictures",
-                        picture.id, picture.file_name),
-            {.path = annotations.string()});
+        throw source_error(annotations, ErrorCode::unsupported,
+                           "picture {} is file '{}', which is not inside the folder of pictures",
+                           picture.id, picture.file_name);
       }
     }
   }

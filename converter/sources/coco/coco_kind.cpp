@@ -1,12 +1,11 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/pose/person_record.h>
 
+#include "format/make_error.h"
 #include "sources/demo/demo_sample.h"
 #include "sources/demo/figure_painter.h"
 #include "sources/persons/person_values.h"
@@ -17,8 +17,8 @@ class DemoPose : public DemoPictures {
  public:
   DemoPose(const DemoPoseOptions& options, uint64_t seed) : DemoPictures(options, seed) {
     if (size_ < 32 || size_ > 2048) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("demo: the size is {}; it must be 32 .. 2048", size_));
+      throw error_of(ErrorCode::invalid_argument, "demo: the size is {}; it must be 32 .. 2048",
+                     size_);
     }
   }
 

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 
 #include "format/printable.h"
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -113,9 +113,8 @@ std::vector<std::byte> expand(MatBytes data, const std::string& origin) {
   }
   inflateEnd(&stream);
   if (out.size() > kMaxExpandedBytes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("expands to more than the {} bytes it may have", kMaxExpandedBytes),
-                {.path = origin});
+    throw source_error(origin, ErrorCode::unsupported,
+                       "expands to more than the {} bytes it may have", kMaxExpandedBytes);
   }
   if (status != Z_STREAM_END) throw Damaged{"has damaged compressed data"};
   return out;
@@ -190,6 +189,7 @@ double read_number(const Element& element) {
     default:
       throw Damaged{"is damaged"};
   }
+  throw Damaged{"is damaged"};
 }
 
 // Only the basic plane: names hold no surrogates.
@@ -301,7 +301,7 @@ MatTable read_mat_table(MatBytes bytes, const std::string& name, const std::stri
     if (auto table = find_table_in_file(bytes, name, origin)) return std::move(*table);
     throw Damaged{fmt::format("has no table '{}'", name)};
   } catch (const Damaged& damaged) {
-    throw Error(ErrorCode::corrupt, damaged.message + "; get the devkit again", {.path = origin});
+    throw source_error(origin, ErrorCode::corrupt, damaged.message + "; get the devkit again");
   }
 }
 

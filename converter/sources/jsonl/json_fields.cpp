@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <optional>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "sources/numbers/json_numbers.h"
 
 namespace ffkit {
@@ -136,10 +136,10 @@ void require_exact(dom::element value) {
   }
   const auto real = static_cast<double>(number);
   if (real < 0x1p63 && static_cast<int64_t>(real) == number) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is a whole number that f64 cannot hold, and other lines have numbers "
-                          "that are not whole",
-                          number));
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "{} is a whole number that f64 cannot hold, and other lines have numbers that are not whole",
+      number);
 }
 
 void set_reals(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
@@ -256,7 +256,7 @@ JsonKind SeenKinds::settled() const {
 
 void see_json_kinds(const std::vector<JsonField>& fields, const dom::object& object,
                     std::vector<SeenKinds>& seen) {
-  size_t next = 0;  // where the member is when lines have one order, as they mostly do
+  size_t next = 0;
   for (const auto& [key, value] : object) {
     if (next >= fields.size() || fields[next].name != key) {
       const auto found = std::ranges::find(fields, key, &JsonField::name);
@@ -270,24 +270,23 @@ void see_json_kinds(const std::vector<JsonField>& fields, const dom::object& obj
 void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
                      const dom::object& object, SampleBuffers& buffers) {
   std::vector<std::optional<dom::element>> values(fields.size());
-  size_t next = 0;  // as above
+  size_t next = 0;
   for (const auto& [key, value] : object) {
     if (next >= fields.size() || fields[next].name != key) {
       const auto found = std::ranges::find(fields, key, &JsonField::name);
       next = static_cast<size_t>(found - fields.begin());
     }
     if (next == fields.size()) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("'{}' is not in the first line; all lines must have the same members", key));
+      throw error_of(ErrorCode::invalid_argument,
+                     "'{}' is not in the first line; all lines must have the same members", key);
     }
     values[next++] = value;
   }
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!values[i]) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has no '{}', which the first line has; write null for no value",
-                              fields[i].name));
+      throw error_of(ErrorCode::invalid_argument,
+                     "has no '{}', which the first line has; write null for no value",
+                     fields[i].name);
     }
     try {
       if (!values[i]->is_null()) set_field(record, i, fields[i], *values[i], buffers);

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/printable.h"
 #include "input/cancel.h"
+#include "input/source_error.h"
 #include "input/thread_limit.h"
 #include "sources/archives/tar_index.h"
 #include "sources/files/corpus_files.h"
@@ -59,11 +59,10 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
   if (error == simdjson::SUCCESS) return object;
   for (const JsonMember& member : json_members(text)) {
     if (!member.problem.empty()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("'{}' {}", printable(member.key), member.problem));
+      throw error_of(ErrorCode::corrupt, "'{}' {}", printable(member.key), member.problem);
     }
   }
-  throw Error(ErrorCode::corrupt, fmt::format("is no JSON: {}", simdjson::error_message(error)));
+  throw error_of(ErrorCode::corrupt, "is no JSON: {}", simdjson::error_message(error));
 }
 
 class Jsonl : public Source {
@@ -165,9 +164,8 @@ class Jsonl : public Source {
     split.first_line.push_back(split.lines.size());
     info.num_samples = std::ssize(split.lines);
     if (split.lines.empty()) {
-      throw Error(ErrorCode::not_found,
-                  fmt::format("split '{}': there are no lines in it", listed.name),
-                  {.path = split.files.paths().front().string()});
+      throw source_error(split.files.paths().front(), ErrorCode::not_found,
+                         "split '{}': there are no lines in it", listed.name);
     }
     if (const std::string note = split.files.note(); !note.empty()) {
       notes_.push_back(fmt::format("{}: {}", listed.name, note));
@@ -231,12 +229,10 @@ class Jsonl : public Source {
       for (const std::vector<SeenKinds>& range : seen) all.add(range[field]);
       fields_[field].kind = all.settled();
       if (fields_[field].is_known()) continue;
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("'{}' is null or empty in all lines, which does not tell its type; put "
-                      "a value into one, or leave it out",
-                      fields_[field].name),
-          {.path = path_.string()});
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "'{}' is null or empty in all lines, which does not tell its type; put a "
+                         "value into one, or leave it out",
+                         fields_[field].name);
     }
   }
 
@@ -319,11 +315,10 @@ class Jsonl : public Source {
   dom::object parse(const JsonlSplit& split, size_t line, SampleBuffers& buffers) const {
     const FileRange range = range_of(split, line);
     if (range.num_bytes > options_.max_line_bytes) {
-      throw Error(
+      throw error_of(
           ErrorCode::unsupported,
-          fmt::format("has {} bytes, and a line may have {}; cut it into several, or raise "
-                      "the limit with {}",
-                      range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes")));
+          "has {} bytes, and a line may have {}; cut it into several, or raise the limit with {}",
+          range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes"));
     }
     const auto length = static_cast<size_t>(range.num_bytes);
     const std::span<std::byte> bytes = buffers.bytes(length + simdjson::SIMDJSON_PADDING);

@@ -9,13 +9,13 @@
 #include <system_error>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "format/fnv.h"
 #include "input/input_file.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/nuscenes/can_bus.h"
 #include "sources/nuscenes/listing.h"
@@ -32,9 +32,8 @@ namespace fs = std::filesystem;
 // The folder of tables that is there.
 std::string find_version(const fs::path& path, const std::string& wanted) {
   if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found,
-                "there is no such folder; give the one with v1.0-*/ and samples/",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       "there is no such folder; give the one with v1.0-*/ and samples/");
   }
   std::vector<std::string> found;
   for (const char* version : {"v1.0-trainval", "v1.0-test", "v1.0-mini"}) {
@@ -58,20 +57,17 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
         is_official_version(wanted)
             ? fmt::format("unpack {}_meta.tgz here", wanted)
             : fmt::format("own scenes have their splits in {} beside the tables", kSplitsFile);
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("has no folder {} with the tables (there is {}); {}", wanted, is_there, remedy),
-        {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       "has no folder {} with the tables (there is {}); {}", wanted, is_there,
+                       remedy);
   }
   if (found.size() == 1) return found.front();
-  throw Error(ErrorCode::not_found,
-              fmt::format("of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables, "
-                          "and of others with "
-                          "{}, there is {}; {}",
-                          kSplitsFile, is_there,
-                          found.empty() ? "unpack v1.0-*_meta.tgz here"
-                                        : "say which by " + option_name("version")),
-              {.path = path.string()});
+  throw source_error(
+      path, ErrorCode::not_found,
+      "of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables, and of others with "
+      "{}, there is {}; {}",
+      kSplitsFile, is_there,
+      found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by " + option_name("version"));
 }
 
 KeyframeFields fields_of(const NuScenesOptions& options) {
@@ -83,8 +79,8 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
   check_options(options);
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' is no camera; there are {}", camera, fmt::join(kCameras, ", ")));
+    throw error_of(ErrorCode::invalid_argument, "'{}' is no camera; there are {}", camera,
+                   fmt::join(kCameras, ", "));
   }
   for (const std::string_view camera : kCameras) {
     const bool is_named = std::ranges::find(options.cameras, camera) != options.cameras.end();

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "input/input_file.h"
 #include "sources/nuscenes/arrays.h"
 #include "sources/nuscenes/boxes.h"
@@ -92,8 +92,8 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, cons
            {"; unpack it again", "; copy it again", "; get the file again"}) {
         if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
       }
-      throw Error(error.code(), fmt::format("{}; unpack it again, or leave its field empty by {}",
-                                            reason, option_on("allow_partial")));
+      throw error_of(error.code(), "{}; unpack it again, or leave its field empty by {}", reason,
+                     option_on("allow_partial"));
     }
     buffers.report({problem, "left empty"});
     return false;

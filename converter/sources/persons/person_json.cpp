@@ -5,8 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <ffkit/format/error.h>
-
+#include "input/source_error.h"
 #include "sources/numbers/json_numbers.h"
 #include "sources/numbers/json_tables.h"
 
@@ -105,10 +104,8 @@ void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
                              const AddPersonJson& add) {
     const auto begin = [&file, name, is_there = false]() mutable {
       if (is_there) {
-        throw Error(
-            ErrorCode::invalid_argument,
-            fmt::format("has '{}' twice, of which Python would take the last; remove one", name),
-            {.path = file.path().string()});
+        throw source_error(file.path(), ErrorCode::invalid_argument,
+                           "has '{}' twice, of which Python would take the last; remove one", name);
       }
       is_there = true;
     };

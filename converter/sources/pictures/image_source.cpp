@@ -4,10 +4,9 @@
 
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "format/printable.h"
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
@@ -18,8 +17,7 @@ class ImageSource : public Source {
   explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
     for (const ImageSplit& split : set_.splits) {
       if (split.entries.empty()) {
-        throw Error(ErrorCode::not_found, "there are no pictures in it",
-                    {.path = split.path.string()});
+        throw source_error(split.path, ErrorCode::not_found, "there are no pictures in it");
       }
       SourceSplit info{.name = split.name,
                        .num_samples = std::ssize(split.entries),
@@ -145,16 +143,15 @@ class ImageSource : public Source {
   // FORMAT.md: strings are UTF-8.
   static void require_utf8(const std::string& name, const std::string& whose) {
     if (is_utf8(name)) return;
-    throw Error(ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it",
-                {.path = whose});
+    throw error_at(whose, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
   }
 
   [[noreturn]] static void refuse_listed_link(const std::filesystem::path& path) {
     const std::string fault = dangling_link(path);
     // Not not_found: the sample is bad, and the source is what it was when it was listed.
-    throw Error(ErrorCode::unsupported,
-                fault.empty() ? "was a link to nothing when it was listed; start again" : fault,
-                {.path = path.string()});
+    throw source_error(
+        path, ErrorCode::unsupported,
+        fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
   }
 
   const ImageEntry& entry(size_t split, int64_t index) const {

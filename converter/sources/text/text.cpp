@@ -5,13 +5,13 @@
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/text/token_data.h>
 
 #include "format/content_kind.h"
 #include "format/errors_only.h"
 #include "format/fnv.h"
+#include "format/make_error.h"
 #include "sources/files/corpus_files.h"
 #include "sources/files/json_documents.h"
 #include "sources/files/text_files.h"
@@ -253,11 +253,10 @@ class Text : public Source {
     const int64_t num_replaced = tokens.num_replaced;
     try {
       if (text == nullptr) {
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format("has {} bytes, and a document may have {}; cut it into several, or "
-                        "raise the limit with {}",
-                        num_bytes, options_.max_document_bytes, option_name("max_document_bytes")));
+        throw error_of(ErrorCode::unsupported,
+                       "has {} bytes, and a document may have {}; cut it into several, or raise "
+                       "the limit with {}",
+                       num_bytes, options_.max_document_bytes, option_name("max_document_bytes"));
       }
       if (document_ == DocumentIs::file) {
         const size_t head = std::min(text->size(), kContentHeadBytes);
