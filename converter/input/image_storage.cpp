@@ -29,7 +29,7 @@ std::string_view to_string(StoreAs store) {
 }
 
 StoreAs parse_store_as(std::string_view name) {
-  return value_of(kStoreAsNames, name, "store is '{}'; it must be jpeg, dct, raw or smart");
+  return value_of(kStoreAsNames, name, "store");
 }
 
 constexpr EnumName<ImageCheck> kImageCheckNames[] = {{ImageCheck::header, "header"},
@@ -39,8 +39,7 @@ std::string_view to_string(ImageCheck check) {
 }
 
 ImageCheck parse_image_check(std::string_view name) {
-  return value_of(kImageCheckNames, name,
-                  "the check of pictures is '{}'; it must be header or decode");
+  return value_of(kImageCheckNames, name, "check of pictures");
 }
 
 constexpr EnumName<ExifUse> kExifUseNames[] = {{ExifUse::ignore, "ignore"},
@@ -50,7 +49,7 @@ std::string_view to_string(ExifUse exif) {
 }
 
 ExifUse parse_exif_use(std::string_view name) {
-  return value_of(kExifUseNames, name, "exif is '{}'; it must be apply or ignore");
+  return value_of(kExifUseNames, name, "exif");
 }
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {

@@ -18,7 +18,7 @@ std::string_view to_string(RecordOrder order) {
 }
 
 RecordOrder parse_record_order(std::string_view name) {
-  return value_of(kRecordOrderNames, name, "the order is '{}'; it must be shuffled or source");
+  return value_of(kRecordOrderNames, name, "order");
 }
 
 constexpr EnumName<OnError> kOnErrorNames[] = {
@@ -28,7 +28,7 @@ std::string_view to_string(OnError on_error) {
 }
 
 OnError parse_on_error(std::string_view name) {
-  return value_of(kOnErrorNames, name, "on-error is '{}'; it must be fail, skip or keep");
+  return value_of(kOnErrorNames, name, "on-error");
 }
 
 constexpr EnumName<ReadMode> kReadModeNames[] = {
@@ -38,7 +38,7 @@ std::string_view to_string(ReadMode mode) {
 }
 
 ReadMode parse_read_mode(std::string_view name) {
-  return value_of(kReadModeNames, name, "read is '{}'; it must be auto, direct or gather");
+  return value_of(kReadModeNames, name, "read");
 }
 
 ConvertPart parse_part(std::string_view text) {

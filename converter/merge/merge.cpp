@@ -27,7 +27,7 @@ std::string_view to_string(ShardTransfer transfer) {
 }
 
 ShardTransfer parse_shard_transfer(std::string_view name) {
-  return value_of(kShardTransferNames, name, "transfer is '{}'; it must be link, move or copy");
+  return value_of(kShardTransferNames, name, "transfer");
 }
 
 void describe(MergeOptions& options, OptionTable& table) {

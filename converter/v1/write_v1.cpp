@@ -252,7 +252,7 @@ std::string_view to_string(V1Content content) {
 }
 
 V1Content parse_v1_content(std::string_view name) {
-  return value_of(kV1ContentNames, name, "the payload is '{}'; it must be auto, raw or imagenet");
+  return value_of(kV1ContentNames, name, "payload");
 }
 
 void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table) {

@@ -13,8 +13,7 @@ std::string_view to_string(Amp amp) {
 }
 
 Amp parse_amp(std::string_view name) {
-  return value_of(kAmpNames, name,
-                  "there is no --amp '{}'; there are off (O0), bf16 and fp16 (O1, O2)");
+  return value_of(kAmpNames, name, "--amp");
 }
 
 constexpr EnumName<OnBadSample> kOnBadSampleNames[] = {{OnBadSample::fail, "fail"},
@@ -24,8 +23,7 @@ std::string_view to_string(OnBadSample policy) {
 }
 
 OnBadSample parse_on_bad_sample(std::string_view name) {
-  return value_of(kOnBadSampleNames, name,
-                  "there is no --bad-samples '{}'; there are fail and skip");
+  return value_of(kOnBadSampleNames, name, "--bad-samples");
 }
 
 constexpr EnumName<LrScaling> kLrScalingNames[] = {
@@ -35,8 +33,7 @@ std::string_view to_string(LrScaling scaling) {
 }
 
 LrScaling parse_lr_scaling(std::string_view name) {
-  return value_of(kLrScalingNames, name,
-                  "there is no --lr-scaling '{}'; there are none, linear and sqrt");
+  return value_of(kLrScalingNames, name, "--lr-scaling");
 }
 
 constexpr EnumName<LrSchedule> kLrScheduleNames[] = {{LrSchedule::cosine, "cosine"},
@@ -49,9 +46,7 @@ std::string_view to_string(LrSchedule schedule) {
 }
 
 LrSchedule parse_lr_schedule(std::string_view name) {
-  return value_of(kLrScheduleNames, name,
-                  "there is no lr schedule '{}'; there are cosine, step, polynomial, "
-                  "onecycle and constant");
+  return value_of(kLrScheduleNames, name, "lr schedule");
 }
 
 constexpr EnumName<OptimizerKind> kOptimizerKindNames[] = {
@@ -61,8 +56,7 @@ std::string_view to_string(OptimizerKind kind) {
 }
 
 OptimizerKind parse_optimizer(std::string_view name) {
-  return value_of(kOptimizerKindNames, name,
-                  "there is no optimizer '{}'; there are sgd, adamw and lars");
+  return value_of(kOptimizerKindNames, name, "optimizer");
 }
 
 const std::string& TrainOptions::task_name() const {
