@@ -315,11 +315,11 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   const auto start = Clock::now();
   validate(options);
   if (source.has_record_references() && options.on_error != OnError::fail) {
-    throw Error(ErrorCode::invalid_argument,
-                "records of this source refer to each other by number, so none can be left out: "
-                "convert without " +
-                    option_name("on_error"),
-                {.subject = ErrorSubject::argument, .name = "on_error"});
+    throw argument_error(
+        "on_error",
+        "records of this source refer to each other by number, so none can be left out: "
+        "convert without " +
+            option_name("on_error"));
   }
   const bool can_skip = options.on_error == OnError::fail && !source.has_record_references();
   refuse_destination_inside(source.roots(), destination);

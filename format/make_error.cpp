@@ -6,6 +6,10 @@ Error error_at(const std::filesystem::path& path, ErrorCode code, const std::str
   return {code, message, {.path = path.string()}};
 }
 
+Error argument_error(const std::string& name, const std::string& message) {
+  return {ErrorCode::invalid_argument, message, {.subject = ErrorSubject::argument, .name = name}};
+}
+
 Error io_error_at(const std::filesystem::path& path, const std::string& message, int errno_value) {
   return {ErrorCode::io, message, {.path = path.string(), .errno_value = errno_value}};
 }

@@ -32,6 +32,9 @@ Error error_at(const std::filesystem::path& path, ErrorCode code,
                   fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
+// Error(invalid_argument) about the option, or the argument, `name`: "on_error".
+Error argument_error(const std::string& name, const std::string& message);
+
 // Error(io) of a system call that failed with `errno_value`.
 Error io_error_at(const std::filesystem::path& path, const std::string& message, int errno_value);
 

@@ -127,11 +127,10 @@ void validate(const ImageStorage& storage) {
   describe(copy, PictureUse::all, true, table);
   table.check();
   if (storage.max_resolution == 0 || storage.short_side == 0) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("pictures are to have a longer side of at most {} and a shorter side of "
-                          "{}; give only one of the two",
-                          storage.max_resolution, storage.short_side),
-              {.subject = ErrorSubject::argument, .name = "short_side"});
+  throw argument_error("short_side",
+                       fmt::format("pictures are to have a longer side of at most {} and a shorter "
+                                   "side of {}; give only one of the two",
+                                   storage.max_resolution, storage.short_side));
 }
 
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage) {

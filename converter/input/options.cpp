@@ -114,22 +114,22 @@ void describe(ConvertOptions& options, OptionTable& table) {
 }
 
 void validate(const ConvertOptions& options) {
-  const auto require = [](bool holds, const char* option, const std::string& message) {
-    if (holds) return;
-    throw Error(ErrorCode::invalid_argument, message,
-                {.subject = ErrorSubject::argument, .name = option});
-  };
   check_options(options);
-  require(options.max_bytes_in_flight >= (1LL << 20), "max_bytes_in_flight",
-          fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
-                      options.max_bytes_in_flight));
-  require(options.part.count >= 1 && options.part.index >= 1 &&
-              options.part.index <= options.part.count,
-          "part",
-          fmt::format("the part is {}/{}; it must be i/n with i from 1 to n", options.part.index,
-                      options.part.count));
-  require(options.zstd_dictionary_bytes == 0 || options.zstd_level != 0, "zstd_dictionary",
-          "a zstd dictionary serves only compressed records; give a zstd level as well");
+  if (options.max_bytes_in_flight < (1LL << 20)) {
+    throw argument_error("max_bytes_in_flight",
+                         fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
+                                     options.max_bytes_in_flight));
+  }
+  const ConvertPart& part = options.part;
+  if (part.count < 1 || part.index < 1 || part.index > part.count) {
+    throw argument_error("part", fmt::format("the part is {}/{}; it must be i/n with i from 1 to n",
+                                             part.index, part.count));
+  }
+  if (options.zstd_dictionary_bytes != 0 && options.zstd_level == 0) {
+    throw argument_error(
+        "zstd_dictionary",
+        "a zstd dictionary serves only compressed records; give a zstd level as well");
+  }
 }
 
 }  // namespace ffkit

@@ -87,10 +87,9 @@ class CocoKind final : public SourceOptions {
                    "has no effect with " + persons + "; leave it out");
     }
     if (options_.annotations.empty() != options_.images.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  option_name("annotations") + " and " + option_name("images") +
-                      " belong together; give both",
-                  {.subject = ErrorSubject::argument, .name = "annotations"});
+      throw argument_error("annotations", option_name("annotations") + " and " +
+                                              option_name("images") +
+                                              " belong together; give both");
     }
   }
 
