@@ -18,11 +18,6 @@ class DatasetSource : public DatasetRecords {
     for (const Dataset& dataset : datasets_) add(dataset);
   }
 
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& class_names() const override { return class_names_; }
-  const std::vector<ClassId>& class_ids() const override { return class_ids_; }
-
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = datasets_.at(split).manifest().source;
     facts.erase("listing");  // of another conversion's samples
@@ -68,7 +63,7 @@ class DatasetSource : public DatasetRecords {
              fmt::format("has other fields than {}: {}; convert them apart",
                          datasets_.front().path().string(), difference));
     }
-    if (std::ranges::find(splits_, manifest.split, &SourceSplit::name) != splits_.end()) {
+    if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
       refuse(ErrorCode::invalid_argument,
              fmt::format("is a second split called '{}'; convert them apart", manifest.split));
     }
@@ -80,17 +75,12 @@ class DatasetSource : public DatasetRecords {
       refuse(ErrorCode::invalid_argument,
              "has other classes than the splits before it; convert them apart");
     }
-    splits_.push_back({.name = manifest.split,
-                       .num_samples = dataset.num_records(),
-                       .num_bytes = dataset.is_subset() ? 0 : manifest.raw_bytes(),
-                       .is_training = manifest.split.starts_with("train")});
+    infos_.push_back({.name = manifest.split,
+                      .num_samples = dataset.num_records(),
+                      .num_bytes = dataset.is_subset() ? 0 : manifest.raw_bytes(),
+                      .is_training = manifest.split.starts_with("train")});
     notes_.insert(notes_.end(), dataset.warnings().begin(), dataset.warnings().end());
   }
-
-  std::vector<SourceSplit> splits_;
-  std::vector<std::string> classes_;
-  std::vector<std::string> class_names_;
-  std::vector<ClassId> class_ids_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "input/listed_source.h"
 #include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
@@ -68,7 +69,7 @@ std::span<T> numbers(SampleBuffers& buffers, size_t count) {
   return {reinterpret_cast<T*>(bytes.data()), count};
 }
 
-class Coco : public Source {
+class Coco : public ListedSource {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
       : path_(path), has_segmentation_(options.segmentation), storer_(as_they_are(options.store)) {
@@ -76,12 +77,6 @@ class Coco : public Source {
       add_split(std::move(found), options);
     make_schema();
   }
-
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  Schema schema() const override { return schema_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<ClassId>& class_ids() const override { return class_ids_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     const CocoListing& from = splits_.at(split).from;
@@ -472,14 +467,9 @@ class Coco : public Source {
   bool has_labels_ = false;
   bool has_category_ids_ = false;
   std::vector<CocoSplit> splits_;
-  std::vector<SourceSplit> infos_;
   std::vector<std::vector<size_t>> taken_;  // the pictures of each split that are there
   std::map<ClassId, std::string> categories_;
-  std::vector<std::string> classes_;
-  std::vector<ClassId> class_ids_;
   std::vector<Array> arrays_;
-  Schema schema_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ class DemoPose : public DemoPictures {
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = DemoPictures::facts(split);
     facts[pose::kSetFact] = "demo";
-    facts[pose::kValidRootsFact] = std::to_string(splits_.at(split).num_samples);
+    facts[pose::kValidRootsFact] = std::to_string(infos_.at(split).num_samples);
     return facts;
   }
 

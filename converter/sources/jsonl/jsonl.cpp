@@ -17,6 +17,7 @@
 #include "format/errors_only.h"
 #include "format/printable.h"
 #include "input/cancel.h"
+#include "input/listed_source.h"
 #include "input/source_error.h"
 #include "input/thread_limit.h"
 #include "sources/archives/tar_index.h"
@@ -65,7 +66,7 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
   throw error_of(ErrorCode::corrupt, "is no JSON: {}", simdjson::error_message(error));
 }
 
-class Jsonl : public Source {
+class Jsonl : public ListedSource {
  public:
   Jsonl(const fs::path& path, const JsonlOptions& options) : path_(path), options_(options) {
     constexpr int64_t kLeast = 1 << 10;
@@ -92,10 +93,6 @@ class Jsonl : public Source {
     settle_types();
     for (const JsonField& field : fields_) schema_.fields.push_back(field.field());
   }
-
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  Schema schema() const override { return schema_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     return {{"kind", "jsonl"},
@@ -332,10 +329,7 @@ class Jsonl : public Source {
   const fs::path path_;
   const JsonlOptions options_;
   std::vector<JsonlSplit> splits_;
-  std::vector<SourceSplit> infos_;
   std::vector<JsonField> fields_;
-  Schema schema_;
-  std::vector<std::string> notes_;
   mutable tbb::enumerable_thread_specific<dom::parser> parsers_;
   mutable tbb::enumerable_thread_specific<std::vector<std::byte>> chunks_;
 };

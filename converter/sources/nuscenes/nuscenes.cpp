@@ -15,6 +15,7 @@
 
 #include "format/fnv.h"
 #include "input/input_file.h"
+#include "input/listed_source.h"
 #include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/nuscenes/can_bus.h"
@@ -157,7 +158,7 @@ KeyframeFields with_can_bus(KeyframeFields fields, const CanBus& can_bus) {
   return fields;
 }
 
-class NuScenes : public Source {
+class NuScenes : public ListedSource {
  public:
   NuScenes(const fs::path& path, const NuScenesOptions& options)
       : path_(path),
@@ -170,9 +171,9 @@ class NuScenes : public Source {
         listing_(*tables_, path, version_, listing_options(options, fields_)),
         can_bus_(path, scenes_of(*tables_, listing_)),
         reader_(*tables_, listing_, can_bus_, path, with_can_bus(fields_, can_bus_), storer_,
-                options.radar_filter),
-        classes_(kClasses.begin(), kClasses.end()),
-        notes_(listing_.notes()) {
+                options.radar_filter) {
+    classes_.assign(kClasses.begin(), kClasses.end());
+    notes_ = listing_.notes();
     if (!can_bus_.messages().empty()) {
       notes_.push_back(fmt::format("CAN bus messages are taken ({}); {} scenes have none",
                                    fmt::join(can_bus_.messages(), ", "),
@@ -189,11 +190,8 @@ class NuScenes : public Source {
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
   Schema schema() const override { return reader_.keyframe_schema(); }
   bool has_record_references() const override { return true; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
   bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override { return {path_}; }
 
@@ -363,10 +361,7 @@ class NuScenes : public Source {
   const Listing listing_;
   const CanBus can_bus_;
   const RecordReader reader_;
-  const std::vector<std::string> classes_;
-  std::vector<std::string> notes_;
   std::vector<Listed> splits_;
-  std::vector<SourceSplit> infos_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "format/errors_only.h"
 #include "input/input_file.h"
+#include "input/listed_source.h"
 #include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_listing.h"
@@ -101,7 +102,7 @@ PersonsOptions resolved(PersonsOptions options) {
   return options;
 }
 
-class Persons : public Source {
+class Persons : public ListedSource {
  public:
   Persons(const fs::path& path, const PersonsOptions& options)
       : path_(path),
@@ -118,9 +119,7 @@ class Persons : public Source {
     for (CocoListing& found : listings) add_split(std::move(found));
   }
 
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
   Schema schema() const override { return person_schema(); }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     return splits_.at(split).facts;
@@ -208,8 +207,6 @@ class Persons : public Source {
   const PersonSet& set_;
   const ImageStorer storer_;
   std::vector<PersonSplit> splits_;
-  std::vector<SourceSplit> infos_;
-  std::vector<std::string> notes_;
 };
 
 void Persons::require_safe(const PersonSplit& split) {

@@ -6,13 +6,14 @@
 
 #include "format/printable.h"
 #include "input/dangling_link.h"
+#include "input/listed_source.h"
 #include "input/source_error.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
 namespace {
 
-class ImageSource : public Source {
+class ImageSource : public ListedSource {
  public:
   explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
     for (const ImageSplit& split : set_.splits) {
@@ -23,18 +24,16 @@ class ImageSource : public Source {
                        .num_samples = std::ssize(split.entries),
                        .is_training = split.is_training};
       for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
-      splits_.push_back(std::move(info));
+      infos_.push_back(std::move(info));
     }
     for (const std::string& name : set_.classes) {
       require_utf8(name, fmt::format("class '{}'", name));
     }
-    if (splits_.empty()) {
-      throw Error(ErrorCode::not_found, "there are no pictures in it",
-                  {.path = set_.path.string()});
+    if (infos_.empty()) {
+      throw source_error(set_.path, ErrorCode::not_found, "there are no pictures in it");
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
   Schema schema() const override { return image_classification_schema(); }
   const std::vector<std::string>& classes() const override { return set_.classes; }
   const std::vector<std::string>& class_names() const override { return set_.class_names; }
@@ -160,7 +159,6 @@ class ImageSource : public Source {
 
   const ImageSet set_;
   const ImageStorer storer_;
-  std::vector<SourceSplit> splits_;
 };
 
 }  // namespace

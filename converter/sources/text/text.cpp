@@ -12,6 +12,7 @@
 #include "format/errors_only.h"
 #include "format/fnv.h"
 #include "format/make_error.h"
+#include "input/listed_source.h"
 #include "sources/files/corpus_files.h"
 #include "sources/files/json_documents.h"
 #include "sources/files/text_files.h"
@@ -53,7 +54,7 @@ Corpus corpus_of(const fs::path& path, const TextOptions& options) {
   return errors_only(path, [&] { return find_corpus(path, {.ending = options.ending}); });
 }
 
-class Text : public Source {
+class Text : public ListedSource {
  public:
   Text(const fs::path& path, const TextOptions& options)
       : Text(path, options, corpus_of(path, options)) {}
@@ -102,12 +103,9 @@ class Text : public Source {
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  Schema schema() const override { return schema_; }
   Schema split_schema(size_t split) const override {
     return is_tokenizer(split) ? text::tokenizer_schema() : schema_;
   }
-  const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<std::string> totals() const override {
     return {text::kNumDocumentsField, text::kNumTokensField, text::kTextBytesField,
             text::kNumEmptyField};
@@ -381,9 +379,6 @@ class Text : public Source {
   const TokenRules rules_;
   std::string json_;  // of the tokenizer
   std::vector<TextSplit> splits_;
-  std::vector<SourceSplit> infos_;
-  Schema schema_;
-  std::vector<std::string> notes_;
   mutable tbb::enumerable_thread_specific<BlockTokens> workers_;
 };
 

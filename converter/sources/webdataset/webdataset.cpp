@@ -12,6 +12,7 @@
 
 #include "format/errors_only.h"
 #include "format/file/file.h"
+#include "input/listed_source.h"
 #include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/files/decompressed_tars.h"
@@ -112,7 +113,7 @@ std::vector<std::string> read_lines(const fs::path& path) {
   return lines;
 }
 
-class WebDataset : public Source {
+class WebDataset : public ListedSource {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
       : path_(path),
@@ -143,10 +144,6 @@ class WebDataset : public Source {
     require_all_fields(options.allow_missing);
     find_dtypes();
   }
-
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   Schema schema() const override {
     Schema schema;
@@ -407,9 +404,6 @@ class WebDataset : public Source {
   std::vector<WebDatasetField> fields_;
   std::map<std::string, std::string> names_;  // extension to field
   std::vector<WebDatasetSplit> splits_;
-  std::vector<SourceSplit> infos_;
-  std::vector<std::string> classes_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace
