@@ -13,6 +13,7 @@
 
 #include "format/errors_only.h"
 #include "input/listed_source.h"
+#include "input/sample_arrays.h"
 #include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
@@ -61,12 +62,6 @@ Field id_field(const char* name, const CocoIds& ids, bool is_one) {
   if (ids.is_text()) return {name, FieldType::string, DType::u8, is_one};
   if (is_one) return {name, FieldType::scalar, DType::i64, true};
   return {name, FieldType::tensor, DType::i64};
-}
-
-template <typename T>
-std::span<T> numbers(SampleBuffers& buffers, size_t count) {
-  const std::span<std::byte> bytes = buffers.bytes(count * sizeof(T));
-  return {reinterpret_cast<T*>(bytes.data()), count};
 }
 
 class Coco : public ListedSource {
@@ -373,7 +368,7 @@ class Coco : public ListedSource {
       record.set_string(field, buffers.text(text + "]"));
       return;
     }
-    const auto out = numbers<int64_t>(buffers, chosen.size());
+    const auto out = new_array<int64_t>(buffers, chosen.size());
     std::ranges::transform(chosen, out.begin(), [&all](size_t i) { return all[i]; });
     record.set_tensor(field, {DType::i64, {std::ssize(chosen)}, std::as_bytes(out)});
   }
@@ -382,8 +377,8 @@ class Coco : public ListedSource {
                        std::span<const size_t> chosen) const {
     const CocoAnnotations& all = file.annotations;
     const auto n = std::ssize(chosen);
-    const auto boxes = numbers<float>(buffers, 4 * chosen.size());
-    const auto crowds = numbers<uint8_t>(buffers, chosen.size());
+    const auto boxes = new_array<float>(buffers, 4 * chosen.size());
+    const auto crowds = new_array<uint8_t>(buffers, chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {
       std::copy_n(&all.box[4 * chosen[i]], 4, &boxes[4 * i]);
       crowds[i] = all.is_crowd[chosen[i]];
@@ -396,7 +391,7 @@ class Coco : public ListedSource {
   static void set_labels(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
                          size_t picture, size_t field) {
     const auto chosen = from.file.annotations_of(picture);
-    const auto labels = numbers<int64_t>(buffers, chosen.size());
+    const auto labels = new_array<int64_t>(buffers, chosen.size());
     std::ranges::transform(chosen, labels.begin(), [&](size_t i) {
       return from.labels.at(from.file.annotations.category_id[i]);
     });
@@ -438,13 +433,13 @@ class Coco : public ListedSource {
       if (array.of_annotations) shape.insert(shape.begin(), std::ssize(chosen));
       const bool is_integer = schema_.fields[field].dtype == DType::i64;
       const size_t count = elements.size() * array.stride;
-      const auto floats = numbers<float>(buffers, count);
+      const auto floats = new_array<float>(buffers, count);
       for (size_t i = 0; i < elements.size(); ++i) {
         std::copy_n(&from.values[elements[i] * array.stride], array.stride,
                     &floats[i * array.stride]);
       }
       if (is_integer) {
-        const auto integers = numbers<int64_t>(buffers, count);
+        const auto integers = new_array<int64_t>(buffers, count);
         std::ranges::transform(floats, integers.begin(),
                                [](float value) { return static_cast<int64_t>(value); });
         record.set_tensor(field++, {DType::i64, shape, std::as_bytes(integers)});

@@ -10,6 +10,7 @@
 
 #include "format/errors_only.h"
 #include "format/make_error.h"
+#include "input/sample_arrays.h"
 #include "sources/numbers/json_numbers.h"
 
 namespace ffkit {
@@ -102,10 +103,7 @@ void set_tensor(RecordBuilder& record, size_t position, dom::element value,
   std::vector<T> numbers;
   const std::vector<int64_t> shape = json_shape(value);
   append_numbers(value, shape, numbers);
-  const auto bytes = std::as_bytes(std::span(numbers));
-  const std::span<std::byte> copy = buffers.bytes(bytes.size());
-  std::ranges::copy(bytes, copy.begin());
-  record.set_tensor(position, {dtype_of<T>(), shape, copy});
+  set_copy<T>(record, position, numbers, shape, buffers);
 }
 
 void set_tokens(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "format/file/file.h"
+#include "input/sample_arrays.h"
 #include "input/source_error.h"
 #include "sources/numbers/json_numbers.h"
-#include "sources/nuscenes/arrays.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "format/make_error.h"
 #include "format/schema/element.h"
+#include "input/sample_arrays.h"
 #include "sources/numbers/npy_header.h"
-#include "sources/nuscenes/arrays.h"
 #include "sources/nuscenes/radar_pcd.h"
 
 namespace ffkit::nuscenes {

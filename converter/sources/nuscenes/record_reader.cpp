@@ -10,7 +10,7 @@
 #include "format/errors_only.h"
 #include "format/make_error.h"
 #include "input/input_file.h"
-#include "sources/nuscenes/arrays.h"
+#include "input/sample_arrays.h"
 #include "sources/nuscenes/boxes.h"
 #include "sources/nuscenes/points.h"
 #include "sources/pictures/image_sample.h"
