@@ -69,23 +69,7 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
 class Jsonl : public ListedSource {
  public:
   Jsonl(const fs::path& path, const JsonlOptions& options) : path_(path), options_(options) {
-    constexpr int64_t kLeast = 1 << 10;
-    const int64_t most = options.max_line_bytes;
-    if (most < kLeast || most > int64_t{simdjson::SIMDJSON_MAXSIZE_BYTES}) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("lines cannot have up to {} bytes; the limit must be {} .. {}", most,
-                              kLeast, simdjson::SIMDJSON_MAXSIZE_BYTES));
-    }
-    const DType tokens = options.token_dtype;
-    if (tokens != DType::u16 && tokens != DType::i32 && tokens != DType::i64) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("tokens cannot be {}; u16, i32 or i64", to_string(tokens)));
-    }
-    if (options.real_dtype != DType::f32 && options.real_dtype != DType::f64) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("arrays of reals cannot be {}; f32 or f64", to_string(options.real_dtype)));
-    }
+    check_options(options);
     Corpus corpus = errors_only(path, [&] { return find_corpus(path, {.takes_texts = false}); });
     notes_ = std::move(corpus.listing.notes);
     for (ShardSplit& split : corpus.listing.splits) add_split(std::move(split));
