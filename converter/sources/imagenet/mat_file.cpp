@@ -158,36 +158,27 @@ Array read_array(MatBytes content) {
   return array;
 }
 
+template <typename T>
+double number_as(MatBytes bytes) {
+  if (bytes.size() < sizeof(T)) throw Damaged{"is damaged"};
+  return static_cast<double>(load<T>(bytes));
+}
+
 // Numbers are kept in the smallest type that holds them, whatever their class.
 double read_number(const Element& element) {
-  const auto number = [&element](auto zero) -> double {
-    using T = decltype(zero);
-    if (element.data.size() < sizeof(T)) throw Damaged{"is damaged"};
-    return static_cast<double>(load<T>(element.data));
-  };
-  switch (element.type) {
-    case kInt8:
-      return number(int8_t{});
-    case kUint8:
-      return number(uint8_t{});
-    case kInt16:
-      return number(int16_t{});
-    case kUint16:
-      return number(uint16_t{});
-    case kInt32:
-      return number(int32_t{});
-    case kUint32:
-      return number(uint32_t{});
-    case kSingle:
-      return number(float{});
-    case kDouble:
-      return number(double{});
-    case kInt64:
-      return number(int64_t{});
-    case kUint64:
-      return number(uint64_t{});
-    default:
-      throw Damaged{"is damaged"};
+  constexpr std::array<std::pair<uint32_t, double (*)(MatBytes)>, 10> kTypes = {
+      {{kInt8, number_as<int8_t>},
+       {kUint8, number_as<uint8_t>},
+       {kInt16, number_as<int16_t>},
+       {kUint16, number_as<uint16_t>},
+       {kInt32, number_as<int32_t>},
+       {kUint32, number_as<uint32_t>},
+       {kSingle, number_as<float>},
+       {kDouble, number_as<double>},
+       {kInt64, number_as<int64_t>},
+       {kUint64, number_as<uint64_t>}}};
+  for (const auto& [type, read] : kTypes) {
+    if (element.type == type) return read(element.data);
   }
   throw Damaged{"is damaged"};
 }

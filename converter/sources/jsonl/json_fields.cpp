@@ -8,6 +8,7 @@
 
 #include <ffkit/format/option_names.h>
 
+#include "format/enum_names.h"
 #include "format/errors_only.h"
 #include "format/make_error.h"
 #include "input/sample_arrays.h"
@@ -71,31 +72,16 @@ JsonKind kind_of(dom::element value) {
   }
 }
 
-const char* name_of(JsonKind kind) {
-  switch (kind) {
-    case JsonKind::none:
-      return "null";
-    case JsonKind::empty:
-      return "an empty array";
-    case JsonKind::text:
-      return "text";
-    case JsonKind::boolean:
-      return "true or false";
-    case JsonKind::integer:
-      return "a whole number";
-    case JsonKind::real:
-      return "a number";
-    case JsonKind::integers:
-      return "an array of whole numbers";
-    case JsonKind::reals:
-      return "an array of numbers";
-    case JsonKind::texts:
-      return "an array of texts";
-    case JsonKind::other:
-      break;
-  }
-  return "other JSON";
-}
+constexpr EnumName<JsonKind> kJsonKindNames[] = {{JsonKind::none, "null"},
+                                                 {JsonKind::empty, "an empty array"},
+                                                 {JsonKind::text, "text"},
+                                                 {JsonKind::boolean, "true or false"},
+                                                 {JsonKind::integer, "a whole number"},
+                                                 {JsonKind::real, "a number"},
+                                                 {JsonKind::integers, "an array of whole numbers"},
+                                                 {JsonKind::reals, "an array of numbers"},
+                                                 {JsonKind::texts, "an array of texts"},
+                                                 {JsonKind::other, "other JSON"}};
 
 template <typename T>
 void set_tensor(RecordBuilder& record, size_t position, dom::element value,
@@ -170,9 +156,8 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
                     (field.kind == JsonKind::reals && found == JsonKind::integers) ||
                     (is_array && found == JsonKind::empty);
   if (!fits) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is {}, but {} in other lines; all must be alike", name_of(found),
-                            name_of(field.kind)));
+    throw error_of(ErrorCode::invalid_argument, "is {}, but {} in other lines; all must be alike",
+                   name_of(kJsonKindNames, found), name_of(kJsonKindNames, field.kind));
   }
   switch (field.kind) {
     case JsonKind::text:
