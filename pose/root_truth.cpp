@@ -101,13 +101,6 @@ std::string_view length_unit(const Manifest& manifest) {
   return "";
 }
 
-bool RootTruth::has_any_truth() const {
-  for (const RootPerson& person : persons) {
-    if (person.has_truth) return true;
-  }
-  return num_valid_roots.value_or(0) > 0;
-}
-
 RootTruth read_root_truth(const Dataset& split) {
   PersonColumn boxes(split, person::kBox), focals(split, person::kFocal),
       centres(split, person::kCentre), roots(split, person::kRootCamera),

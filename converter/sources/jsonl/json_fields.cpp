@@ -182,6 +182,13 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
   }
 }
 
+// Of the field `key`; fields.size() where there is none. `likely`: where it is when lines have one
+// order, as they mostly do.
+size_t position_of(std::string_view key, const std::vector<JsonField>& fields, size_t likely) {
+  if (likely < fields.size() && fields[likely].name == key) return likely;
+  return static_cast<size_t>(std::ranges::find(fields, key, &JsonField::name) - fields.begin());
+}
+
 }  // namespace
 
 Field JsonField::field() const {
@@ -241,10 +248,7 @@ void see_json_kinds(const std::vector<JsonField>& fields, const dom::object& obj
                     std::vector<SeenKinds>& seen) {
   size_t next = 0;
   for (const auto& [key, value] : object) {
-    if (next >= fields.size() || fields[next].name != key) {
-      const auto found = std::ranges::find(fields, key, &JsonField::name);
-      next = static_cast<size_t>(found - fields.begin());
-    }
+    next = position_of(key, fields, next);
     if (next < fields.size()) seen[next].add(kind_of(value));
     ++next;
   }
@@ -255,10 +259,7 @@ void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields
   std::vector<std::optional<dom::element>> values(fields.size());
   size_t next = 0;
   for (const auto& [key, value] : object) {
-    if (next >= fields.size() || fields[next].name != key) {
-      const auto found = std::ranges::find(fields, key, &JsonField::name);
-      next = static_cast<size_t>(found - fields.begin());
-    }
+    next = position_of(key, fields, next);
     if (next == fields.size()) {
       throw error_of(ErrorCode::invalid_argument,
                      "'{}' is not in the first line; all lines must have the same members", key);

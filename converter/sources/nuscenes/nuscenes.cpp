@@ -281,14 +281,7 @@ class NuScenes : public ListedSource {
   std::string describe(size_t split, int64_t index) const override {
     const Listed& listed = splits_.at(split);
     const auto i = static_cast<size_t>(index);
-    switch (listed.kind) {
-      case Kind::keyframes:
-        break;
-      case Kind::sweeps:
-        return (path_ / tables_->sample_data.filename[listed.listing->sweeps.at(i)]).string();
-      case Kind::maps:
-        return (path_ / tables_->maps.filename[listed.listing->maps.at(i)]).string();
-    }
+    if (listed.kind != Kind::keyframes) return (path_ / name_of(listed, i)).string();
     const Row sample = listed.listing->keyframes.at(i);
     return fmt::format("{}: sample {} of {}", path_.string(),
                        to_string(tables_->samples.token[sample]),

@@ -64,11 +64,7 @@ class SubjectReader {
     simdjson::dom::parser parser;
     for (const auto [number, value] : load_object(parser, file("camera"))) {
       try {
-        simdjson::dom::object object;
-        if (value.get_object().get(object) != simdjson::SUCCESS) {
-          throw Error(ErrorCode::invalid_argument, "is no object");
-        }
-        const PersonJson json(object);
+        const PersonJson json(value);
         const std::vector<double> r = json.numbers("R", 9, ""), t = json.numbers("t", 3, ""),
                                   f = json.numbers("f", 2, ""), c = json.numbers("c", 2, "");
         WorldCamera& camera = cameras_[std::stoll(std::string(number))];

@@ -199,13 +199,8 @@ class PersonReader {
 
 }  // namespace
 
-std::span<const PersonSet> person_sets() {
-  return kPersonSets;
-}
-
 std::vector<std::string> person_set_names() {
   std::vector<std::string> names;
-  names.reserve(std::size(kPersonSets));
   for (const PersonSet& set : kPersonSets) names.emplace_back(set.name);
   return names;
 }
@@ -236,11 +231,7 @@ std::vector<PersonDetection> read_person_detections(const std::filesystem::path&
   std::vector<PersonDetection> out;
   for (const simdjson::dom::element item : array) {
     try {
-      simdjson::dom::object object;
-      if (item.get_object().get(object) != simdjson::SUCCESS) {
-        throw Error(ErrorCode::invalid_argument, "is no object");
-      }
-      const PersonJson json(object);
+      const PersonJson json(item);
       if (json.has("root_cam")) {
         throw Error(ErrorCode::invalid_argument,
                     "has a 'root_cam', so that this is a results file of RootNet, whose boxes are "

@@ -32,6 +32,10 @@ void append_all_numbers(simdjson::dom::element value, std::vector<double>& out) 
 
 }  // namespace
 
+PersonJson::PersonJson(simdjson::dom::element value) {
+  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is no object");
+}
+
 bool PersonJson::has(std::string_view name) const {
   simdjson::dom::element value;
   return find_member(object_, name, value);

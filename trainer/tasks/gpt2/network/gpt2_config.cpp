@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "format/file/durable_file.h"
+#include "format/file/file.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -122,9 +122,7 @@ std::string gpt2_problem(const Gpt2Config& c) {
 }
 
 Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw Error(ErrorCode::not_found, "cannot be read", {.path = file.string()});
-  const Gpt2Json json = Gpt2Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const Gpt2Json json = Gpt2Json::parse(read_whole_text(file), nullptr, /*allow_exceptions=*/false);
   Gpt2ConfigReader reader(file, json);
   reader.require("model_type", {"gpt2"});
   Gpt2Config config;
