@@ -6,6 +6,10 @@ Error error_at(const std::filesystem::path& path, ErrorCode code, const std::str
   return {code, message, {.path = path.string()}};
 }
 
+Error dataset_error(const std::filesystem::path& path, ErrorCode code, const std::string& message) {
+  return error_at(path, code, message).with_subject(ErrorSubject::dataset);
+}
+
 Error argument_error(const std::string& name, const std::string& message) {
   return {ErrorCode::invalid_argument, message, {.subject = ErrorSubject::argument, .name = name}};
 }

@@ -32,6 +32,15 @@ Error error_at(const std::filesystem::path& path, ErrorCode code,
                   fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
+// As error_at(), about a data set.
+Error dataset_error(const std::filesystem::path& path, ErrorCode code, const std::string& message);
+template <typename First, typename... Rest>
+Error dataset_error(const std::filesystem::path& path, ErrorCode code,
+                    fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest) {
+  return dataset_error(
+      path, code, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+
 // Error(invalid_argument) about the option, or the argument, `name`: "on_error".
 Error argument_error(const std::string& name, const std::string& message);
 

@@ -22,8 +22,8 @@ class FieldColumn {
   FieldColumn(const Dataset& split, const std::string& name) : split_(split) {
     const int at = split.schema().index_of(name);
     if (at < 0) {
-      throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "has no field '{}'; give a split that ffconvert nuscenes made", name);
+      throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                          "has no field '{}'; give a split that ffconvert nuscenes made", name);
     }
     field_ = static_cast<size_t>(at);
   }

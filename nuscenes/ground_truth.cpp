@@ -55,8 +55,9 @@ GroundTruth read_ground_truth(const Dataset& split) {
     }
   }
   if (num_boxes == 0) {
-    throw error_at(split.path(), ErrorCode::invalid_argument,
-                   "has no annotations, as the test split; there is nothing to evaluate against");
+    throw dataset_error(
+        split.path(), ErrorCode::invalid_argument,
+        "has no annotations, as the test split; there is nothing to evaluate against");
   }
   return truth;
 }

@@ -18,7 +18,7 @@ class PersonColumn {
   PersonColumn(const Dataset& split, const char* name) : split_(split) {
     const int at = split.schema().index_of(name);
     if (at < 0) {
-      throw error_at(
+      throw dataset_error(
           split.path(), ErrorCode::invalid_argument,
           "has no field '{}'; give a split of persons, as ffconvert coco --persons writes it",
           name);
@@ -61,8 +61,8 @@ std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size() || count < 0) {
-    throw error_at(split.path(), ErrorCode::corrupt,
-                   "its manifest's '{}' is no number; convert the set again", kValidRootsFact);
+    throw dataset_error(split.path(), ErrorCode::corrupt,
+                        "its manifest's '{}' is no number; convert the set again", kValidRootsFact);
   }
   return count;
 }

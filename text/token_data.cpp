@@ -65,7 +65,7 @@ TokenFacts token_facts(const Dataset& split) {
   const int64_t size = number_option(manifest, kVocabularyOption);
   const int64_t end_of_text = number_option(manifest, kEndOfTextOption);
   if (!is_token_schema(split.schema()) || size < 1 || end_of_text < 0 || end_of_text >= size) {
-    throw error_at(
+    throw dataset_error(
         split.path(), ErrorCode::invalid_argument,
         "is no data set of tokens with a known vocabulary; make one with 'ffconvert text'");
   }

@@ -61,7 +61,7 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
 RunLength TrainingRun::length() const {
   const int64_t steps_per_epoch = train_->num_batches() / options_.accumulate;
   if (steps_per_epoch == 0) {
-    throw error_at(
+    throw dataset_error(
         options_.data.string(), ErrorCode::invalid_argument,
         "the training split has fewer {} than one step of {}; give a smaller --batch-size",
         entry_.samples, resolved_.global_batch_size);

@@ -13,7 +13,7 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void refuse_source(const Dataset& source, const std::string& message) {
-  throw error_at(source.path(), ErrorCode::invalid_argument, message);
+  throw dataset_error(source.path(), ErrorCode::invalid_argument, message);
 }
 
 Field without_column(Field field) {

@@ -123,9 +123,9 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
     // Shards without their manifest are what an interrupted writer leaves.
     for (const fs::path& file : *files) {
       if (!is_v1(file)) {
-        throw error_at(file, ErrorCode::invalid_argument,
-                       "has no manifest.json beside it, so whatever wrote this shard has not "
-                       "finished; convert again, or open the shard by its own name");
+        throw dataset_error(file, ErrorCode::invalid_argument,
+                            "has no manifest.json beside it, so whatever wrote this shard has not "
+                            "finished; convert again, or open the shard by its own name");
       }
     }
     return open_v1_dataset(*files, options);
@@ -150,8 +150,8 @@ DatasetFiles open_listed_files(const std::vector<fs::path>& paths,
     const ShardReader& shard = files.shards.back();
     if (const std::string difference = shard.schema().difference(files.shards.front().schema());
         !difference.empty()) {
-      throw error_at(path, ErrorCode::invalid_argument, "has another schema than {}: {}",
-                     paths.front().string(), difference);
+      throw dataset_error(path, ErrorCode::invalid_argument, "has another schema than {}: {}",
+                          paths.front().string(), difference);
     }
     files.manifest.shards.push_back({shard.facts(), path.filename().string()});
   }
@@ -170,7 +170,7 @@ std::vector<std::string> find_splits(const fs::path& folder) {
     } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
       const std::string split = path.stem().string();
       if (split == "." || split == "..") {
-        throw error_at(
+        throw dataset_error(
             path, ErrorCode::unsupported,
             "would be the split '{}', which leads out of the data set; rename the folder", split);
       }

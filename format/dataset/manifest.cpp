@@ -91,10 +91,11 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
   if (json.value("format", "") != "ffkit-dataset")
     throw_corrupt_manifest(path, "is not the manifest of an ffkit data set");
   if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
-    throw error_at(path, ErrorCode::unsupported,
-                   "the data set has format version {}, newer than the {} this program knows; use "
-                   "a newer ffkit",
-                   version, kVersion);
+    throw dataset_error(
+        path, ErrorCode::unsupported,
+        "the data set has format version {}, newer than the {} this program knows; use "
+        "a newer ffkit",
+        version, kVersion);
   }
   Manifest manifest;
   manifest.split = json.at("split").get<std::string>();

@@ -115,8 +115,8 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
   bool is_mixed = false;
   for (const ShardReader& shard : files.shards) {
     if (shard.facts().version != 1) {
-      throw error_at(shard.path(), ErrorCode::invalid_argument,
-                     "is an ffkit shard among FFRecord v1 files; open them apart");
+      throw dataset_error(shard.path(), ErrorCode::invalid_argument,
+                          "is an ffkit shard among FFRecord v1 files; open them apart");
     }
     if (shard.num_records() == 0) continue;
     (shard.schema() == imagenet ? is_imagenet : is_mixed) = true;

@@ -24,9 +24,9 @@ namespace {
 // Keyframes refer to sweeps and to each other by their numbers in the whole splits.
 Split whole(const Split& given) {
   if (given.keyframes.num_sources() > 1) {
-    throw error_at(given.keyframes.path(), ErrorCode::invalid_argument,
-                   "is the first of several data sets, and keyframes refer to others by their "
-                   "numbers in one; load each by itself");
+    throw dataset_error(given.keyframes.path(), ErrorCode::invalid_argument,
+                        "is the first of several data sets, and keyframes refer to others by their "
+                        "numbers in one; load each by itself");
   }
   Split split{.keyframes = given.keyframes.whole_split()};
   if (!given.sweeps) return split;
@@ -37,9 +37,9 @@ Split whole(const Split& given) {
   if (of_keyframes.empty() || of_sweeps.empty() || of_sweeps == sweeps_split(of_keyframes)) {
     return split;
   }
-  throw error_at(split.sweeps->path(), ErrorCode::invalid_argument,
-                 "the sweeps are of '{}', but the keyframes of '{}'; give '{}'", of_sweeps,
-                 of_keyframes, sweeps_split(of_keyframes));
+  throw dataset_error(split.sweeps->path(), ErrorCode::invalid_argument,
+                      "the sweeps are of '{}', but the keyframes of '{}'; give '{}'", of_sweeps,
+                      of_keyframes, sweeps_split(of_keyframes));
 }
 
 }  // namespace

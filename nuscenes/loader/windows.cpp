@@ -22,10 +22,11 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
   auto starts = std::make_shared<std::vector<int64_t>>();
   std::unordered_set<std::string_view> seen;
   const auto refuse = [&](size_t record, const char* why) {
-    throw error_at(keyframes.path(), ErrorCode::invalid_argument,
-                   "keyframe {} is of {}, {}; give the keyframes of a scene next to each other and "
-                   "in the order of time, as ffconvert writes them",
-                   record, scenes[record], why);
+    throw dataset_error(
+        keyframes.path(), ErrorCode::invalid_argument,
+        "keyframe {} is of {}, {}; give the keyframes of a scene next to each other and "
+        "in the order of time, as ffconvert writes them",
+        record, scenes[record], why);
   };
   for (size_t i = 0; i < scenes.size(); ++i) {
     if (i > 0 && scenes[i] == scenes[i - 1]) {

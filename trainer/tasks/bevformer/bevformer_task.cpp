@@ -116,9 +116,10 @@ nuscenes::Windows BevFormerTask::windows(int64_t epoch) {
       own().class_balanced ? nuscenes::class_balanced(*kept_, options().seed, epoch).keyframes
                            : nuscenes::keyframes_with_boxes(*kept_);
   if (chosen.empty()) {
-    throw error_at(keyframes.path(), ErrorCode::invalid_argument,
-                   "no keyframe has an object of the ten classes in the range of the BEV; convert "
-                   "a set with annotations");
+    throw dataset_error(
+        keyframes.path(), ErrorCode::invalid_argument,
+        "no keyframe has an object of the ten classes in the range of the BEV; convert "
+        "a set with annotations");
   }
   return all.select(chosen);
 }
@@ -126,10 +127,10 @@ nuscenes::Windows BevFormerTask::windows(int64_t epoch) {
 std::unique_ptr<BatchSource> BevFormerTask::training_batches(int64_t epoch) {
   nuscenes::Windows drawn = windows(epoch);
   if (drawn.num_windows() < options().global_batch_size) {
-    throw error_at(train_->keyframes.path(), ErrorCode::invalid_argument,
-                   "the split has {} keyframes to train on, fewer than one step of {}; give a "
-                   "smaller --batch-size",
-                   drawn.num_windows(), options().global_batch_size);
+    throw dataset_error(train_->keyframes.path(), ErrorCode::invalid_argument,
+                        "the split has {} keyframes to train on, fewer than one step of {}; give a "
+                        "smaller --batch-size",
+                        drawn.num_windows(), options().global_batch_size);
   }
   LoaderOptions loader = keyframe_loader_options(options(), setting().place, setting().device,
                                                  *train_, *picture_size_, true);
@@ -162,7 +163,7 @@ std::unique_ptr<BatchSource> BevFormerTask::validation_batches() {
   val_ = open_keyframes(options(), own().val_split);
   // Said before a training begins; an evaluation may write results without a metric.
   if (train_ && !nuscenes::has_annotations(val_->keyframes)) {
-    throw error_at(
+    throw dataset_error(
         val_->keyframes.path(), ErrorCode::invalid_argument,
         "has no annotations to validate against, as the test split; give another --val-split");
   }

@@ -136,7 +136,7 @@ class Gpt2Task final : public Task {
   Dataset open_tokens(const std::string& name) const {
     Dataset split = open_split(options(), name);
     const std::string misfit = gpt2_misfit(split.schema());
-    if (!misfit.empty()) throw error_at(split.path(), ErrorCode::invalid_argument, misfit);
+    if (!misfit.empty()) throw dataset_error(split.path(), ErrorCode::invalid_argument, misfit);
     return split;
   }
   void add_weight_notes(std::vector<std::string>& notes) const;
@@ -214,13 +214,13 @@ std::unique_ptr<BatchSource> Gpt2Task::validation_batches() {
   const Dataset split = open_tokens(own().val_split);
   const Gpt2Facts theirs = Gpt2Facts::of_data(options(), split);
   if (theirs.vocabulary > config_.vocabulary) {
-    throw error_at(split.path(), ErrorCode::invalid_argument,
-                   "its tokens are 0 to {}, but the network knows {}", theirs.vocabulary - 1,
-                   config_.vocabulary);
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "its tokens are 0 to {}, but the network knows {}", theirs.vocabulary - 1,
+                        config_.vocabulary);
   }
   if (!facts_.tokenizer.empty() && theirs.tokenizer != facts_.tokenizer) {
-    throw error_at(split.path(), ErrorCode::invalid_argument,
-                   "its tokens are those of another tokenizer");
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "its tokens are those of another tokenizer");
   }
   return std::make_unique<TokenSource>(
       split, token_loader_options(options(), setting().place, /*is_training=*/false),

@@ -101,7 +101,7 @@ std::unique_ptr<BatchSource> RootNetTask::validation_batches() {
   if (train_) {
     const std::vector<int64_t> depths = val_->int_column(pose::person::kHasDepth);
     if (std::ranges::find(depths, 1) == depths.end()) {
-      throw error_at(
+      throw dataset_error(
           val_->path(), ErrorCode::invalid_argument,
           "has no person whose depth is known to validate against; give another --val-split");
     }

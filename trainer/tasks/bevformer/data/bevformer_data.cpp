@@ -85,7 +85,7 @@ nuscenes::Split open_keyframes(const TrainOptions& options, const std::string& n
                                                {.max_record_bytes = options.max_record_bytes});
   const std::string misfit = bevformer_misfit(split.keyframes.schema());
   if (!misfit.empty()) {
-    throw error_at(split.keyframes.path(), ErrorCode::invalid_argument, misfit);
+    throw dataset_error(split.keyframes.path(), ErrorCode::invalid_argument, misfit);
   }
   return split;
 }
@@ -101,8 +101,9 @@ ImageSize network_picture_size(const Dataset& keyframes, const BevFormerOptions&
       nuscenes::channel_field(nuscenes::kCameras.front(), nuscenes::channel::kImage);
   std::vector<std::byte> bytes;
   if (!keyframes.read_field(0, keyframes.schema().require(field), bytes)) {
-    throw error_at(keyframes.path(), ErrorCode::corrupt,
-                   "the first keyframe has no '{}'; convert the data set with its pictures", field);
+    throw dataset_error(keyframes.path(), ErrorCode::corrupt,
+                        "the first keyframe has no '{}'; convert the data set with its pictures",
+                        field);
   }
   const ImageInfo stored = read_image_info(bytes);
   return scaled_picture_size(stored.width, stored.height, options);

@@ -174,10 +174,10 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
   if (error) std::rethrow_exception(error);
   const auto outcome = sums[-1].item<double>();
   if (outcome == 0) {
-    throw error_at(split_.path(), ErrorCode::invalid_argument,
-                   keyframes_.empty()
-                       ? "no keyframe was validated; give a validation split with scenes"
-                       : "rank 0 could not compute the metric; its message says why");
+    throw dataset_error(split_.path(), ErrorCode::invalid_argument,
+                        keyframes_.empty()
+                            ? "no keyframe was validated; give a validation split with scenes"
+                            : "rank 0 could not compute the metric; its message says why");
   }
   EvalResult result{.count = std::ssize(keyframes_), .metrics = {}};
   if (outcome == 2) {

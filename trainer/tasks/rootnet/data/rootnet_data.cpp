@@ -41,10 +41,11 @@ Dataset with_one_unit(Dataset persons) {
       first_path = source.path().string();
     }
     if (unit == first_unit) continue;
-    throw error_at(source.path(), ErrorCode::invalid_argument,
-                   "its lengths are in {}, and those of {} in {}, so that they cannot be mixed; "
-                   "train on one of them",
-                   unit, first_path, first_unit);
+    throw dataset_error(
+        source.path(), ErrorCode::invalid_argument,
+        "its lengths are in {}, and those of {} in {}, so that they cannot be mixed; "
+        "train on one of them",
+        unit, first_path, first_unit);
   }
   return persons;
 }

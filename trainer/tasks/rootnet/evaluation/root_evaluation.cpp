@@ -103,9 +103,10 @@ EvalResult RootNetEvaluation::finish(Peers& peers) {
   peers.sum(sums);
   if (error) std::rethrow_exception(error);
   if (sums[-1].item<double>() == 0) {
-    throw error_at(split_.path(), ErrorCode::invalid_argument,
-                   rows.size(0) == 0 ? "no person was validated; give another --val-split"
-                                     : "rank 0 could not compute the metric; its message says why");
+    throw dataset_error(split_.path(), ErrorCode::invalid_argument,
+                        rows.size(0) == 0
+                            ? "no person was validated; give another --val-split"
+                            : "rank 0 could not compute the metric; its message says why");
   }
   EvalResult result{.count = rows.size(0), .metrics = {}};
   if (sums[-1].item<double>() == kDiverged) {
