@@ -30,13 +30,13 @@ constexpr int kMaxSide = 1'000'000;
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
     throw error_of(ErrorCode::unsupported,
-                   "the image claims {} x {} pixels, more than the {} that are decoded; it is "
+                   "the picture claims {} x {} pixels, more than the {} that are decoded; it is "
                    "broken or must be made smaller",
                    info.width, info.height, ImageDecoder::max_pixels());
   }
   if (info.width > kMaxSide || info.height > kMaxSide) {
     throw error_of(ErrorCode::unsupported,
-                   "the image claims {} x {} pixels, more than the {} each way that are decoded; "
+                   "the picture claims {} x {} pixels, more than the {} each way that are decoded; "
                    "it is broken or must be cut",
                    info.width, info.height, kMaxSide);
   }
@@ -215,7 +215,7 @@ struct ImageDecoder::Impl {
     check_region(region, info);
     if (!info.has_16_bits) {
       throw Error(ErrorCode::invalid_argument,
-                  "the image has 8 bits a channel; call read_region() for it");
+                  "the picture has 8 bits a channel; call read_region() for it");
     }
     is_begun = false;
     if (info.encoding == ImageEncoding::png) {
@@ -269,7 +269,7 @@ ImageDecoder::Region ImageDecoder::read_region(const Rect& region, int min_width
   if (!impl_->is_begun) {
     throw Error(
         ErrorCode::invalid_argument,
-        "there is no image to read a region of; call read_info() before each read_region()");
+        "there is no picture to read a region of; call read_info() before each read_region()");
   }
   return errors_only("", [&] { return impl_->read(region, min_width, min_height); });
 }
@@ -278,7 +278,7 @@ WideRgbView ImageDecoder::read_wide_region(const Rect& region) {
   if (!impl_->is_begun) {
     throw Error(
         ErrorCode::invalid_argument,
-        "there is no image to read a region of; call read_info() before each read_wide_region()");
+        "there is no picture to read a region of; call read_info() before each read_wide_region()");
   }
   return errors_only("", [&] { return impl_->read_wide(region); });
 }

@@ -86,8 +86,8 @@ size_t find_image_field(const Dataset& dataset, const std::string& wanted) {
     const size_t i = schema.require(wanted);
     const FieldType type = schema.fields[i].type;
     if (type == FieldType::image || type == FieldType::bytes) return i;
-    throw error_at(dataset.path(), ErrorCode::invalid_argument, "field '{}' holds no images but {}",
-                   wanted, to_string(type));
+    throw error_at(dataset.path(), ErrorCode::invalid_argument,
+                   "field '{}' holds no pictures but {}", wanted, to_string(type));
   }
   const auto found = std::ranges::find(schema.fields, FieldType::image, &Field::type);
   if (found == schema.fields.end()) {

@@ -46,7 +46,7 @@ std::vector<Augmentation> augmentations(const ClassificationOptions& o) {
 std::string classification_misfit(const Schema& schema) {
   for (const char* name : {"label", "image"}) {
     if (schema.index_of(name) < 0) {
-      return fmt::format("the data set has no field '{}'; training needs image classification data",
+      return fmt::format("the data set has no field '{}'; training needs pictures with labels",
                          name);
     }
   }
